@@ -1,0 +1,1 @@
+"""Rayward runs Ray on Kubernetes, and changes it safely."""

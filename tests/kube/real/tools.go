@@ -1,0 +1,12 @@
+//go:build tools
+
+// Package tools names the real components that the tests run, so that go.mod pins them.
+package tools
+
+import (
+	_ "github.com/ray-project/kuberay/ray-operator"
+	_ "go.etcd.io/etcd/server/v3"
+	_ "k8s.io/kubectl/pkg/cmd"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver/app"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager/app"
+)
