@@ -4,7 +4,6 @@
 package tools
 
 import (
-	_ "github.com/ray-project/kuberay/ray-operator"
 	_ "go.etcd.io/etcd/server/v3"
 	_ "k8s.io/kubectl/pkg/cmd"
 	_ "k8s.io/kubernetes/cmd/kube-apiserver/app"

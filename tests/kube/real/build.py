@@ -1,0 +1,153 @@
+"""Builds the pinned real components with Go, once per machine, into a cache folder outside the clone."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+KUBERNETES_VERSION: Final = "v1.36.3"
+_MAJOR, _MINOR, _ = KUBERNETES_VERSION.removeprefix("v").split(".")
+_VERSION_FLAGS: Final = " ".join(
+    f"-X k8s.io/component-base/version.{name}={value}"
+    for name, value in (("gitVersion", KUBERNETES_VERSION), ("gitMajor", _MAJOR), ("gitMinor", _MINOR))
+)
+_KUBERAY_MODULE: Final = "github.com/ray-project/kuberay/ray-operator"
+_CRDS: Final = "kuberay-crds"
+_UNREACHABLE: Final = ("dial tcp", "no such host", "connection refused", "i/o timeout", "proxyconnect", "unreachable")
+
+
+class BuildError(Exception):
+    """The real components cannot be had on this machine; the text is one line that says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One binary: built from ``package`` of the Go module in ``module``."""
+
+    name: str
+    package: str
+    module: str = "."
+    ldflags: str = ""
+
+
+_PARTS: Final = (
+    _Part("etcd", "go.etcd.io/etcd/server/v3"),
+    _Part("kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver", ldflags=_VERSION_FLAGS),
+    _Part("kubectl", "k8s.io/kubernetes/cmd/kubectl", ldflags=_VERSION_FLAGS),
+    _Part("kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager", ldflags=_VERSION_FLAGS),
+    _Part("kuberay-operator", _KUBERAY_MODULE, module="kuberay"),
+)
+
+
+def folder() -> Path:
+    """Where the binaries of exactly these pins belong, built or not."""
+    base = os.environ.get("RAYWARD_CACHE") or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "rayward" / "real" / _fingerprint()
+
+
+def build(progress: Callable[[str], None] | None = None) -> Path:
+    """The folder with every binary and KubeRay's CRDs, building what is missing.
+
+    Raises:
+        BuildError: Go is missing, its module proxy cannot be reached, or a part does not compile.
+    """
+    target = folder()
+    if _missing(target):
+        with _locked(target):
+            if missing := _missing(target):
+                _build(target, missing, progress or _to_stderr)
+    return target
+
+
+def _missing(target: Path) -> list[str]:
+    return [name for name in (*(part.name for part in _PARTS), _CRDS) if not (target / name).exists()]
+
+
+def _build(target: Path, missing: list[str], progress: Callable[[str], None]) -> None:
+    if not shutil.which("go"):
+        raise BuildError("the real Kubernetes components need Go 1.26 or newer, and there is no `go` on PATH")
+    with tempfile.TemporaryDirectory(dir=target, prefix=".building-") as scratch:
+        for number, part in enumerate(_PARTS, 1):
+            if part.name not in missing:
+                continue
+            progress(f"[{number}/{len(_PARTS)}] building {part.name} (minutes the first time) ...")
+            started = time.monotonic()
+            made = Path(scratch) / part.name
+            _go(
+                part.name,
+                part.module,
+                "build",
+                "-buildvcs=false",
+                "-ldflags",
+                part.ldflags,
+                "-o",
+                str(made),
+                part.package,
+            )
+            made.replace(target / part.name)
+            progress(f"[{number}/{len(_PARTS)}] built {part.name} in {time.monotonic() - started:.0f} s")
+        if _CRDS in missing:
+            source = _go(_CRDS, "kuberay", "list", "-m", "-f", "{{.Dir}}", _KUBERAY_MODULE).strip()
+            made = Path(scratch) / _CRDS
+            made.mkdir()
+            for manifest in sorted(Path(source, "config/crd/bases").glob("*.yaml")):
+                (made / manifest.name).write_bytes(manifest.read_bytes())
+            made.replace(target / _CRDS)
+
+
+def _go(what: str, module: str, *arguments: str) -> str:
+    done = subprocess.run(
+        ["go", *arguments],
+        cwd=HERE / module,
+        env={**os.environ, "CGO_ENABLED": "0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == 0:
+        return done.stdout
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    for line in lines:
+        if any(sign in line for sign in _UNREACHABLE):
+            raise BuildError(f"cannot build {what}: the Go module proxy cannot be reached ({line})")
+    raise BuildError(f"cannot build {what}: {lines[-1] if lines else f'go exited with {done.returncode}'}")
+
+
+@contextmanager
+def _locked(target: Path) -> Generator[None]:
+    target.mkdir(parents=True, exist_ok=True)
+    with (target / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _fingerprint() -> str:
+    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {_PARTS!r}".encode())
+    for module in ("", "kuberay"):
+        for name in ("go.mod", "go.sum"):
+            digest.update((HERE / module / name).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _to_stderr(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    try:
+        print(build())
+    except BuildError as error:
+        sys.exit(f"error: {error}")
