@@ -1,0 +1,1 @@
+"""The cases, one module per theme, each with a list CASES."""

@@ -1,0 +1,142 @@
+"""A server under test, asked over plain HTTP/1.1: nothing of ours lies between a case and the wire."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import ssl
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+_PATIENCE = 30.0
+AGENT = "contract/1.0"
+
+
+@dataclass(frozen=True)
+class Server:
+    """Where a server listens and how to be let in."""
+
+    url: str
+    token: str
+    ca: str = ""  # PEM; empty trusts whatever answers
+    client_certificate: str = ""  # PEM of certificate and key
+
+    @classmethod
+    def from_kubeconfig(cls, path: Path) -> Server:
+        """The current context's server of a kubeconfig file."""
+        config = yaml.safe_load(path.read_text())
+        context = next(c["context"] for c in config["contexts"] if c["name"] == config["current-context"])
+        cluster = next(c["cluster"] for c in config["clusters"] if c["name"] == context["cluster"])
+        user = next(u["user"] for u in config["users"] if u["name"] == context["user"])
+        decode = lambda text: base64.b64decode(text).decode() if text else ""  # noqa: E731
+        return cls(cluster["server"], user.get("token", ""), decode(cluster.get("certificate-authority-data", "")))
+
+    def connect(self) -> Connection:
+        """A connection of its own; not to be shared by threads."""
+        return Connection(self)
+
+    def tls(self) -> ssl.SSLContext:
+        """The TLS settings to reach it."""
+        context = ssl.create_default_context(cadata=self.ca or None)
+        if not self.ca:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        if self.client_certificate:
+            with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+                file.write(self.client_certificate)
+                file.flush()
+                context.load_cert_chain(file.name)
+        return context
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back, unmasked."""
+
+    code: int
+    headers: http.client.HTTPMessage
+    content: bytes
+    events: list[str] | None = None  # of a watch: the lines
+    ended: bool = False  # the server closed the watch
+
+    def json(self) -> Any:
+        """The body as JSON, or None."""
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            return None
+
+
+class Connection:
+    """One kept-alive connection, opened again when the server closed it."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._tls = server.tls()
+        self._http: http.client.HTTPSConnection | None = None
+
+    def close(self) -> None:
+        """Closes it."""
+        if self._http:
+            self._http.close()
+            self._http = None
+
+    def send(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], events: int | None = None
+    ) -> Reply:
+        """One request and its answer; a watch is read for so many events, or until closed when 0."""
+        sent = {"User-Agent": AGENT, "Accept": "application/json", **headers}
+        if self._server.token:
+            sent.setdefault("Authorization", f"Bearer {self._server.token}")
+        response = self._respond(method, path, body, {k: v for k, v in sent.items() if v})
+        try:
+            if events is None or response.status != 200:
+                return Reply(response.status, response.headers, response.read())
+            lines = list(_lines(response, events))
+            return Reply(200, response.headers, b"", lines, ended=events == 0 or len(lines) < events)
+        finally:
+            if events is not None or response.headers.get("Connection", "").lower() == "close":
+                self.close()
+
+    def _respond(
+        self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
+    ) -> http.client.HTTPResponse:
+        for attempt in (1, 2):
+            kept = self._http is not None
+            target = urlsplit(self._server.url)
+            self._http = self._http or http.client.HTTPSConnection(
+                target.hostname or "", target.port, timeout=_PATIENCE, context=self._tls
+            )
+            try:
+                try:
+                    self._http.request(method, path, body, dict(headers))
+                except (BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                    # A server that refuses a body answers before it has read all of it.
+                    if kept:
+                        raise
+                return self._http.getresponse()
+            except (http.client.HTTPException, OSError):
+                self.close()
+                if attempt == 2 or not kept:
+                    raise
+        raise AssertionError("unreachable")
+
+
+def _lines(response: http.client.HTTPResponse, events: int) -> Iterator[str]:
+    count = 0
+    try:
+        while line := response.readline():
+            if line.strip():
+                yield line.decode()
+                count += 1
+                if events and count == events:
+                    return
+    except TimeoutError:
+        return

@@ -1,0 +1,70 @@
+"""All cases by theme, and the plain loop that plays many of them at a time."""
+
+from __future__ import annotations
+
+import gzip
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from tests.contract import cases as case_modules
+from tests.contract.case import Case, get
+from tests.contract.play import play
+from tests.contract.server import Server
+
+T = TypeVar("T")
+
+_RAYCLUSTER_CRD = Path(__file__).parent / "data" / "ray.io_rayclusters.yaml.gz"
+_CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+def themes() -> dict[str, list[Case]]:
+    """The cases of each module in cases/, checked to have names of their own."""
+    found: dict[str, list[Case]] = {}
+    for module in sorted(pkgutil.iter_modules(case_modules.__path__), key=lambda module: module.name):
+        cases = list(importlib.import_module(f"{case_modules.__name__}.{module.name}").CASES)
+        if len({case.name for case in cases}) != len(cases):
+            raise ValueError(f"{module.name}: two cases of one name")
+        found[module.name] = cases
+    return found
+
+
+def select(theme: str = "", text: str = "") -> Iterator[tuple[str, Case]]:
+    """The cases of some themes (comma-separated; all when empty) whose name holds the text."""
+    wanted = set(theme.split(",")) if theme else set[str]()
+    known = themes()
+    if unknown := wanted - known.keys():
+        raise SystemExit(f"no theme {', '.join(sorted(unknown))}; there are: {' '.join(known)}")
+    for name, cases in known.items():
+        if not wanted or name in wanted:
+            yield from ((name, case) for case in cases if text in f"{name}/{case.name}")
+
+
+def prepare(server: Server) -> None:
+    """Installs KubeRay's RayCluster definition, once per server."""
+    connection = server.connect()
+    try:
+        if connection.send("GET", f"{_CRD_PATH}/rayclusters.ray.io", None, {}).code == 404:
+            definition = gzip.decompress(_RAYCLUSTER_CRD.read_bytes())
+            reply = connection.send("POST", _CRD_PATH, definition, {"Content-Type": "application/yaml"})
+            if reply.code != 201:
+                raise SystemExit(f"the RayCluster definition was refused: {reply.code} {reply.content[:500]!r}")
+    finally:
+        connection.close()
+
+
+def wait_for_rayclusters(server: Server) -> None:
+    """Returns when RayClusters are served."""
+    waiting = Case("wait", (get("/apis/ray.io/v1/rayclusters", limit=1).polled(code=200),))
+    answer = play(waiting, server)[0]
+    if answer["code"] != 200:
+        raise SystemExit(f"RayClusters are not served: {answer}")
+
+
+def each(work: Callable[[str, Case], T], chosen: list[tuple[str, Case]], parallel: int) -> Iterator[T]:
+    """The results of work on every case, in order, so many at a time."""
+    with ThreadPoolExecutor(parallel) as pool:
+        yield from pool.map(lambda item: work(*item), chosen)
