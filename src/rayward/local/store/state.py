@@ -1,0 +1,115 @@
+"""What is committed, in memory."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from typing import Self
+
+from rayward.local.store.bucket import Bucket, bucket_name
+from rayward.local.store.database import Row
+from rayward.local.store.errors import Compacted
+from rayward.local.store.history import History
+from rayward.local.store.record import Event, Record
+
+
+class State:
+    """The latest record of every key, and the events above the compaction mark."""
+
+    __slots__ = ("_buckets", "history", "records", "revision")
+
+    def __init__(self, revision: int, compacted: int) -> None:
+        self.revision = revision
+        self.records: dict[str, Record] = {}
+        self.history = History(compacted)
+        self._buckets: dict[str, Bucket] = {}
+
+    @classmethod
+    def load(cls, rows: Iterable[Row], revision: int, compacted: int) -> Self:
+        """The state that the log describes."""
+        state = cls(revision, compacted)
+        records = state.records
+        rows = iter(rows)
+        later: list[Row] = []
+        for row in rows:
+            if row[0] > compacted:
+                later.append(row)
+                break
+            records[row[1]] = Record(row[1], row[0], row[4])
+        later.extend(rows)
+        for name, keys in groupby(sorted(records), bucket_name):
+            state._bucket(name).add_keys(keys)
+        for at, group in groupby(later, lambda row: row[2]):
+            events: list[Event] = []
+            for revision_, key, _, deleted, value in group:
+                events.append(_event(records, revision_, key, deleted, value))
+                state._apply(events[-1])
+            state.history.add(events, at)
+        return state
+
+    def commit(self, events: Sequence[Event], at: int) -> None:
+        """Take over what was made durable together."""
+        for event in events:
+            self._apply(event)
+        self.history.add(events, at)
+        self.revision = events[-1].revision
+
+    def _apply(self, event: Event) -> None:
+        if event.record is None:
+            del self.records[event.key]
+        else:
+            self.records[event.key] = event.record
+        self._bucket(bucket_name(event.key)).add(event)
+
+    def _bucket(self, name: str) -> Bucket:
+        bucket = self._buckets.get(name)
+        if bucket is None:
+            bucket = self._buckets[name] = Bucket()
+        return bucket
+
+    def forget(self, mark: int) -> list[Event]:
+        """Drop and return the events up to ``mark``."""
+        for bucket in self._buckets.values():
+            bucket.forget(mark)
+        return self.history.forget(mark)
+
+    def keys(self, prefix: str) -> Sequence[str]:
+        """The keys that begin with ``prefix``, in order."""
+        bucket = self._buckets.get(bucket_name(prefix))
+        return () if bucket is None else bucket.keys(prefix)
+
+    def count(self, prefix: str) -> int:
+        """How many keys begin with ``prefix``."""
+        bucket = self._buckets.get(bucket_name(prefix))
+        return 0 if bucket is None else bucket.count(prefix)
+
+    def events(self, since: int, prefix: str) -> Sequence[Event]:
+        """The events above ``since`` whose key begins with ``prefix``, or all for an empty one."""
+        if since < self.history.compacted:
+            raise Compacted(since, self.history.compacted)
+        if not prefix:
+            return [event for event in self.history if event.revision > since]
+        bucket = self._buckets.get(bucket_name(prefix))
+        return () if bucket is None else bucket.events(since, prefix)
+
+    def snapshot(self, prefix: str, revision: int, after: str, limit: int | None) -> list[Record]:
+        """The records as they were at ``revision``, in the order of their keys."""
+        undone: dict[str, Record | None] = {}
+        for event in reversed(self.events(revision, prefix)):
+            undone[event.key] = event.previous
+        records = self.records
+        keys = self.keys(prefix)
+        if undone:
+            since_deleted = [key for key, record in undone.items() if record is not None and key not in records]
+            keys = [key for key in keys if undone.get(key, key) is not None]
+            keys = sorted([*keys, *since_deleted]) if since_deleted else keys
+        first = bisect_right(keys, after) if after else 0
+        page = keys[first:] if limit is None else keys[first : first + limit]
+        return [undone.get(key) or records[key] for key in page]
+
+
+def _event(records: dict[str, Record], revision: int, key: str, deleted: int, value: bytes) -> Event:
+    previous = records.get(key)
+    key = key if previous is None else previous.key
+    return Event(revision, key, None if deleted else Record(key, revision, value), previous, value)
