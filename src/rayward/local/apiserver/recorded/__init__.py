@@ -1,0 +1,8 @@
+"""What a real kube-apiserver was seen to do, as data: recorded by ``python -m tests.kube.record``, never edited.
+
+Each accessor reads its recording on first use and keeps it. What they return is shared: never change it.
+"""
+
+from rayward.local.apiserver.recorded.specification import columns, resources, schema, schemas, wire
+
+__all__ = ["columns", "resources", "schema", "schemas", "wire"]

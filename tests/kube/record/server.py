@@ -1,0 +1,40 @@
+"""Questions to a real kube-apiserver over one connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.kube.real.cluster import RealControlPlane
+
+Object = dict[str, Any]
+
+
+class Server:
+    """A JSON client that keeps its connection; only for one thread."""
+
+    def __init__(self, plane: RealControlPlane) -> None:
+        parts = urlsplit(plane.url)
+        assert parts.hostname
+        context = ssl.create_default_context(cafile=str(plane.ca_file))
+        self._connection = http.client.HTTPSConnection(parts.hostname, parts.port, context=context, timeout=60)
+        self._headers = {"Authorization": f"Bearer {plane.token}", "Content-Type": "application/json"}
+
+    def get(self, path: str, accept: str = "application/json") -> Any:
+        """The answer to a GET that must succeed."""
+        code, answer = self.send("GET", path, accept=accept)
+        if code != 200:
+            raise RuntimeError(f"GET {path}: {code} {answer}")
+        return answer
+
+    def send(
+        self, method: str, path: str, body: Object | None = None, accept: str = "application/json"
+    ) -> tuple[int, Any]:
+        """Code and decoded answer of any request; the path has no leading slash."""
+        headers = {**self._headers, "Accept": accept}
+        self._connection.request(method, f"/{path}", None if body is None else json.dumps(body), headers)
+        answer = self._connection.getresponse()
+        return answer.status, json.loads(answer.read())
