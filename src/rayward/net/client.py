@@ -1,0 +1,260 @@
+"""One asynchronous HTTP client."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Final, Self
+
+import aiohttp
+from yarl import URL
+
+from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError, ProtocolError, TimedOut
+from rayward.net.proxy import proxy_authorization
+
+MAX_BODY: Final = 512 * 1024 * 1024
+_MAX_MESSAGE: Final = 16 * 1024 * 1024
+_CONNECT_SECONDS: Final = 10.0
+_READ_BUFFER: Final = 256 * 1024
+_SKIPPED_HEADERS: Final = ("User-Agent", "Content-Type", "Accept", "Accept-Encoding")
+
+
+Headers = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """What lies between us and a server: TLS, the name in its certificate, a proxy."""
+
+    tls: ssl.SSLContext | None = None
+    server_name: str | None = None
+    proxy: str | None = None
+
+
+DIRECT: Final = Route()
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """A whole answer. Header names are looked up without regard to case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class HttpStream:
+    """An answer whose body comes in parts."""
+
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self._response = response
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """The parts, as they arrive."""
+        with _translated("stream"):
+            async for part in self._response.content.iter_any():
+                yield part
+
+    async def read(self) -> bytes:
+        """The rest of the body."""
+        with _translated("stream"):
+            return await _whole_body(self._response)
+
+
+class WebSocket:
+    """A WebSocket connection of ours to a server."""
+
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+        self._socket = socket
+        self.protocol = socket.protocol
+        """The subprotocol that the server chose."""
+
+    async def send(self, data: bytes | str) -> None:
+        """Send one message."""
+        with _translated("WebSocket"):
+            if isinstance(data, bytes):
+                await self._socket.send_bytes(data)
+            else:
+                await self._socket.send_str(data)
+
+    async def __aiter__(self) -> AsyncIterator[bytes | str]:
+        """Messages until the server closes."""
+        with _translated("WebSocket"):
+            async for message in self._socket:
+                if message.type is aiohttp.WSMsgType.ERROR:
+                    raise ConnectionLost(f"WebSocket: {message.data}")
+                yield message.data
+
+    async def close(self) -> None:
+        """Say goodbye."""
+        await self._socket.close()
+
+
+class HttpClient:
+    """Keeps connections open and bounds how many requests are in flight.
+
+    Streams and WebSockets do not count against ``max_in_flight``: they live long and would starve the rest.
+    """
+
+    def __init__(self, *, max_in_flight: int = 128, connect_seconds: float = _CONNECT_SECONDS) -> None:
+        self._in_flight = asyncio.Semaphore(max_in_flight)
+        self._connect_seconds = connect_seconds
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def request(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers = (),
+        body: bytes | None = None,
+        route: Route = DIRECT,
+        seconds: float | None = 60.0,
+    ) -> HttpResponse:
+        """Send and read the whole answer within ``seconds``.
+
+        Raises:
+            NetworkError: No whole answer.
+        """
+        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._connect_seconds)
+        async with self._in_flight:
+            with _translated(f"{method} {url}"):
+                async with self._open(method, url, headers, body, route, timeout) as response:
+                    return HttpResponse(response.status, response.headers, await _whole_body(response))
+
+    @asynccontextmanager
+    async def stream(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers = (),
+        body: bytes | None = None,
+        route: Route = DIRECT,
+        silence_seconds: float | None = None,
+    ) -> AsyncGenerator[HttpStream]:
+        """Send, then read the answer in parts; ``silence_seconds`` without a byte is a TimedOut."""
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds, sock_read=silence_seconds)
+        with _translated(f"{method} {url}"):
+            response = await self._open(method, url, headers, body, route, timeout)
+        try:
+            yield HttpStream(response)
+        finally:
+            # A stream is mostly left in the middle: its connection cannot be used again.
+            response.close()
+
+    @asynccontextmanager
+    async def websocket(
+        self,
+        url: str,
+        *,
+        protocols: tuple[str, ...] = (),
+        headers: Headers = (),
+        route: Route = DIRECT,
+    ) -> AsyncGenerator[WebSocket]:
+        """Open a WebSocket."""
+        with _translated(f"WebSocket {url}"):
+            socket = await self._running().ws_connect(
+                URL(url, encoded=True),
+                protocols=protocols,
+                headers=headers,
+                max_msg_size=_MAX_MESSAGE,
+                proxy=route.proxy,
+                proxy_headers=_proxy_headers(route),
+                ssl=route.tls or True,
+                server_hostname=route.server_name,
+            )
+        try:
+            yield WebSocket(socket)
+        finally:
+            await socket.close()
+
+    async def close(self) -> None:
+        """Close every connection."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open(
+        self,
+        method: str,
+        url: str,
+        headers: Headers,
+        body: bytes | None,
+        route: Route,
+        timeout: aiohttp.ClientTimeout,
+    ) -> aiohttp.client._RequestContextManager:  # pyright: ignore[reportPrivateUsage]
+        return self._running().request(
+            method,
+            URL(url, encoded=True),
+            headers=headers,
+            data=body,
+            allow_redirects=False,
+            timeout=timeout,
+            proxy=route.proxy,
+            proxy_headers=_proxy_headers(route),
+            ssl=route.tls or True,
+            server_hostname=route.server_name,
+        )
+
+    def _running(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=30),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                skip_auto_headers=_SKIPPED_HEADERS,
+                read_bufsize=_READ_BUFFER,
+            )
+        return self._session
+
+
+def _proxy_headers(route: Route) -> dict[str, str] | None:
+    authorization = proxy_authorization(route.proxy) if route.proxy else None
+    return {"Proxy-Authorization": authorization} if authorization else None
+
+
+async def _whole_body(response: aiohttp.ClientResponse) -> bytes:
+    length = response.content_length
+    if length is not None and length > MAX_BODY:
+        raise ProtocolError(f"an answer of {length} bytes is larger than {MAX_BODY}")
+    if length is not None:
+        return await response.read()
+    parts: list[bytes] = []
+    size = 0
+    async for part in response.content.iter_any():
+        size += len(part)
+        if size > MAX_BODY:
+            raise ProtocolError(f"an answer is larger than {MAX_BODY} bytes")
+        parts.append(part)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+@contextmanager
+def _translated(what: str) -> Generator[None]:
+    try:
+        yield
+    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+        raise ConnectFailed(f"{what}: {error}") from error
+    except TimeoutError as error:
+        raise TimedOut(f"{what}: no answer in time") from error
+    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, OSError) as error:
+        raise ConnectionLost(f"{what}: {error}") from error
+    except aiohttp.ClientError as error:
+        raise ProtocolError(f"{what}: {error}") from error
+
+
+__all__ = ["DIRECT", "MAX_BODY", "HttpClient", "HttpResponse", "HttpStream", "NetworkError", "Route", "WebSocket"]
