@@ -9,7 +9,7 @@ from typing import Final
 
 from rayward.local.store.record import Event
 
-_AFTER_ALL: Final = chr(0x10FFFF)
+_AFTER_SLASH: Final = "0"
 _SLICES: Final = 64
 _revision = attrgetter("revision")
 
@@ -66,11 +66,11 @@ class Bucket:
         return [event for event in events if event.key.startswith(prefix)]
 
     def _range(self, prefix: str) -> tuple[int, int]:
-        return bisect_left(self._order, prefix), bisect_left(self._order, prefix + _AFTER_ALL)
+        return bisect_left(self._order, prefix), bisect_left(self._order, prefix[:-1] + _AFTER_SLASH)
 
 
 def bucket_name(path: str) -> str:
-    """The first segment of a key or prefix.
+    """The first segment of a key.
 
     Raises:
         ValueError: it has none, as in ``/`` or ``/pods``.
@@ -79,3 +79,14 @@ def bucket_name(path: str) -> str:
     if end < 2 or path[0] != "/":
         raise ValueError(f"{path!r} does not begin with a resource, as in /pods/default/web-1")
     return path[1:end]
+
+
+def prefix_name(prefix: str) -> str:
+    """The first segment of a prefix, which must end where a segment ends.
+
+    Raises:
+        ValueError: it does not, as in ``/pods/def``.
+    """
+    if not prefix.endswith("/"):
+        raise ValueError(f"{prefix!r} does not end with a slash")
+    return bucket_name(prefix)

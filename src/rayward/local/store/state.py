@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Self
 
-from rayward.local.store.bucket import Bucket, bucket_name
+from rayward.local.store.bucket import Bucket, bucket_name, prefix_name
 from rayward.local.store.database import Row
 from rayward.local.store.errors import Compacted
 from rayward.local.store.history import History
@@ -76,12 +76,12 @@ class State:
 
     def keys(self, prefix: str) -> Sequence[str]:
         """The keys that begin with ``prefix``, in order."""
-        bucket = self._buckets.get(bucket_name(prefix))
+        bucket = self._buckets.get(prefix_name(prefix))
         return () if bucket is None else bucket.keys(prefix)
 
     def count(self, prefix: str) -> int:
         """How many keys begin with ``prefix``."""
-        bucket = self._buckets.get(bucket_name(prefix))
+        bucket = self._buckets.get(prefix_name(prefix))
         return 0 if bucket is None else bucket.count(prefix)
 
     def events(self, since: int, prefix: str) -> Sequence[Event]:
@@ -90,7 +90,7 @@ class State:
             raise Compacted(since, self.history.compacted)
         if not prefix:
             return [event for event in self.history if event.revision > since]
-        bucket = self._buckets.get(bucket_name(prefix))
+        bucket = self._buckets.get(prefix_name(prefix))
         return () if bucket is None else bucket.events(since, prefix)
 
     def snapshot(self, prefix: str, revision: int, after: str, limit: int | None) -> list[Record]:

@@ -188,6 +188,13 @@ class Store:
         self._queue(Write(Event(revision, previous.key, None, previous, value), done))
         return done
 
+    async def committed(self, revision: int) -> None:
+        """Wait until a revision that ``newest`` showed may be shown to others."""
+        if revision > self.revision:
+            pending = next(write.done for write in self._waiting if write.event.revision >= revision)
+            await asyncio.wait([pending])
+            self._require_use()
+
     async def compact(self, keep_events: int | None = None, keep_seconds: float | None = None) -> int:
         """Forget old events now and return the mark up to which they are gone, once that is durable.
 

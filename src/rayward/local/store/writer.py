@@ -27,7 +27,7 @@ class Write(NamedTuple):
 
 
 class _Job(NamedTuple):
-    run: Callable[[Database], None]
+    run: Callable[[Database], object]
     done: Future[None] | None = None
     last: bool = False
 
@@ -61,11 +61,11 @@ class Writer:
         """Commit ``writes``, then report them."""
         self._queue.put(writes)
 
-    def run(self, job: Callable[[Database], None]) -> None:
+    def run(self, job: Callable[[Database], object]) -> None:
         """Run ``job`` after everything handed over so far."""
         self._queue.put(_Job(job))
 
-    def call(self, job: Callable[[Database], None], *, last: bool = False) -> Future[None]:
+    def call(self, job: Callable[[Database], object], *, last: bool = False) -> Future[None]:
         """Run ``job`` likewise and say when it is done; after the ``last`` one the thread ends."""
         done: Future[None] = self._loop.create_future()
         if self._failure is None:
