@@ -20,6 +20,7 @@ import yaml
 
 from tests.kube.real import build, certs
 
+USER: Final = "admin"
 TOKEN: Final = "administrator-of-the-tests"
 SERVICE_CIDR: Final = "10.43.0.0/16"
 _ISSUER: Final = "https://kubernetes.default.svc.cluster.local"
@@ -134,10 +135,10 @@ class RealControlPlane:
     def _start(self) -> None:
         service_address = SERVICE_CIDR.rsplit(".", 1)[0] + ".1"
         names = ["localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"]
-        self._files = certs.make(self.folder, ["127.0.0.1", service_address], names, "admin", "system:masters")
+        self._files = certs.make(self.folder, ["127.0.0.1", service_address], names, USER, "system:masters")
         self.ca_file = self._files.ca
         self.client_certificate = (self._files.client, self._files.client_key)
-        (self.folder / "tokens.csv").write_text(f"{TOKEN},admin,admin,system:masters\n")
+        (self.folder / "tokens.csv").write_text(f"{TOKEN},{USER},{USER},system:masters\n")
         for attempt in range(3):
             # Another process may take a port between choosing and using it: then choose again.
             client_port, peer_port, secure_port, metrics_port = _free_ports(4)
@@ -246,8 +247,8 @@ class RealControlPlane:
             "apiVersion": "v1",
             "kind": "Config",
             "clusters": [{"name": "real", "cluster": cluster}],
-            "users": [{"name": "admin", "user": {"token": TOKEN}}],
-            "contexts": [{"name": "real", "context": {"cluster": "real", "user": "admin", "namespace": "default"}}],
+            "users": [{"name": USER, "user": {"token": TOKEN}}],
+            "contexts": [{"name": "real", "context": {"cluster": "real", "user": USER, "namespace": "default"}}],
             "current-context": "real",
         }
         path.write_text(yaml.safe_dump(content))

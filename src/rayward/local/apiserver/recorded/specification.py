@@ -58,5 +58,14 @@ def wire() -> Mapping[str, Object]:
     return _read("wire")
 
 
+@cache
+def defaults() -> Mapping[str, Object]:
+    """What a typed server fills into unset fields of each type, wherever it occurs and whatever its other fields are.
+
+    Fields of a type by type name. Defaults that follow from other fields are code, not data.
+    """
+    return _read("defaults")
+
+
 def _read(name: str) -> Any:
     return orjson.loads(gzip.decompress((_FOLDER / f"{name}.json.gz").read_bytes()))
