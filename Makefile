@@ -1,6 +1,6 @@
-# Every target needs only python3 (with venv) and make; each makes what it needs in .venv.
+# Every target needs only python3 (3.11 or newer, with venv) and make; each makes what it needs in .venv.
 PY := .venv/bin/python
-SUITE := $(PY) -m pytest -p no:cacheprovider
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 
 .PHONY: demo test test-ray test-kube lint bench down clean lock record
 
@@ -9,10 +9,54 @@ SUITE := $(PY) -m pytest -p no:cacheprovider
 	@test -x $(PY) || python3 -m venv .venv
 	@echo "installing Rayward into .venv (once)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/run.txt
-	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable . 
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 .venv/dev.stamp: .venv/run.stamp locks/dev.txt
-	@echo "installing test and lint tools into .venv (once)"
+	@echo "installing the test and lint tools into .venv (once)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/dev.txt
 	@touch $@
+
+# The main job: an API server comes up, an object is applied, watched and shown.
+demo: .venv/run.stamp
+	@$(PY) demo/run.py
+
+# Everything that needs PyPI alone.
+test: .venv/dev.stamp
+	@$(PYTEST) -n 2 -m "not kube and not ray" tests
+
+# The long suites on real Ray.
+test-ray: .venv/dev.stamp
+	@if [ -d tests/ray ]; then $(PYTEST) -m ray tests/ray; else echo "test-ray: no suite needs real Ray yet"; fi
+
+# Whatever needs Go or Debian packages: real Kubernetes, kubectl, KubeRay.
+test-kube: .venv/dev.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PYTEST) -m kube tests/kube
+
+lint: .venv/dev.stamp
+	@.venv/bin/ruff check src tests bench demo
+	@.venv/bin/ruff format --check --quiet src tests bench demo
+	@.venv/bin/basedpyright
+	@.venv/bin/lint-imports
+	@.venv/bin/deptry src
+
+bench: .venv/dev.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PY) -m bench
+
+down:
+	@if [ -x .venv/bin/rayward ]; then .venv/bin/rayward down --data-dir .cache/demo --purge; fi
+
+clean: down
+	@rm -rf .venv .cache build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+# For maintainers: pin newer dependencies, record the real server's answers again.
+lock:
+	@uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet pyproject.toml --group build -o locks/run.txt
+	@uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet pyproject.toml --group dev --group build -c locks/run.txt -o locks/dev.txt
+
+record: .venv/dev.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PY) -m tests.kube.record
+	@$(PY) -m tests.contract record

@@ -1,0 +1,64 @@
+"""How commands speak: answers on stdout, progress and failures on stderr."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import orjson
+
+from rayward.stack.folder import Folder, default_root
+
+
+class UsageProblem(Exception):  # noqa: N818
+    """The command was called in a way that cannot work."""
+
+    def __init__(self, what: str, why: str, following: str) -> None:
+        super().__init__(what)
+        self.what, self.why, self.following = what, why, following
+
+
+def data_option(function: Any) -> Any:
+    """``--data-dir`` as every local command has it."""
+    return click.option(
+        "--data-dir",
+        "data",
+        type=click.Path(path_type=Path, file_okay=False),
+        help="Folder of this local Rayward (default: $RAYWARD_DATA_DIR or the user's data folder).",
+    )(function)
+
+
+def output_option(function: Any) -> Any:
+    """``-o json`` as every reading command has it."""
+    choice = click.Choice(["table", "json"])
+    return click.option("-o", "--output", "form", type=choice, default="table", help="Form of the answer.")(function)
+
+
+def folder_of(data: Path | None) -> Folder:
+    """The data folder a command works on."""
+    return Folder((data or default_root()).absolute())
+
+
+def tell(text: str) -> None:
+    """Progress, on stderr."""
+    click.echo(text, err=True)
+
+
+def answer(text: str) -> None:
+    """The answer, on stdout."""
+    click.echo(text)
+
+
+def answer_json(value: Any) -> None:
+    """The answer as JSON, on stdout."""
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
+
+
+def tell_failure(what: str, why: str, following: str) -> None:
+    """A failure in three parts: what happened, why, and what to run next."""
+    click.echo(f"error: {what}", err=True)
+    for line in why.splitlines():
+        click.echo(f"  why: {line}" if line else "", err=True)
+    click.echo(f"  next: {following}", err=True)

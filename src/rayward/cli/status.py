@@ -1,0 +1,41 @@
+"""``rayward status``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option
+from rayward.stack import control
+
+
+@click.command("status")
+@data_option
+@output_option
+def command(data: Path | None, form: str) -> int:
+    """Show the parts that run. Exit code 1: nothing runs."""
+    folder = folder_of(data)
+    seen = control.status(folder)
+    if form == "json":
+        state = msgspec.to_builtins(seen) if seen is not None else None
+        answer_json(
+            {
+                "apiVersion": "cli.rayward/v1",
+                "kind": "Status",
+                "running": seen is not None,
+                "dataDir": str(folder.root),
+                "kubeconfig": str(folder.kubeconfig) if seen is not None else None,
+                "stack": state,
+            }
+        )
+        return 0 if seen is not None else 1
+    if seen is None:
+        answer(f"nothing runs in {folder.root}; start it with: rayward up --api-only")
+        return 1
+    answer(f"{'PART':<14}{'PHASE':<10}{'PID':<9}{'RESTARTS':<10}LAST END")
+    for part in seen.parts:
+        answer(f"{part.name:<14}{part.phase:<10}{part.pid or '-':<9}{part.restarts:<10}{part.reason or '-'}")
+    answer(f"kubeconfig    {folder.kubeconfig}")
+    return 0

@@ -1,0 +1,1 @@
+"""Which parts of Rayward run in which process on this machine: starting, stopping and finding them again."""

@@ -1,0 +1,99 @@
+"""Up, down and status: what the command line asks of a stack."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rayward.stack import state
+from rayward.stack.folder import Folder
+from rayward.stack.state import StackState
+
+_POLL = 0.02
+
+
+class StackError(Exception):
+    """The stack could not be brought where it should be: what happened, why, and what to run next."""
+
+    def __init__(self, what: str, why: str, following: str) -> None:
+        super().__init__(what)
+        self.what, self.why, self.following = what, why, following
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """A running stack."""
+
+    state: StackState
+    already: bool
+    seconds: float
+
+
+def up(folder: Folder, *, port: int = 0, timeout: float = 60.0, tell: Callable[[str], None]) -> Up:
+    """Start the stack, or find the one that runs."""
+    began = time.monotonic()
+    folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    already = state.is_running(folder)
+    process = None
+    if not already:
+        tell(f"starting the API server and controllers in {folder.root}")
+        command = [sys.executable, "-m", "rayward.stack.supervisor"]
+        command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
+        folder.logs.mkdir(mode=0o700, exist_ok=True)
+        with (folder.logs / "supervisor.log").open("ab") as log:
+            process = subprocess.Popen(  # noqa: S603
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=folder.root
+            )
+    while True:
+        seen = state.read(folder)
+        if seen is not None and seen.ready and state.is_running(folder):
+            return Up(seen, already, time.monotonic() - began)
+        if process is not None and process.poll() is not None:
+            raise _did_not_start(folder, seen)
+        if time.monotonic() - began > timeout:
+            raise StackError(
+                f"the stack was not ready after {timeout:.0f} s",
+                state.tail(folder.logs / "apiserver.log", 3) or "its logs are empty",
+                f"rayward status --data-dir {folder.root}   # or read {folder.logs}",
+            )
+        time.sleep(_POLL)
+
+
+def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
+    why = seen.failure if seen is not None and seen.failure else state.tail(folder.logs / "supervisor.log", 3)
+    return StackError("the stack did not start", why or "it ended without a word", f"read the logs in {folder.logs}")
+
+
+def down(folder: Folder, *, purge: bool, timeout: float = 30.0) -> bool:
+    """Stop the stack; with ``purge`` its data goes too. Returns whether anything ran."""
+    seen = state.read(folder)
+    ran = state.is_running(folder)
+    if ran and seen is not None:
+        os.kill(seen.supervisor, signal.SIGTERM)
+        deadline = time.monotonic() + timeout
+        while state.is_running(folder):
+            if time.monotonic() > deadline:
+                raise StackError(
+                    f"the stack did not stop within {timeout:.0f} s",
+                    f"its supervisor is process {seen.supervisor}",
+                    f"kill -9 {seen.supervisor}   # its parts end with it",
+                )
+            time.sleep(_POLL)
+    if purge:
+        shutil.rmtree(folder.root, ignore_errors=True)
+    else:
+        # left behind only by a supervisor that was killed
+        shutil.rmtree(folder.run, ignore_errors=True)
+        folder.kubeconfig.unlink(missing_ok=True)
+    return ran
+
+
+def status(folder: Folder) -> StackState | None:
+    """The running stack, or None."""
+    return state.read(folder) if state.is_running(folder) else None
