@@ -83,7 +83,7 @@ def test_events_are_those_above_a_revision_and_below_a_prefix() -> None:
 )
 def test_a_prefix_selects_exactly_the_keys_that_begin_with_it(names: set[str], part: str) -> None:
     bucket = Bucket()
-    bucket.add_keys(f"/pods/{name}" for name in names)
+    bucket.set_keys(sorted(f"/pods/{name}" for name in names))
     prefix = f"/pods/{part}/" if part else "/pods/"
     expected = sorted(key for key in (f"/pods/{name}" for name in names) if key.startswith(prefix))
     assert bucket.keys(prefix) == tuple(expected)

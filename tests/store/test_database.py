@@ -151,15 +151,16 @@ def test_an_empty_file_becomes_a_store(path: Path) -> None:
     assert path.stat().st_size > 0
 
 
-def test_a_damaged_file_is_named(path: Path) -> None:
+@pytest.mark.parametrize("page", [1, 2, 30, 45], ids=["counters", "root", "a leaf", "another leaf"])
+def test_a_damaged_file_is_named(path: Path, page: int) -> None:
     database = Database.open(path, _TUNING)
     database.append([created(key, revision, b"x" * 3000) for revision, key in _events(2, 50)], 7)
     database.close(51)
     content = bytearray(path.read_bytes())
-    content[4096 : 3 * 4096] = b"\xff" * (2 * 4096)
+    content[4096 * page : 4096 * (page + 1)] = b"\xff" * 4096
     path.write_bytes(content)
     with pytest.raises(DamagedError, match=r"store\.db is damaged"):
-        Database.open(path, _TUNING)
+        list(Database.open(path, _TUNING).rows())
 
 
 def test_a_database_that_another_program_has_open_is_refused(path: Path) -> None:

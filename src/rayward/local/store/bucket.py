@@ -24,9 +24,13 @@ class Bucket:
         self._slices: dict[str, tuple[str, ...]] = {}
         self._events: list[Event] = []
 
-    def add_keys(self, keys: Iterable[str]) -> None:
-        """Add many keys at once."""
-        self._order = sorted([*self._order, *keys])
+    def load(self, event: Event) -> None:
+        """Remember an event while loading; ``set_keys`` tells the keys in the end."""
+        self._events.append(event)
+
+    def set_keys(self, keys: Iterable[str]) -> None:
+        """Set all keys at once; they come in order."""
+        self._order = list(keys)
         self._slices.clear()
 
     def add(self, event: Event) -> None:

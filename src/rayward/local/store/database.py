@@ -103,8 +103,15 @@ class Database:
         raise DamagedError("the store has lost its counters")
 
     def rows(self) -> Iterator[Row]:
-        """The whole log, oldest first."""
-        return self._connection.execute("SELECT revision, key, at, deleted, value FROM log ORDER BY revision")  # pyright: ignore[reportReturnType]
+        """The whole log, oldest first.
+
+        Raises:
+            DamagedError: a part of it cannot be read.
+        """
+        try:
+            yield from self._connection.execute("SELECT revision, key, at, deleted, value FROM log ORDER BY revision")  # pyright: ignore[reportReturnType]
+        except apsw.CorruptError as error:
+            raise DamagedError(f"{self._connection.filename} is damaged: {error}") from error
 
     def append(self, events: Sequence[Event], at: int) -> None:
         """Make ``events`` durable in one transaction.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Self
 
 from rayward.local.store.bucket import Bucket, bucket_name, prefix_name
@@ -29,24 +29,35 @@ class State:
     def load(cls, rows: Iterable[Row], revision: int, compacted: int) -> Self:
         """The state that the log describes."""
         state = cls(revision, compacted)
-        records = state.records
         rows = iter(rows)
-        later: list[Row] = []
-        for row in rows:
-            if row[0] > compacted:
-                later.append(row)
-                break
-            records[row[1]] = Record(row[1], row[0], row[4])
-        later.extend(rows)
-        for name, keys in groupby(sorted(records), bucket_name):
-            state._bucket(name).add_keys(keys)
-        for at, group in groupby(later, lambda row: row[2]):
-            events: list[Event] = []
-            for revision_, key, _, deleted, value in group:
-                events.append(_event(records, revision_, key, deleted, value))
-                state._apply(events[-1])
-            state.history.add(events, at)
+        first_event = next((row for row in rows if not state._load_base(row)), None)
+        if first_event is not None:
+            for at, group in groupby(chain((first_event,), rows), lambda row: row[2]):
+                state.history.add([state._load_event(row) for row in group], at)
+        for name, keys in groupby(sorted(state.records), bucket_name):
+            state._bucket(name).set_keys(keys)
         return state
+
+    def _load_base(self, row: Row) -> bool:
+        """Take over a line up to the compaction mark, which is state and no event; False if it is above."""
+        revision, key, _, _, value = row
+        if revision > self.history.compacted:
+            return False
+        self.records[key] = Record(key, revision, value)
+        return True
+
+    def _load_event(self, row: Row) -> Event:
+        revision, key, _, deleted, value = row
+        previous = self.records.get(key)
+        key = key if previous is None else previous.key
+        if deleted:
+            event = Event(revision, key, None, previous, value)
+            self.records.pop(key, None)
+        else:
+            record = self.records[key] = Record(key, revision, value)
+            event = Event(revision, key, record, previous, value)
+        self._bucket(bucket_name(key)).load(event)
+        return event
 
     def commit(self, events: Sequence[Event], at: int) -> None:
         """Take over what was made durable together."""
@@ -107,9 +118,3 @@ class State:
         first = bisect_right(keys, after) if after else 0
         page = keys[first:] if limit is None else keys[first : first + limit]
         return [undone.get(key) or records[key] for key in page]
-
-
-def _event(records: dict[str, Record], revision: int, key: str, deleted: int, value: bytes) -> Event:
-    previous = records.get(key)
-    key = key if previous is None else previous.key
-    return Event(revision, key, None if deleted else Record(key, revision, value), previous, value)
