@@ -106,8 +106,9 @@ async def _latency(folder: Path, *, busy: bool, switch: float = 0.005) -> None:
         noise.cancel()
     await store.close()
     ours.sort()
+    loop = f"busy, switch interval {switch * 1e3:g} ms" if busy else "idle"
     print(
-        f"lone write, loop {f'busy, switch interval {switch * 1e3:g} ms' if busy else 'idle'}   p50 {statistics.median(ours) * 1e3:.2f} ms   "
+        f"lone write, loop {loop}   p50 {statistics.median(ours) * 1e3:.2f} ms   "
         f"p99 {ours[-len(ours) // 100] * 1e3:.2f} ms   append+fdatasync p50 {statistics.median(raw) * 1e3:.2f} ms   "
         f"ratio {statistics.median(ours) / statistics.median(raw):.2f}"
     )
