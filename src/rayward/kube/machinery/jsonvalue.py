@@ -15,3 +15,13 @@ def is_object(value: Any) -> TypeGuard[Object]:
 def is_list(value: Any) -> TypeGuard[list[Any]]:
     """Whether the value is a JSON array."""
     return isinstance(value, list)
+
+
+def section(obj: Object, name: str) -> Object:
+    """A nested object, empty where it is unset."""
+    return obj.get(name) or {}
+
+
+def entries(obj: Object, name: str) -> list[Any]:
+    """A nested array, empty where it is unset."""
+    return obj.get(name) or []

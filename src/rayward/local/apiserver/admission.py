@@ -1,0 +1,144 @@
+"""Admission: what must hold, and what is filled in, before an object is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from rayward.local.apiserver import status
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.resource import Resource
+
+if TYPE_CHECKING:
+    from rayward.local.apiserver.core import Core
+
+_IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What is being done, to what, by whom."""
+
+    operation: str
+    resource: Resource
+    subresource: str
+    namespace: str
+    obj: Object | None
+    old: Object | None
+    user: User
+    dry_run: bool
+
+    def with_object(self, obj: Object) -> Attributes:
+        """The same request after the object was changed on the way."""
+        return self if obj is self.obj else replace(self, obj=obj)
+
+    @property
+    def name(self) -> str:
+        """The object's name, if it has one yet."""
+        obj = self.obj if self.obj is not None else self.old
+        return obj["metadata"].get("name", "") if obj else ""
+
+
+class Webhooks(Protocol):
+    """Admission that asks programs elsewhere."""
+
+    def concern(self, attributes: Attributes) -> bool:
+        """Whether any webhook wants to see this request."""
+        ...
+
+    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+        """Let webhooks change the object."""
+        ...
+
+    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+        """Let webhooks refuse the request."""
+        ...
+
+
+Mutate = Callable[["Core", Attributes], None]
+Begin = Callable[["Core", Object, Object | None], None]
+Check = Callable[["Core", Attributes], Awaitable[None] | None]
+
+
+class Admission:
+    """The chain: namespaces, what the kinds need, webhooks, quota."""
+
+    def __init__(
+        self,
+        *,
+        mutators: dict[str, Mutate] | None = None,
+        allocators: dict[str, Begin] | None = None,
+        checks: tuple[Callable[[Core, Attributes], None], ...] = (),
+        webhooks: Webhooks | None = None,
+    ) -> None:
+        self._mutators = mutators or {}
+        self._allocators = allocators or {}
+        self._checks = checks
+        self._webhooks = webhooks
+
+    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+        """Complete the object; the result may be another one."""
+        obj = attributes.obj
+        assert obj is not None
+        if attributes.operation == "CREATE":
+            check_namespace(core, attributes)
+            mutator = self._mutators.get(attributes.resource.qualified_name)
+            if mutator is not None and not attributes.subresource:
+                mutator(core, attributes)
+        if self._webhooks is not None and self._webhooks.concern(attributes):
+            return await self._webhooks.mutate(core, attributes, warnings, manager)
+        return obj
+
+    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+        """Refuse what must not be stored or deleted."""
+        if attributes.operation == "DELETE":
+            _check_immortal(attributes)
+        if self._webhooks is not None and self._webhooks.concern(attributes):
+            await self._webhooks.validate(core, attributes, warnings)
+        for check in self._checks:
+            check(core, attributes)
+
+    def begin_create(self, core: Core, resource: Resource, obj: Object) -> None:
+        """Allocate what only the server can give, such as a cluster IP."""
+        allocator = self._allocators.get(resource.qualified_name)
+        if allocator is not None:
+            allocator(core, obj, None)
+
+    def begin_update(self, core: Core, resource: Resource, obj: Object, old: Object) -> None:
+        """Allocate or keep what only the server can give."""
+        allocator = self._allocators.get(resource.qualified_name)
+        if allocator is not None:
+            allocator(core, obj, old)
+
+
+def check_namespace(core: Core, attributes: Attributes) -> None:
+    """New objects need a namespace that is there and is not going away."""
+    namespace = attributes.namespace
+    if not namespace or not attributes.resource.namespaced:
+        return
+    record = core.objects.store.newest(f"/namespaces/{namespace}")
+    if record is None:
+        namespaces = core.registry.find("", "v1", "namespaces") or attributes.resource
+        raise status.not_found(namespaces, namespace)
+    if b'"deletionTimestamp":' in record.value:
+        why = f"unable to create new content in namespace {namespace} because it is being terminated"
+        error = status.forbidden(attributes.resource, attributes.name, why)
+        error.details = {
+            **(error.details or {}),
+            "causes": [
+                {
+                    "reason": "NamespaceTerminating",
+                    "message": f"namespace {namespace} is being terminated",
+                    "field": "metadata.namespace",
+                }
+            ],
+        }
+        raise error
+
+
+def _check_immortal(attributes: Attributes) -> None:
+    resource = attributes.resource
+    if resource.plural == "namespaces" and not resource.group and attributes.name in _IMMORTAL:
+        raise status.forbidden(resource, attributes.name, "this namespace may not be deleted")

@@ -1,0 +1,228 @@
+"""The server's HTTP face: who asks, for what, and how the answer goes out."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import parse_qs, unquote
+
+import orjson
+
+from rayward.local.apiserver import status
+from rayward.local.apiserver.authentication import Authenticator
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.options import Query, flag
+from rayward.local.apiserver.request import Request, Response, Stream
+from rayward.local.apiserver.requestinfo import RequestInfo, parse
+from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.respond import warning_headers
+from rayward.local.apiserver.verbs.create import create
+from rayward.local.apiserver.verbs.delete import delete, delete_collection
+from rayward.local.apiserver.verbs.patch import patch
+from rayward.local.apiserver.verbs.read import get, list_
+from rayward.local.apiserver.verbs.update import update
+from rayward.local.apiserver.verbs.watch import watch
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Handler = Callable[[Core, Request], Awaitable[Response | Stream]]
+Page = Callable[[Core, User, str, Query, Mapping[bytes, bytes], bytes], Awaitable[Response | None]]
+"""Answers a path that names no resource; None: not mine."""
+
+_log = logging.getLogger(__name__)
+_VERBS: Mapping[str, Handler] = {
+    "get": get,
+    "list": list_,
+    "watch": watch,
+    "create": create,
+    "update": update,
+    "patch": patch,
+    "delete": delete,
+    "deletecollection": delete_collection,
+}
+_STATUS_VERBS = frozenset({"get", "update", "patch"})
+_OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
+_COMMON_HEADERS = ((b"cache-control", b"no-cache, private"),)
+_NOT_FOUND = Response(404, b"404 page not found\n", b"text/plain; charset=utf-8")
+
+
+class App:
+    """The ASGI application."""
+
+    def __init__(
+        self,
+        core: Core,
+        authenticator: Authenticator,
+        pages: tuple[Page, ...],
+        subresources: Mapping[tuple[str, str], Mapping[str, Handler]],
+        virtual: Mapping[str, Handler],
+        observe: Callable[[str, str, int], None],
+    ) -> None:
+        self._core = core
+        self._authenticator = authenticator
+        self._pages = pages
+        self._subresources = subresources
+        self._virtual = virtual
+        self._observe = observe
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] == "lifespan":
+            await _lifespan(receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        warnings: list[str] = []
+        try:
+            answer = await self._answer(scope, receive, warnings)
+        except status.ApiError as error:
+            answer = failure(error, warnings)
+        except Exception:
+            _log.exception("request failed: %s %s", scope["method"], scope["path"])
+            answer = failure(status.internal("the server met an unexpected condition; see its log"), warnings)
+        if isinstance(answer, Stream):
+            await _send_stream(answer, receive, send)
+        else:
+            await _send_response(answer, send, head=scope["method"] == "HEAD")
+
+    async def _answer(self, scope: Scope, receive: Receive, warnings: list[str]) -> Response | Stream:
+        method: str = scope["method"]
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        path = unquote(raw_path.partition(b"?")[0].decode("latin-1"))
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        user = self._authenticator.user(headers, scope)
+        if user is None and path.partition("?")[0] not in _OPEN_PATHS and not path.startswith(("/livez/", "/readyz/")):
+            raise status.unauthorized()
+        raw_query: bytes = scope["query_string"]
+        query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
+        body = await _read_body(receive, headers) if method not in {"GET", "HEAD"} else b""
+        caller = user or User("system:anonymous", groups=("system:unauthenticated",))
+        info = parse(method, path)
+        if info is None:
+            for page in self._pages:
+                answer = await page(self._core, caller, path, query, headers, body)
+                if answer is not None:
+                    return answer
+            return _NOT_FOUND
+        resource = self._core.registry.find(info.group, info.version, info.resource)
+        if resource is None:
+            if self._core.registry.has_group(info.group, info.version):
+                raise status.no_such_resource()
+            return _NOT_FOUND
+        request = Request(info, resource, query, headers, body, caller, warnings)
+        if resource.deprecation:
+            warnings.append(resource.deprecation)
+        handler = self._handler(info, resource, query)
+        answer = await handler(self._core, request)
+        self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
+        return answer
+
+    def _handler(self, info: RequestInfo, resource: Resource, query: Query) -> Handler:
+        if info.namespace and not resource.namespaced:
+            raise status.no_such_resource()
+        verb = "watch" if info.verb in {"list", "get"} and not info.subresource and flag(query, "watch") else info.verb
+        if info.subresource:
+            special = self._subresources.get((resource.qualified_name, info.subresource)) or self._subresources.get(
+                ("*", info.subresource)
+            )
+            if info.subresource not in resource.subresources:
+                raise status.no_such_resource()
+            if special is not None:
+                handler = special.get(info.verb)
+                if handler is None:
+                    raise status.method_not_allowed()
+                return handler
+            if info.subresource != "status" or verb not in _STATUS_VERBS:
+                raise status.method_not_allowed()
+            return _VERBS[verb]
+        if verb == "create" and (info.name or (resource.namespaced and not info.namespace)):
+            raise status.method_not_allowed()
+        if verb == "deletecollection" and resource.namespaced and not info.namespace:
+            raise status.method_not_allowed()
+        if resource.namespaced and info.name and not info.namespace:
+            raise status.no_such_resource()
+        handler = self._virtual.get(resource.qualified_name) if verb == "create" else None
+        handler = handler or _VERBS.get(verb)
+        if handler is None or (verb not in resource.verbs and verb != "watch"):
+            raise status.method_not_allowed()
+        return handler
+
+
+def failure(error: status.ApiError, warnings: list[str]) -> Response:
+    """A failure as its Status."""
+    headers = warning_headers(warnings)
+    retry = (error.details or {}).get("retryAfterSeconds")
+    if retry:
+        headers = (*headers, (b"retry-after", str(retry).encode()))
+    return Response(error.code, orjson.dumps(error.status()), headers=headers)
+
+
+async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
+    length = headers.get(b"content-length")
+    if length is not None and int(length) > status.MAX_BODY:
+        raise status.too_large()
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise status.bad_request("the client went away before its request was read")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > status.MAX_BODY:
+            raise status.too_large()
+        parts.append(part)
+        if not message.get("more_body"):
+            return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def _send_response(answer: Response, send: Send, *, head: bool) -> None:
+    headers = [
+        (b"content-type", answer.content_type),
+        (b"content-length", str(len(answer.body)).encode()),
+        *_COMMON_HEADERS,
+        *answer.headers,
+    ]
+    await send({"type": "http.response.start", "status": answer.code, "headers": headers})
+    await send({"type": "http.response.body", "body": b"" if head else answer.body})
+
+
+async def _send_stream(answer: Stream, receive: Receive, send: Send) -> None:
+    headers = [(b"content-type", answer.content_type), *_COMMON_HEADERS]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    # an empty chunk flushes the headers: a client may wait for them before the first event
+    await send({"type": "http.response.body", "body": b"", "more_body": True})
+
+    async def pump() -> None:
+        async for chunk in answer.chunks:
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    pumping = asyncio.ensure_future(pump())
+    leaving = asyncio.ensure_future(_disconnected(receive))
+    try:
+        await asyncio.wait({pumping, leaving}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        leaving.cancel()
+        pumping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await pumping
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _lifespan(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,180 @@
+"""Request bodies: JSON, YAML and protobuf to plain objects, with the fields that were written twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+import yaml
+
+from rayward.local.apiserver import media, status
+from rayward.local.apiserver.behaviour import Object
+
+_MAX_YAML_NODES = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A decoded body; ``strict`` says what a strict decoder would refuse."""
+
+    value: Any
+    strict: list[str]
+
+
+class MalformedError(Exception):
+    """The bytes are not of the format they claim."""
+
+
+def decode(data: bytes, content_type: str, *, strict: bool, protobuf: Callable[[bytes], Object] | None) -> Body:
+    """The object in a create or update body. Built-in kinds give their ``protobuf`` decoder."""
+    kind = media.essence(content_type) if content_type else media.JSON
+    if kind == media.JSON:
+        return decode_json(data, strict=strict)
+    if kind == media.YAML:
+        return decode_yaml(data, strict=strict)
+    if kind == media.PROTOBUF and protobuf is not None:
+        return Body(protobuf(data), [])
+    offered = media.OFFERED if protobuf is not None else media.OFFERED[:2]
+    raise status.unsupported_media_type(offered)
+
+
+def decode_json(data: bytes, *, strict: bool = False) -> Body:
+    """JSON to a value. Raises MalformedError."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise MalformedError(_go_json_error(data, error)) from None
+    if not strict or len(data) == len(orjson.dumps(value)):
+        # a compact body that encodes back to its own length cannot hold a key twice
+        return Body(value, [])
+    return Body(value, _doubled_fields(data))
+
+
+def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
+    """YAML to a value; most YAML that clients send is JSON, which is far cheaper to read."""
+    if data.lstrip()[:1] == b"{":
+        try:
+            return decode_json(data, strict=strict)
+        except MalformedError:
+            pass
+    loader = _Loader(data)
+    doubled: list[str] = []
+    try:
+        node: Any = loader.get_single_node()
+        if node is not None and _weight(node, {}) > _MAX_YAML_NODES:
+            raise yaml.YAMLError("document contains excessive aliasing")
+        value = None if node is None else _value(loader, node, doubled)
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise MalformedError(f"error converting YAML to JSON: {_one_line(error)}") from None
+    finally:
+        loader.dispose()
+    try:
+        return Body(orjson.loads(orjson.dumps(value)), doubled if strict else [])
+    except (TypeError, orjson.JSONEncodeError) as error:
+        raise MalformedError(f"error converting YAML to JSON: {error}") from None
+
+
+class _Loader(yaml.CSafeLoader):
+    """YAML as Go reads it: dates stay text."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def _weight(node: Any, known: dict[int, int]) -> int:
+    """How many nodes the document has once its aliases are written out."""
+    weight = known.get(id(node))
+    if weight is None:
+        weight = 1
+        if isinstance(node, yaml.MappingNode):
+            weight += sum(_weight(k, known) + _weight(v, known) for k, v in node.value)
+        elif isinstance(node, yaml.SequenceNode):
+            weight += sum(_weight(item, known) for item in node.value)
+        known[id(node)] = weight
+    return weight
+
+
+def _value(loader: Any, node: Any, doubled: list[str]) -> Any:
+    if isinstance(node, yaml.SequenceNode):
+        return [_value(loader, item, doubled) for item in node.value]
+    if not isinstance(node, yaml.MappingNode):
+        return loader.construct_object(node)
+    loader.flatten_mapping(node)
+    result: dict[str, Any] = {}
+    for key_node, value_node in node.value:
+        key = _key_text(_value(loader, key_node, doubled))
+        if key in result:
+            doubled.append(f'line {key_node.start_mark.line + 1}: key "{key}" already set in map')
+        result[key] = _value(loader, value_node, doubled)
+    return result
+
+
+def _key_text(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if key is None:
+        return "null"
+    return str(key)
+
+
+def _doubled_fields(data: bytes) -> list[str]:
+    doubled: list[str] = []
+    paths: dict[int, list[str]] = {}
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        here: list[str] = []
+        for key, value in items:
+            if key in result:
+                here.append(key)
+            here.extend(_below(key, value, paths))
+            result[key] = value
+        if here:
+            paths[id(result)] = here
+        return result
+
+    try:
+        root = json.loads(data, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return doubled
+    for path in dict.fromkeys(_below("", root, paths)):
+        doubled.append(f'duplicate field "{path}"')
+    return doubled
+
+
+def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
+    if isinstance(value, dict):
+        found = paths.pop(id(value), [])  # pyright: ignore[reportUnknownArgumentType]
+        return [f"{key}.{path}" if key else path for path in found]
+    if isinstance(value, list):
+        items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
+        return [path for i, item in enumerate(items) for path in _below(f"{key}[{i}]", item, paths)]
+    return []
+
+
+def _go_json_error(data: bytes, error: orjson.JSONDecodeError) -> str:
+    if not data.strip():
+        return "EOF" if not data else "unexpected end of JSON input"
+    if error.pos >= len(error.doc.rstrip()):
+        return "unexpected end of JSON input"
+    char = error.doc[error.pos]
+    shown = {"'": r"'\''", '"': "'\"'"}.get(char, f"'{char}'")
+    where = "looking for beginning of value"
+    text = error.msg
+    if "expected `:`" in text or "colon" in text:
+        where = "after object key"
+    elif "object key" in text or "property name" in text or 'expected `"`' in text:
+        where = "looking for beginning of object key string"
+    return f"invalid character {shown} {where}"
+
+
+def _one_line(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    return f"yaml: line {mark.line + 1}: {problem}" if mark is not None else f"yaml: {problem}"

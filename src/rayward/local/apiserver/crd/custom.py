@@ -1,0 +1,186 @@
+"""The resources that a CRD defines, one for each served version."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from rayward.kube.machinery import apply, jsonpath, schema, table
+from rayward.kube.machinery.fielderror import FieldError
+from rayward.local.apiserver.behaviour import Behaviour, Column, Object
+from rayward.local.apiserver.crd.definition import stored_version
+from rayward.local.apiserver.resource import Resource, Scale, Subresource
+
+_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+_PART_VERBS = ("get", "patch", "update")
+
+
+def resources_of(crd: Object, since: int) -> list[Resource]:
+    """All served versions; ``since`` is the revision from which objects are written under these schemas."""
+    return [_resource(crd, version, since) for version in crd["spec"]["versions"] if version.get("served")]
+
+
+def _resource(crd: Object, version: Object, since: int) -> Resource:
+    spec, accepted = crd["spec"], crd["status"]["acceptedNames"]
+    group, name, kind = spec["group"], version["name"], accepted["kind"]
+    parts: dict[str, Subresource] = {}
+    declared: Object = version.get("subresources") or {}
+    if "status" in declared:
+        parts["status"] = Subresource("status", group, name, kind, _PART_VERBS)
+    if "scale" in declared:
+        parts["scale"] = Subresource("scale", "autoscaling", "v1", "Scale", _PART_VERBS)
+    compiled = _compiled(version["schema"]["openAPIV3Schema"])
+    return Resource(
+        group=group,
+        version=name,
+        plural=accepted["plural"],
+        singular=accepted.get("singular", ""),
+        kind=kind,
+        list_kind=accepted.get("listKind", f"{kind}List"),
+        namespaced=spec["scope"] == "Namespaced",
+        verbs=_VERBS,
+        behaviour=_behaviour(version, compiled, has_status="status" in declared),
+        short_names=tuple(accepted.get("shortNames") or ()),
+        categories=tuple(accepted.get("categories") or ()),
+        subresources=parts,
+        storage_hash=_storage_hash(group, stored_version(crd), kind),
+        storage_version=stored_version(crd),
+        builtin=False,
+        refresh=_refresher(compiled),
+        schema_since=since,
+        scale=_scale(declared.get("scale")),
+        deprecation=_deprecation(group, version, kind),
+        source=version["schema"]["openAPIV3Schema"],
+    )
+
+
+def _scale(declared: Object | None) -> Scale | None:
+    if declared is None:
+        return None
+    paths = declared["specReplicasPath"], declared["statusReplicasPath"]
+    return Scale(*paths, declared.get("labelSelectorPath") or "")
+
+
+def _deprecation(group: str, version: Object, kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    return version.get("deprecationWarning") or f"{group}/{version['name']} {kind} is deprecated"
+
+
+_schemas: dict[str, schema.Schema] = {}
+
+
+def _compiled(source: Object) -> schema.Schema:
+    """Schemas are shared by content: an unchanged version of an updated CRD is not compiled again."""
+    key = hashlib.sha256(orjson.dumps(source, option=orjson.OPT_SORT_KEYS)).hexdigest()
+    known = _schemas.get(key)
+    if known is None:
+        known = _schemas[key] = schema.compile(source)
+    return known
+
+
+def _storage_hash(group: str, version: str, kind: str) -> str:
+    digest = hashlib.sha256(f"{group}/{version}/{kind}".encode()).digest()
+    return base64.b64encode(digest[:8]).decode()
+
+
+def _refresher(compiled: schema.Schema) -> Callable[[Object], Object]:
+    def refresh(obj: Object) -> Object:
+        compiled.prune(obj)
+        compiled.default(obj)
+        return obj
+
+    return refresh
+
+
+def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) -> Behaviour:
+    columns = table.columns_of(version)
+    selectable = _selectable(version)
+
+    def validate(obj: Object) -> list[FieldError]:
+        return compiled.validate(obj)
+
+    def validate_update(new: Object, old: Object) -> list[FieldError]:
+        return compiled.validate(new, old)
+
+    def prepare_create(obj: Object) -> None:
+        if has_status:
+            obj.pop("status", None)
+
+    def prepare_update(new: Object, old: Object) -> None:
+        if has_status:
+            new.pop("status", None)
+            if "status" in old:
+                new["status"] = old["status"]
+
+    def prepare_status(new: Object, old: Object) -> None:
+        status = new.get("status")
+        had = "status" in new
+        metadata = {**old["metadata"]}
+        for name in ("managedFields", "resourceVersion"):
+            if name in new["metadata"]:
+                metadata[name] = new["metadata"][name]
+            else:
+                metadata.pop(name, None)
+        new.clear()
+        new.update(old)
+        new["metadata"] = metadata
+        new.pop("status", None)
+        if had:
+            new["status"] = status
+
+    return Behaviour(
+        type=apply.custom_type_of(version["schema"]["openAPIV3Schema"]),
+        coerce=compiled.prune,
+        default=compiled.default,
+        columns=[Column(c.name, c.type, c.format, c.description, c.priority) for c in columns],
+        cells=lambda obj, now: table.cells(columns, obj, now),
+        prepare_create=prepare_create,
+        prepare_update=prepare_update,
+        prepare_status=prepare_status,
+        validate=validate,
+        validate_update=validate_update,
+        validate_status=validate_update,
+        fields=lambda obj: {name: _field_text(find(obj)) for name, find in selectable.items()},
+        selectable=frozenset(selectable),
+        reset=apply.RESET_STATUS if has_status else apply.NOTHING,
+        reset_status=apply.RESET_ALL_BUT_STATUS,
+        has_status=has_status,
+        counts_generation=True,
+        needs_resource_version=True,
+    )
+
+
+def _selectable(version: Object) -> dict[str, Callable[[Object], list[Any]]]:
+    declared: list[Object] = version.get("selectableFields") or []
+    return {field["jsonPath"].lstrip("."): jsonpath.compile(field["jsonPath"]).find for field in declared}
+
+
+def _field_text(found: list[Any]) -> str:
+    if not found or found[0] is None:
+        return ""
+    if isinstance(found[0], bool):
+        return "true" if found[0] else "false"
+    return str(found[0])
+
+
+def published_schema(resource: Resource) -> Object | None:
+    """What OpenAPI tells of a custom resource; None for a built-in one."""
+    if resource.source is None:
+        return None
+    schema_: Object = {**resource.source}
+    properties: Object = {**(schema_.get("properties") or {})}
+    properties["apiVersion"] = {"type": "string"}
+    properties["kind"] = {"type": "string"}
+    properties["metadata"] = {
+        "allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]
+    }
+    schema_["properties"] = properties
+    schema_["x-kubernetes-group-version-kind"] = [
+        {"group": resource.group, "kind": resource.kind, "version": resource.version}
+    ]
+    return schema_

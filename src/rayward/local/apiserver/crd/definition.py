@@ -1,0 +1,271 @@
+"""What a valid CustomResourceDefinition is, in kube-apiserver's words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rayward.kube.machinery import names
+from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, not_supported, required, too_many
+from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.schema import structural
+from rayward.local.apiserver.behaviour import Object
+
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+_COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
+_COLUMN_FORMATS = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
+_SCOPES = ["Cluster", "Namespaced"]
+_MOST_SELECTABLE = 8
+
+
+def condition(crd: Object, kind: str) -> Object | None:
+    """One condition of the CRD's status."""
+    return next((c for c in entries(section(crd, "status"), "conditions") if c["type"] == kind), None)
+
+
+def is_true(crd: Object, kind: str) -> bool:
+    """Whether a condition holds."""
+    found = condition(crd, kind)
+    return found is not None and found["status"] == "True"
+
+
+def stored_version(crd: Object) -> str:
+    """The version in which objects are stored."""
+    return next((v["name"] for v in entries(crd["spec"], "versions") if v.get("storage")), "")
+
+
+def prepare_create(crd: Object) -> None:
+    """A new CRD starts with an empty status that already names its stored version."""
+    crd["status"] = {"conditions": None, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": None}
+    _remember_stored(crd)
+
+
+def prepare_update(new: Object, old: Object) -> None:
+    """Status is the server's; a new storage version is remembered in it."""
+    new["status"] = {**section(old, "status")}
+    _remember_stored(new)
+
+
+def prepare_status(new: Object, old: Object) -> None:
+    """Through the status endpoint nothing but the status and some metadata changes."""
+    new["spec"] = old["spec"]
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        if field in old["metadata"]:
+            new["metadata"][field] = old["metadata"][field]
+        else:
+            new["metadata"].pop(field, None)
+
+
+def _remember_stored(crd: Object) -> None:
+    version = stored_version(crd)
+    stored: list[str] = entries(crd["status"], "storedVersions")
+    if version and version not in stored:
+        crd["status"]["storedVersions"] = [*stored, version]
+
+
+def check_name_of(crd: Object) -> list[FieldError]:
+    """A CRD is named after its plural and group."""
+    spec, name = crd["spec"], crd["metadata"].get("name", "")
+    if name == f"{spec['names'].get('plural', '')}.{spec.get('group', '')}":
+        return []
+    return [invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group')]
+
+
+def validate(crd: Object) -> list[FieldError]:
+    """What is wrong with a new CRD."""
+    return [*check_name_of(crd), *_spec(crd["spec"]), *_stored_versions(crd), *_approval(crd)]
+
+
+def validate_update(new: Object, old: Object) -> list[FieldError]:
+    """What is wrong with a changed CRD."""
+    errors = [*_spec(new["spec"], old["spec"])]
+    spec, before = new["spec"], old["spec"]
+    pairs = [("spec.group", spec.get("group"), before.get("group"))]
+    if is_true(old, "Established"):
+        errors += _unchanged("spec.scope", spec.get("scope"), before.get("scope"))
+        errors += _unchanged("spec.names.kind", spec["names"].get("kind"), before["names"].get("kind"))
+    pairs.append(("spec.names.plural", spec["names"].get("plural"), before["names"].get("plural")))
+    for path, value, was in pairs:
+        errors += _unchanged(path, value, was)
+    return [*errors, *_stored_versions(new)]
+
+
+def _unchanged(path: str, new: Any, old: Any) -> list[FieldError]:
+    return [] if new == old else [invalid(path, new, "field is immutable")]
+
+
+def _spec(spec: Object, old: Object | None = None) -> Iterator[FieldError]:
+    group = spec.get("group", "")
+    if not group:
+        yield required("spec.group")
+    elif problems := names.check_dns1123_subdomain(group):
+        yield invalid("spec.group", group, ",".join(problems))
+    elif "." not in group:
+        yield invalid("spec.group", group, "should be a domain with at least one dot")
+    scope = spec.get("scope", "")
+    if not scope:
+        yield required("spec.scope")
+    elif scope not in _SCOPES:
+        yield not_supported("spec.scope", scope, _SCOPES)
+    versions: list[Object] = entries(spec, "versions")
+    for i, version in enumerate(versions):
+        if not section(version, "schema").get("openAPIV3Schema"):
+            yield required(f"spec.versions[{i}].schema.openAPIV3Schema")
+    if spec.get("preserveUnknownFields"):
+        text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+        yield invalid("spec.preserveUnknownFields", True, text)
+    before = {v["name"]: v.get("schema") for v in (entries(old, "versions") if old else [])}
+    for i, version in enumerate(versions):
+        unchanged = before.get(version.get("name")) == version.get("schema") and old is not None
+        yield from _version(version, f"spec.versions[{i}]", schema_known=unchanged)
+    if len({v.get("name") for v in versions}) != len(versions):
+        yield invalid("spec.versions", versions, "must contain unique version names")
+    if sum(bool(v.get("storage")) for v in versions) != 1:
+        yield invalid("spec.versions", versions, "must have exactly one version marked as storage version")
+    yield from _names(section(spec, "names"))
+    yield from _conversion(section(spec, "conversion"))
+
+
+def _names(given: Object) -> Iterator[FieldError]:
+    for field in ("plural", "singular", "kind", "listKind"):
+        if not given.get(field):
+            yield required(f"spec.names.{field}")
+    for field in ("plural", "singular"):
+        value = given.get(field, "")
+        if value and (problems := names.check_dns1035_label(value)):
+            yield invalid(f"spec.names.{field}", value, ",".join(problems))
+    for field in ("kind", "listKind"):
+        value = given.get(field, "")
+        if value and (problems := names.check_dns1035_label(value.lower())):
+            text = "may have mixed case, but should otherwise match: " + ",".join(problems)
+            yield invalid(f"spec.names.{field}", value, text)
+    for field in ("shortNames", "categories"):
+        for i, value in enumerate(entries(given, field)):
+            if problems := names.check_dns1035_label(value):
+                yield invalid(f"spec.names.{field}[{i}]", value, ",".join(problems))
+    if given.get("kind") and given.get("kind") == given.get("listKind"):
+        yield invalid("spec.names.listKind", given["listKind"], "kind and listKind may not be the same")
+
+
+def _version(version: Object, path: str, *, schema_known: bool) -> Iterator[FieldError]:
+    name = version.get("name", "")
+    if problems := names.check_dns1035_label(name):
+        yield invalid(f"{path}.name", name, ",".join(problems))
+    warning = version.get("deprecationWarning")
+    if warning is not None and not version.get("deprecated"):
+        yield invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+    schema: Object = section(section(version, "schema"), "openAPIV3Schema")
+    subresources = section(version, "subresources")
+    if schema and not schema_known:
+        # what was accepted once stays accepted, as long as nobody touches it
+        yield from structural.check(
+            schema, f"{path}.schema.openAPIV3Schema", status_subresource="status" in subresources
+        )
+    yield from _scale(subresources.get("scale"), f"{path}.subresources")
+    for i, column in enumerate(entries(version, "additionalPrinterColumns")):
+        yield from _column(column, f"{path}.additionalPrinterColumns[{i}]")
+    selectable: list[Object] = entries(version, "selectableFields")
+    if len(selectable) > _MOST_SELECTABLE:
+        yield too_many(f"{path}.selectableFields", len(selectable), _MOST_SELECTABLE)
+    for i, field in enumerate(selectable):
+        yield from _selectable(field.get("jsonPath", ""), schema, f"{path}.selectableFields[{i}].jsonPath")
+
+
+def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
+    if scale is None:
+        return
+    for field, roots in (
+        ("specReplicasPath", (".spec.",)),
+        ("statusReplicasPath", (".status.",)),
+        ("labelSelectorPath", (".spec.", ".status.")),
+    ):
+        value = scale.get(field) or ""
+        where = f"{path}.scale.{field}"
+        if not value:
+            if field != "labelSelectorPath":
+                yield required(where)
+        elif value[0] != ".":
+            yield invalid(where, value, "must be a simple json path starting with .")
+        elif not value.startswith(roots):
+            place = roots[0][:-1] if len(roots) == 1 else "either .spec or .status"
+            yield invalid(where, value, f"should be a json path under {place}")
+
+
+def _column(column: Object, path: str) -> Iterator[FieldError]:
+    if not column.get("name"):
+        yield required(f"{path}.name")
+    kind = column.get("type", "")
+    if not kind:
+        yield required(f"{path}.type", f"must be one of {','.join(_COLUMN_TYPES)}")
+    elif kind not in _COLUMN_TYPES:
+        yield invalid(f"{path}.type", kind, f"must be one of {','.join(_COLUMN_TYPES)}")
+    form = column.get("format", "")
+    if form and form not in _COLUMN_FORMATS:
+        yield invalid(f"{path}.format", form, f"must be one of {','.join(_COLUMN_FORMATS)}")
+    where = column.get("jsonPath", "")
+    if not where:
+        yield required(f"{path}.JSONPath")
+    elif where[0] != ".":
+        yield invalid(f"{path}.JSONPath", where, "must be a simple json path starting with .")
+
+
+def _selectable(json_path: str, schema: Object, path: str) -> Iterator[FieldError]:
+    if not json_path:
+        yield required(path)
+        return
+    if json_path.startswith(".metadata"):
+        yield invalid(path, json_path, "must not point to fields in metadata")
+        return
+    node: Any = schema
+    for part in json_path.strip(".").split("."):
+        node = section(node, "properties").get(part)
+        if node is None:
+            text = f'is an invalid path: does not refer to a valid field: "{part}"'
+            yield invalid(path, json_path, text)
+            return
+    if node.get("type") not in {"string", "boolean", "integer"}:
+        text = (
+            "must point to a field of type string, boolean or integer. "
+            "Enum string fields and strings with formats are allowed."
+        )
+        yield invalid(path, json_path, text)
+
+
+def _conversion(conversion: Object) -> Iterator[FieldError]:
+    strategy = conversion.get("strategy", "")
+    if conversion and not strategy:
+        yield required("spec.conversion.strategy")
+    elif strategy and strategy not in {"None", "Webhook"}:
+        yield not_supported("spec.conversion.strategy", strategy, ["None", "Webhook"])
+    elif strategy == "Webhook":
+        text = "conversion webhooks are not available on this server; serve one version, or versions of the same schema"
+        yield forbidden("spec.conversion.strategy", text)
+
+
+def _stored_versions(crd: Object) -> Iterator[FieldError]:
+    stored: list[str] = entries(section(crd, "status"), "storedVersions")
+    known = {v.get("name") for v in entries(crd["spec"], "versions")}
+    path = "status.storedVersions"
+    if not stored:
+        yield invalid(path, None, "must have at least one stored version")
+    for i, version in enumerate(stored):
+        if version not in known:
+            yield invalid(
+                f"{path}[{i}]",
+                version,
+                f"missing from spec.versions; {version} was previously a storage version, and must remain in "
+                f"spec.versions until a storage migration ensures no data remains persisted in {version} and removes "
+                f"{version} from status.storedVersions",
+            )
+
+
+def _approval(crd: Object) -> Iterator[FieldError]:
+    group: str = crd["spec"].get("group", "")
+    protected = group in {"k8s.io", "kubernetes.io"} or group.endswith((".k8s.io", ".kubernetes.io"))
+    annotation = section(crd["metadata"], "annotations").get("api-approved.kubernetes.io", "")
+    if protected and not annotation:
+        text = (
+            "protected groups must have approval annotation "
+            '"api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111'
+        )
+        yield required("metadata.annotations[api-approved.kubernetes.io]", text)

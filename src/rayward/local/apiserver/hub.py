@@ -1,0 +1,196 @@
+"""Watches: committed events go to everyone who asked, encoded once however many listen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Sequence
+
+import orjson
+
+from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.status import ApiError, expired
+from rayward.local.store import Event, Record
+
+BOOKMARK_SECONDS = 60.0
+_MOST_PENDING = 10_000
+_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+Matches = Callable[[Record], bool]
+Render = Callable[[bytes], bytes]
+
+
+class Watcher:
+    """One open watch: what it sees, and what waits to be sent."""
+
+    def __init__(
+        self,
+        resource: Resource,
+        scope: str,
+        since: int,
+        matches: Matches | None,
+        view: Callable[[Record], bytes],
+        render: Render | None,
+        *,
+        bookmarks: bool,
+    ) -> None:
+        self.resource = resource
+        self.scope = scope
+        self.since = since
+        self.bookmarks = bookmarks
+        self._matches = matches
+        self._view = view
+        self._render = render
+        self._pending: list[bytes] = []
+        self._wake = asyncio.Event()
+        self._closed = False
+
+    def deliver(self, event: Event, shared: dict[bytes, bytes]) -> None:
+        """Queue what this watcher sees of a committed event; ``shared`` holds the bytes others already made."""
+        if event.revision <= self.since or not event.key.startswith(self.scope):
+            return
+        kind = self._kind_of(event)
+        if kind is None:
+            return
+        if self._render is None and event.record is not None:
+            key = kind + self.resource.head
+            line = shared.get(key)
+            if line is None:
+                line = shared[key] = _line(kind, self._view(event.record))
+        else:
+            line = self._line_of(kind, event)
+        self._queue(line)
+
+    def _line_of(self, kind: bytes, event: Event) -> bytes:
+        # an object that leaves the selection is shown as it was, with the revision at which it left
+        if event.record is None:
+            value = self._view(Record(event.key, event.revision, event.value))
+        elif kind == b"DELETED" and event.previous is not None:
+            obj = orjson.loads(self._view(event.previous))
+            obj["metadata"]["resourceVersion"] = str(event.revision)
+            value = orjson.dumps(obj)
+        else:
+            value = self._view(event.record)
+        return _line(kind, self._render(value) if self._render else value)
+
+    def _kind_of(self, event: Event) -> bytes | None:
+        if self._matches is None:
+            if event.record is None:
+                return b"DELETED"
+            return b"ADDED" if event.previous is None else b"MODIFIED"
+        before = event.previous is not None and self._matches(event.previous)
+        after = event.record is not None and self._matches(event.record)
+        if after:
+            return b"MODIFIED" if before else b"ADDED"
+        return b"DELETED" if before else None
+
+    def start_with(self, records: Sequence[Record]) -> None:
+        """Send the present state first, as a run of ADDED events."""
+        for record in records:
+            value = self._view(record)
+            self._pending.append(_line(b"ADDED", self._render(value) if self._render else value))
+        self._wake.set()
+
+    def bookmark(self, revision: int, *, initial_events_end: bool = False) -> None:
+        """Tell the watcher how far it is, with no object."""
+        metadata: dict[str, object] = {"resourceVersion": str(revision)}
+        if initial_events_end:
+            metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
+        body = self.resource.head[:-1] + b',"metadata":' + orjson.dumps(metadata) + b"}"
+        self._queue(_line(b"BOOKMARK", self._render(body) if self._render else body))
+
+    def fail(self, error: ApiError) -> None:
+        """End the stream with the reason."""
+        self._pending.append(_line(b"ERROR", orjson.dumps(error.status())))
+        self.close()
+
+    def close(self) -> None:
+        """End the stream once what is pending is sent."""
+        self._closed = True
+        self._wake.set()
+
+    def _queue(self, line: bytes) -> None:
+        if len(self._pending) >= _MOST_PENDING and not self._closed:
+            # a reader this slow would cost memory without bound; it can resume from where it is, or list again
+            self._pending.clear()
+            self.fail(expired("The watcher was too slow and has been closed"))
+            return
+        self._pending.append(line)
+        self._wake.set()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Everything queued, joined, whenever there is something."""
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            if self._pending:
+                lines, self._pending = self._pending, []
+                yield b"".join(lines)
+            if self._closed and not self._pending:
+                return
+
+
+def _line(kind: bytes, value: bytes) -> bytes:
+    return b'{"type":"' + kind + b'","object":' + value + b"}\n"
+
+
+class Hub:
+    """All open watches."""
+
+    def __init__(self) -> None:
+        self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
+        self._listeners: list[Callable[[Sequence[Event]], None]] = []
+
+    def on_commit(self, events: Sequence[Event]) -> None:
+        """Called by the store for every group commit, in revision order."""
+        for listener in tuple(self._listeners):
+            listener(events)
+        for event in events:
+            watchers = self._watchers.get(bucket(event.key))
+            if watchers:
+                shared: dict[bytes, bytes] = {}
+                for watcher in watchers:
+                    watcher.deliver(event, shared)
+
+    def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """Let a part of the server itself see every commit first."""
+        self._listeners.append(listener)
+
+    def unlisten(self, listener: Callable[[Sequence[Event]], None]) -> None:
+        """No longer let it see commits."""
+        self._listeners.remove(listener)
+
+    def add(self, watcher: Watcher) -> None:
+        """Deliver from now on."""
+        self._watchers[watcher.resource.prefix].add(watcher)
+
+    def remove(self, watcher: Watcher) -> None:
+        """Deliver no more."""
+        watchers = self._watchers[watcher.resource.prefix]
+        watchers.discard(watcher)
+        if not watchers:
+            del self._watchers[watcher.resource.prefix]
+
+    def close(self, prefix: str = "") -> None:
+        """End all watches, or those of one resource."""
+        for key, watchers in list(self._watchers.items()):
+            if not prefix or key == prefix:
+                for watcher in watchers:
+                    watcher.close()
+
+    def send_bookmarks(self, revision: int) -> None:
+        """Tell every watcher that asked how far it is."""
+        for watchers in self._watchers.values():
+            for watcher in watchers:
+                if watcher.bookmarks:
+                    watcher.bookmark(revision)
+
+    @property
+    def count(self) -> int:
+        """How many watches are open."""
+        return sum(len(watchers) for watchers in self._watchers.values())
+
+
+def bucket(key: str) -> str:
+    """The resource prefix of a store key."""
+    return key[: key.index("/", 1) + 1]

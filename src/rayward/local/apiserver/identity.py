@@ -1,0 +1,30 @@
+"""Who is asking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """An authenticated caller."""
+
+    name: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+    def info(self) -> dict[str, object]:
+        """The caller as a ``userInfo`` of reviews and admission requests."""
+        info: dict[str, object] = {"username": self.name}
+        if self.uid:
+            info["uid"] = self.uid
+        if self.groups:
+            info["groups"] = list(self.groups)
+        if self.extra:
+            info["extra"] = {key: list(values) for key, values in self.extra.items()}
+        return info
+
+
+ADMIN = User("kubernetes-admin", groups=("system:masters", "system:authenticated"))

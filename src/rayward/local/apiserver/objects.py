@@ -1,0 +1,93 @@
+"""Objects as the store keeps them: encoded once, with their identity in front, and the same bytes for every reader."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from rayward.kube.machinery.apply import Owners, owners_of
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.resource import Resource
+from rayward.local.store import Record, Store
+
+_OWNERS_KEPT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """The newest version of an object, decoded for one request."""
+
+    record: Record
+    value: Object
+
+
+class Objects:
+    """Reads and encodes the objects of all resources."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._owners: OrderedDict[str, tuple[int, Owners]] = OrderedDict()
+
+    def newest(self, resource: Resource, namespace: str, name: str) -> Live | None:
+        """The object including writes that are still on their way to the disk."""
+        record = self.store.newest(resource.key(namespace, name))
+        return None if record is None else Live(record, self.decode(resource, record))
+
+    def decode(self, resource: Resource, record: Record) -> Object:
+        """A fresh copy of the object, in the resource's version."""
+        return orjson.loads(self.view(resource, record))
+
+    def view(self, resource: Resource, record: Record) -> bytes:
+        """The object's JSON in the resource's version."""
+        if resource.refresh is not None and record.revision < resource.schema_since:
+            return encode(resource, resource.refresh(orjson.loads(record.value)), record.revision)
+        if resource.stored_head is resource.head:
+            return record.value
+        return resource.head + record.value[len(resource.stored_head) :]
+
+    def owners(self, live: Live) -> Owners:
+        """The decoded managed fields of an object, remembered for the next write of it."""
+        known = self._owners.get(live.record.key)
+        if known is not None and known[0] == live.record.revision:
+            return known[1]
+        return owners_of(live.value)
+
+    def remember_owners(self, record: Record, owners: Owners) -> None:
+        """Keep what the next write of this object would have to decode again."""
+        self._owners[record.key] = (record.revision, owners)
+        self._owners.move_to_end(record.key)
+        if len(self._owners) > _OWNERS_KEPT:
+            self._owners.popitem(last=False)
+
+
+def encode(resource: Resource, obj: Object, revision: int) -> bytes:
+    """The stored form: identity first, so that a version can be swapped and list items can drop it by slicing."""
+    obj["metadata"]["resourceVersion"] = str(revision)
+    body = {key: value for key, value in obj.items() if key not in _IDENTITY}
+    return resource.stored_head + orjson.dumps(body)[1:]
+
+
+_IDENTITY = frozenset({"apiVersion", "kind"})
+
+
+def stamp(seconds: float) -> str:
+    """A time as Kubernetes writes it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+
+
+def new_uid() -> str:
+    """An identity that no other object ever has."""
+    return str(uuid.uuid4())
+
+
+def metadata_of(obj: Object) -> dict[str, Any]:
+    """The object's metadata, made if it has none."""
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict):
+        metadata = obj["metadata"] = {}
+    return metadata  # pyright: ignore[reportUnknownVariableType]

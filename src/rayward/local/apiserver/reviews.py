@@ -1,0 +1,95 @@
+"""Reviews: questions that are asked by creating an object, answered at once and never stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from rayward.kube.machinery.fielderror import invalid
+from rayward.local.apiserver import status
+from rayward.local.apiserver.app import Handler
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.objects import metadata_of, stamp
+from rayward.local.apiserver.options import write_options
+from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.respond import shown_object
+from rayward.local.apiserver.tokens import ISSUER, Tokens
+from rayward.local.apiserver.verbs.incoming import object_in
+
+
+def _asked(core: Core, request: Request) -> Object:
+    options = write_options(request.query, request.agent, "CreateOptions")
+    review = object_in(request, options)
+    metadata = metadata_of(review)
+    metadata.pop("resourceVersion", None)
+    if request.namespace:
+        metadata["namespace"] = request.namespace
+    return review
+
+
+async def access(core: Core, request: Request) -> Response:
+    """SelfSubjectAccessReview and its relatives: who holds a valid token may do all."""
+    review = _asked(core, request)
+    spec: Object = review.get("spec") or {}
+    if not spec.get("resourceAttributes") and not spec.get("nonResourceAttributes"):
+        error = invalid(
+            "spec.resourceAttributes",
+            spec.get("nonResourceAttributes"),
+            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
+        )
+        raise status.invalid(request.resource.group, request.resource.kind, "", [error])
+    review["status"] = {"allowed": True, "reason": "every holder of a valid credential may do all on this server"}
+    return shown_object(request, 201, review)
+
+
+async def rules(core: Core, request: Request) -> Response:
+    """SelfSubjectRulesReview: everything."""
+    review = _asked(core, request)
+    review["status"] = {
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        "incomplete": False,
+    }
+    return shown_object(request, 201, review)
+
+
+async def whoami(core: Core, request: Request) -> Response:
+    """SelfSubjectReview: who is asking."""
+    review = _asked(core, request)
+    metadata_of(review)["creationTimestamp"] = stamp(core.clock())
+    review["status"] = {"userInfo": request.user.info()}
+    return shown_object(request, 201, review)
+
+
+def token_review(tokens: Tokens, admin: Callable[[str], User | None]) -> Handler:
+    """TokenReview: whose token is this."""
+
+    async def answer(core: Core, request: Request) -> Response:
+        review = _asked(core, request)
+        spec: Object = review.get("spec") or {}
+        token = spec.get("token") or ""
+        user: User | None = admin(token) or tokens.user(token)
+        if user is None:
+            review["status"] = {"user": {}, "error": "[invalid bearer token, token lookup failed]"}
+        else:
+            review["status"] = {
+                "authenticated": True,
+                "user": user.info(),
+                "audiences": spec.get("audiences") or [ISSUER],
+            }
+        return shown_object(request, 201, review)
+
+    return answer
+
+
+def handlers(tokens: Tokens, admin: Callable[[str], User | None]) -> Mapping[str, Handler]:
+    """The reviews by resource."""
+    return {
+        "selfsubjectaccessreviews.authorization.k8s.io": access,
+        "subjectaccessreviews.authorization.k8s.io": access,
+        "localsubjectaccessreviews.authorization.k8s.io": access,
+        "selfsubjectrulesreviews.authorization.k8s.io": rules,
+        "selfsubjectreviews.authentication.k8s.io": whoami,
+        "tokenreviews.authentication.k8s.io": token_review(tokens, admin),
+    }

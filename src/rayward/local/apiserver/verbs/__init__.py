@@ -1,0 +1,1 @@
+"""How each verb is carried out, for every kind alike."""

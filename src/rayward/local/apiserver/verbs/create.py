@@ -1,0 +1,118 @@
+"""POST: a new object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rayward.kube.machinery.apply import track_update
+from rayward.kube.machinery.objectmeta import check_object_meta
+from rayward.local.apiserver import status
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.objects import encode, metadata_of, new_uid, stamp
+from rayward.local.apiserver.options import WriteOptions, write_options
+from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.respond import shown
+from rayward.local.apiserver.verbs.incoming import object_in
+from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
+
+_NAME_TRIES = 8
+_SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink")
+
+
+async def create(core: Core, request: Request) -> Response:
+    """Answer a POST."""
+    options = write_options(request.query, request.agent, "CreateOptions")
+    obj = object_in(request, options)
+    metadata = metadata_of(obj)
+    for name in _SYSTEM_FIELDS:
+        metadata.pop(name, None)
+    if metadata.get("resourceVersion"):
+        raise status.bad_request("resourceVersion should not be set on objects to be created")
+    ensure_namespace(request, metadata)
+    drop_doubled_owners(metadata, request.warnings)
+    resource = request.resource
+    obj, owners = track_update(
+        None,
+        obj,
+        type=resource.behaviour.type,
+        manager=options.manager,
+        api_version=resource.api_version,
+        subresource="",
+        now=stamp(core.clock()),
+        reset=resource.behaviour.reset,
+    )
+    value = await insert(core, request, obj, options, owners)
+    return shown(core, request, 201, value)
+
+
+def ensure_namespace(request: Request, metadata: dict[str, Any]) -> None:
+    """The object is in the request's namespace, and may not say otherwise."""
+    wanted = request.namespace if request.resource.namespaced else ""
+    given = metadata.get("namespace") or ""
+    if given == wanted:
+        if not wanted:
+            metadata.pop("namespace", None)
+        return
+    if given:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    metadata["namespace"] = wanted
+
+
+async def insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Any) -> bytes:
+    """Admit, complete, check and store a new object; the bytes are what was stored."""
+    resource, behaviour = request.resource, request.resource.behaviour
+    metadata = metadata_of(obj)
+    attributes = Attributes(
+        "CREATE", resource, request.info.subresource, request.namespace, obj, None, request.user, options.dry_run
+    )
+    obj = await core.admission.mutate(core, attributes, request.warnings, options.manager)
+    metadata = metadata_of(obj)
+    metadata["creationTimestamp"] = stamp(core.clock())
+    metadata["uid"] = new_uid()
+    metadata["generation"] = 1
+    if not behaviour.counts_generation:
+        del metadata["generation"]
+    name = _settle_name(core, resource.key, request.namespace, metadata)
+    core.admission.begin_create(core, resource, obj)
+    behaviour.prepare_create(obj)
+    errors = check_object_meta(metadata, namespaced=resource.namespaced, name_check=behaviour.check_name)
+    errors += behaviour.validate(obj)
+    if errors:
+        raise status.invalid(resource.group, resource.kind, name, errors)
+    request.warnings.extend(behaviour.warnings(obj, None))
+    await core.admission.validate(core, attributes.with_object(obj), request.warnings)
+    key = resource.key(request.namespace, name)
+    if core.objects.store.newest(key) is not None:
+        if metadata.get("generateName") and "name" not in request.info.name:
+            text = f'{resource.qualified_name} "{name}" already exists, the server was not able to generate a unique name for the object'
+            raise status.ApiError(409, "AlreadyExists", text, status.about(resource, name))
+        raise status.already_exists(resource, name)
+    if options.dry_run:
+        return encode_unstored(resource, obj)
+    record = await core.objects.store.put(key, lambda revision: encode(resource, obj, revision), expect=0)
+    core.objects.remember_owners(record, owners)
+    return core.objects.view(resource, record)
+
+
+def encode_unstored(resource: Any, obj: Object) -> bytes:
+    """The answer to a dry run: an object that was never given a resourceVersion."""
+    value = encode(resource, obj, 0)
+    return value.replace(b',"resourceVersion":"0"', b"", 1).replace(b'"resourceVersion":"0",', b"", 1)
+
+
+def _settle_name(core: Core, key: Any, namespace: str, metadata: dict[str, Any]) -> str:
+    name = metadata.get("name") or ""
+    prefix = metadata.get("generateName") or ""
+    if name or not prefix:
+        return name
+    base = prefix[:58]
+    for _ in range(_NAME_TRIES):
+        name = base + core.suffix()
+        if core.objects.store.newest(key(namespace, name)) is None:
+            break
+    metadata["name"] = name
+    return name

@@ -1,0 +1,251 @@
+"""DELETE: at once, after a grace period, or when the last finalizer is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import calendar
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from rayward.kube.machinery.fielderror import FieldError, Reason, invalid
+from rayward.kube.machinery.jsonvalue import entries, is_object, section
+from rayward.local.apiserver import body, status
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.objects import Live, encode, stamp
+from rayward.local.apiserver.options import check_dry_run, list_options, number, text
+from rayward.local.apiserver.protobuf import ProtobufError
+from rayward.local.apiserver.protobuf import decode as decode_protobuf
+from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.respond import shown, shown_object
+from rayward.local.apiserver.verbs.read import list_response, matching_records, selection
+from rayward.local.store import Conflict
+
+_ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_POLICIES = ("Foreground", "Background", "Orphan")
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """How an object is to go."""
+
+    grace: int | None
+    policy: str
+    """Foreground, Background, Orphan or empty: as the object's finalizers say."""
+    uid: str | None
+    resource_version: str | None
+    dry_run: bool
+    orphan: bool | None
+
+
+async def delete(core: Core, request: Request) -> Response:
+    """Answer a DELETE of one object."""
+    options = _delete_options(request)
+    while True:
+        live = core.objects.newest(request.resource, request.namespace, request.name)
+        if live is None:
+            raise status.not_found(request.resource, request.name)
+        try:
+            value, removed = await _remove(core, request, live, options)
+        except Conflict:
+            continue
+        break
+    code = 202 if not removed and options.orphan is False else 200
+    if removed and not request.resource.behaviour.returns_deleted:
+        details = status.about(request.resource, request.name)
+        details["uid"] = live.value["metadata"]["uid"]
+        return shown_object(request, code, status.success(200, details))
+    return shown(core, request, code, value)
+
+
+async def delete_collection(core: Core, request: Request) -> Response:
+    """Answer a DELETE of all objects that match; the answer lists them as they were."""
+    options = _delete_options(request)
+    wanted = list_options(request.query)
+    records = matching_records(core, request, selection(request, wanted))
+    if wanted.limit:
+        records = records[: wanted.limit]
+
+    async def one(key: str) -> None:
+        while True:
+            record = core.objects.store.newest(key)
+            if record is None:
+                return
+            live = Live(record, core.objects.decode(request.resource, record))
+            try:
+                await _remove(core, request, live, options)
+            except Conflict:
+                continue
+            return
+
+    await asyncio.gather(*(one(record.key) for record in records))
+    return list_response(core, request, records, {"resourceVersion": str(core.objects.store.revision)})
+
+
+async def _remove(core: Core, request: Request, live: Live, options: DeleteOptions) -> tuple[bytes, bool]:
+    """Take one step of a deletion; returns the object and whether it is gone."""
+    resource, obj = request.resource, live.value
+    name = obj["metadata"]["name"]
+    _check_preconditions(request, name, obj, options)
+    attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
+    await core.admission.validate(core, attributes, request.warnings)
+    after = deleted(resource.behaviour.grace, obj, options, core.clock())
+    if after is obj:
+        return core.objects.view(resource, live.record), False
+    store, revision = core.objects.store, live.record.revision
+    key = live.record.key
+    if _finished(after):
+        if options.dry_run:
+            return encode(resource, after, revision), True
+        event = await store.delete(key, lambda rev: encode(resource, after, rev), expect=revision)
+        return event.value, True
+    if options.dry_run:
+        return encode(resource, after, revision), False
+    record = await store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
+    return core.objects.view(resource, record), False
+
+
+def _finished(obj: Object) -> bool:
+    metadata = obj["metadata"]
+    return not metadata.get("finalizers") and not metadata.get("deletionGracePeriodSeconds")
+
+
+def deleted(grace_of: Any, obj: Object, options: DeleteOptions, now: float) -> Object:
+    """The object after a delete: what it was if nothing changes, else marked, with the finalizers of the policy."""
+    metadata = obj["metadata"]
+    marked: Object = {**obj, "metadata": {**metadata}}
+    target = marked["metadata"]
+    graceful = False
+    if grace_of is not None:
+        if metadata.get("deletionTimestamp"):
+            left = metadata.get("deletionGracePeriodSeconds")
+            if left:
+                if options.grace is None or options.grace >= left:
+                    return obj
+                _shorten(target, options.grace, left, now)
+                graceful = True
+        else:
+            grace = grace_of(obj, options.grace)
+            target["deletionTimestamp"] = stamp(now + grace)
+            target["deletionGracePeriodSeconds"] = grace
+            _raise_generation(target)
+            graceful = True
+    finalizers = _finalizers_for(metadata.get("finalizers") or [], options)
+    if finalizers:
+        target["finalizers"] = finalizers
+    else:
+        target.pop("finalizers", None)
+    if not graceful and finalizers:
+        if not metadata.get("deletionTimestamp"):
+            target["deletionTimestamp"] = stamp(now)
+            _raise_generation(target)
+        target["deletionGracePeriodSeconds"] = 0
+        if target == metadata:
+            return obj
+    return marked
+
+
+def _shorten(metadata: dict[str, Any], grace: int, left: int, now: float) -> None:
+    due = calendar.timegm(time.strptime(metadata["deletionTimestamp"], "%Y-%m-%dT%H:%M:%SZ")) - left + grace
+    if due < now:
+        due = now
+        grace = 1 if grace else 0
+    metadata["deletionTimestamp"] = stamp(due)
+    metadata["deletionGracePeriodSeconds"] = grace
+
+
+def _raise_generation(metadata: dict[str, Any]) -> None:
+    if metadata.get("generation"):
+        metadata["generation"] += 1
+
+
+def _finalizers_for(present: list[str], options: DeleteOptions) -> list[str]:
+    kept = [name for name in present if name not in {_ORPHAN, _FOREGROUND}]
+    orphan = options.policy == "Orphan" or (not options.policy and _ORPHAN in present)
+    foreground = options.policy == "Foreground" or (not options.policy and _FOREGROUND in present)
+    if orphan:
+        kept.append(_ORPHAN)
+    if foreground:
+        kept.append(_FOREGROUND)
+    return kept
+
+
+def _check_preconditions(request: Request, name: str, obj: Object, options: DeleteOptions) -> None:
+    metadata = obj["metadata"]
+    uid, version = metadata["uid"], metadata["resourceVersion"]
+    if options.uid is not None and options.uid != uid:
+        why = (
+            f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise _kind_conflict(request, name, why)
+    if options.resource_version is not None and options.resource_version != version:
+        why = (
+            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"in record ({version}). The object might have been modified"
+        )
+        raise _kind_conflict(request, name, why)
+
+
+def _kind_conflict(request: Request, name: str, why: str) -> status.ApiError:
+    resource = request.resource
+    qualified = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+    text = f'Operation cannot be fulfilled on {qualified} "{name}": {why}'
+    return status.ApiError(409, "Conflict", text, status.about(resource, name, kind=resource.kind))
+
+
+def _delete_options(request: Request) -> DeleteOptions:
+    given: dict[str, Any]
+    if request.body:
+        given = _options_in_body(request)
+    else:
+        given = {
+            "gracePeriodSeconds": number(request.query, "gracePeriodSeconds"),
+            "propagationPolicy": text(request.query, "propagationPolicy") or None,
+            "dryRun": list(request.query.get("dryRun", ())),
+        }
+        if "orphanDependents" in request.query:
+            given["orphanDependents"] = text(request.query, "orphanDependents").lower() not in {"0", "false"}
+    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    errors: list[FieldError] = []
+    if orphan is not None and policy is not None:
+        text_ = "orphanDependents and deletionPropagation cannot be both set"
+        errors.append(invalid("propagationPolicy", policy, text_))
+    if policy is not None and policy not in _POLICIES:
+        supported = 'supported values: "Foreground", "Background", "Orphan", "nil"'
+        errors.append(FieldError(Reason.NOT_SUPPORTED, "propagationPolicy", policy, supported))
+    dry_run: list[str] = entries(given, "dryRun")
+    errors.extend(check_dry_run(dry_run))
+    if errors:
+        raise status.invalid("meta.k8s.io", "DeleteOptions", "", errors)
+    if policy is None and orphan is not None:
+        policy = "Orphan" if orphan else "Background"
+    preconditions = section(given, "preconditions")
+    grace = given.get("gracePeriodSeconds")
+    return DeleteOptions(
+        grace=1 if grace is not None and grace < 0 else grace,
+        policy=policy or "",
+        uid=preconditions.get("uid"),
+        resource_version=preconditions.get("resourceVersion"),
+        dry_run=bool(dry_run),
+        orphan=orphan,
+    )
+
+
+def _options_in_body(request: Request) -> dict[str, Any]:
+    content_type = request.header(b"content-type")
+    try:
+        decoded = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf)
+    except (body.MalformedError, ProtobufError) as error:
+        raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
+    given = decoded.value
+    if not is_object(given) or given.get("kind", "DeleteOptions") != "DeleteOptions":
+        raise status.bad_request("decoded object cannot be converted to DeleteOptions")
+    grace = given.get("gracePeriodSeconds")
+    if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
+        raise status.bad_request(
+            "json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        )
+    return given

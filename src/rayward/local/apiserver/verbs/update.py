@@ -1,0 +1,213 @@
+"""PUT, and what every change of an existing object has in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from rayward.kube.machinery.apply import Owners, equal_ignoring_managed_times, track_update
+from rayward.kube.machinery.fielderror import FieldError, invalid
+from rayward.kube.machinery.objectmeta import check_object_meta_update
+from rayward.local.apiserver import status
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.objects import Live, encode, metadata_of, stamp
+from rayward.local.apiserver.options import WriteOptions, write_options
+from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.respond import shown
+from rayward.local.apiserver.verbs.create import ensure_namespace, insert
+from rayward.local.apiserver.verbs.incoming import object_in
+from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
+from rayward.local.store import Conflict
+
+_KEPT_FROM_OLD = ("creationTimestamp", "deletionTimestamp")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """The outcome of a change: the object as stored, and whether it is new."""
+
+    value: bytes
+    created: bool = False
+
+
+Change = Callable[[Live | None], tuple[Object, Owners]]
+"""Makes the new object from the newest one; called again when another writer came first."""
+
+
+async def update(core: Core, request: Request) -> Response:
+    """Answer a PUT."""
+    options = write_options(request.query, request.agent, "UpdateOptions")
+    obj = object_in(request, options)
+    metadata = metadata_of(obj)
+    check_name(request, metadata)
+    drop_doubled_owners(metadata, request.warnings)
+    resource = request.resource
+
+    def change(live: Live | None) -> tuple[Object, Owners]:
+        check_uid(resource, request.name, metadata, live)
+        return tracked(core, request, live, obj, options)
+
+    allow_create = resource.behaviour.create_on_update and not request.info.subresource
+    changed = await modify(core, request, change, options, allow_create=allow_create)
+    return shown(core, request, 201 if changed.created else 200, changed.value)
+
+
+def tracked(
+    core: Core, request: Request, live: Live | None, new: Object, options: WriteOptions
+) -> tuple[Object, Owners]:
+    """The new object with its managed fields brought up to date."""
+    behaviour = request.resource.behaviour
+    return track_update(
+        live.value if live else None,
+        new,
+        type=behaviour.type,
+        manager=options.manager,
+        api_version=request.resource.api_version,
+        subresource=request.info.subresource,
+        now=stamp(core.clock()),
+        reset=behaviour.reset_status if request.info.subresource == "status" else behaviour.reset,
+        owners=core.objects.owners(live) if live else None,
+    )
+
+
+def check_name(request: Request, metadata: dict[str, Any]) -> None:
+    """The object's name and namespace must be those of the URL."""
+    name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
+    if name and name != request.name:
+        raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
+    if not name:
+        raise status.bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+    if request.resource.namespaced and namespace and namespace != request.namespace:
+        raise status.bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    ensure_namespace(request, metadata)
+
+
+def check_uid(resource: Resource, name: str, metadata: dict[str, Any], live: Live | None) -> None:
+    """A writer that names a uid means that very object."""
+    uid = metadata.get("uid")
+    if uid and live is not None and uid != live.value["metadata"]["uid"]:
+        found = live.value["metadata"]["uid"]
+        raise status.conflict(
+            resource, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
+        )
+    if uid and live is None:
+        raise status.conflict(resource, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: ")
+
+
+async def modify(
+    core: Core, request: Request, change: Change, options: WriteOptions, *, allow_create: bool = False
+) -> Changed:
+    """Change an object, or create it where that is allowed; a lost race is run again."""
+    while True:
+        live = core.objects.newest(request.resource, request.namespace, request.name)
+        if live is None and not allow_create:
+            raise status.not_found(request.resource, request.name)
+        obj, owners = change(live)
+        if live is None:
+            return Changed(await _insert(core, request, obj, options, owners), created=True)
+        try:
+            return await _replace(core, request, live, obj, owners, options)
+        except Conflict:
+            # another writer was faster while admission webhooks ran; a stale resourceVersion is refused on the way
+            continue
+
+
+async def _insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners) -> bytes:
+    metadata = metadata_of(obj)
+    metadata.pop("resourceVersion", None)
+    return await insert(core, request, obj, options, owners)
+
+
+async def _replace(
+    core: Core, request: Request, live: Live, obj: Object, owners: Owners, options: WriteOptions
+) -> Changed:
+    resource, old = request.resource, live.value
+    behaviour, subresource = resource.behaviour, request.info.subresource
+    attributes = Attributes("UPDATE", resource, subresource, request.namespace, obj, old, request.user, options.dry_run)
+    obj = await core.admission.mutate(core, attributes, request.warnings, options.manager)
+    metadata = metadata_of(obj)
+    _check_resource_version(resource, request.name, metadata, old["metadata"]["resourceVersion"])
+    if "generation" in old["metadata"]:
+        metadata["generation"] = old["metadata"]["generation"]
+    else:
+        metadata.pop("generation", None)
+    if subresource == "status":
+        behaviour.prepare_status(obj, old)
+    else:
+        core.admission.begin_update(core, resource, obj, old)
+        behaviour.prepare_update(obj, old)
+        if behaviour.counts_generation and _content_changed(obj, old, with_status=not behaviour.has_status):
+            metadata["generation"] = old["metadata"].get("generation", 0) + 1
+    _keep_system_fields(metadata, old["metadata"])
+    errors = check_object_meta_update(metadata, old["metadata"])
+    errors += (behaviour.validate_status if subresource == "status" else behaviour.validate_update)(obj, old)
+    if errors:
+        raise status.invalid(resource.group, resource.kind, request.name, errors)
+    request.warnings.extend(behaviour.warnings(obj, old))
+    await core.admission.validate(core, attributes.with_object(obj), request.warnings)
+    if equal_ignoring_managed_times(obj, old):
+        await core.objects.store.committed(live.record.revision)
+        return Changed(core.objects.view(resource, live.record))
+    return await store_change(core, resource, live, obj, owners, dry_run=options.dry_run)
+
+
+async def store_change(
+    core: Core, resource: Resource, live: Live, obj: Object, owners: Owners | None, *, dry_run: bool
+) -> Changed:
+    """Store the new version, or remove the object if it was only waiting for its last finalizer."""
+    store, key, revision = core.objects.store, live.record.key, live.record.revision
+    metadata = obj["metadata"]
+    finished = (
+        metadata.get("deletionTimestamp")
+        and not metadata.get("finalizers")
+        and not metadata.get("deletionGracePeriodSeconds")
+    )
+    if dry_run:
+        return Changed(encode(resource, obj, revision))
+    if finished:
+        event = await store.delete(key, lambda rev: encode(resource, obj, rev), expect=revision)
+        return Changed(event.value)
+    record = await store.put(key, lambda rev: encode(resource, obj, rev), expect=revision)
+    if owners is not None:
+        core.objects.remember_owners(record, owners)
+    return Changed(core.objects.view(resource, record))
+
+
+def _check_resource_version(resource: Resource, name: str, metadata: dict[str, Any], current: str) -> None:
+    given = metadata.get("resourceVersion") or ""
+    if not given or given == "0":
+        if resource.behaviour.needs_resource_version:
+            error = invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise status.invalid(resource.group, resource.plural, name, [error])
+        return
+    if not given.isascii() or not given.isdigit():
+        error = invalid("metadata.resourceVersion", given, f'strconv.ParseUint: parsing "{given}": invalid syntax')
+        raise status.invalid(resource.group, resource.kind, name, [error])
+    if given != current:
+        raise status.conflict(resource, name)
+
+
+def _keep_system_fields(metadata: dict[str, Any], old: dict[str, Any]) -> None:
+    if not metadata.get("uid"):
+        metadata["uid"] = old["uid"]
+    for name in _KEPT_FROM_OLD:
+        if name in old:
+            metadata[name] = old[name]
+    if "deletionGracePeriodSeconds" in old:
+        metadata.setdefault("deletionGracePeriodSeconds", old["deletionGracePeriodSeconds"])
+
+
+def _content_changed(new: Object, old: Object, *, with_status: bool) -> bool:
+    skipped = {"metadata", "apiVersion", "kind"} if with_status else {"metadata", "status", "apiVersion", "kind"}
+    return {k: v for k, v in new.items() if k not in skipped} != {k: v for k, v in old.items() if k not in skipped}
+
+
+def refused(resource: Resource, name: str, errors: list[FieldError]) -> status.ApiError:
+    """An Invalid Status for an object of this resource."""
+    return status.invalid(resource.group, resource.kind, name, errors)

@@ -1,0 +1,82 @@
+"""GET with ``watch``: every change from a revision on, as a stream of events."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+from rayward.local.apiserver import status
+from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.hub import Watcher
+from rayward.local.apiserver.media import Form
+from rayward.local.apiserver.options import ListOptions, list_options, resource_version
+from rayward.local.apiserver.request import Request, Stream
+from rayward.local.apiserver.respond import accepted, event_renderer, includes
+from rayward.local.apiserver.verbs.read import Selection, matching_records, selection
+from rayward.local.store import Compacted
+
+_SHORTEST_DEFAULT = 1800
+
+
+async def watch(core: Core, request: Request) -> Stream:
+    """Answer a watch. Subscribing and reading history happen in one step of the loop, so nothing falls between."""
+    options = list_options(request.query)
+    chosen = selection(request, options)
+    wanted = accepted(request)
+    resource = request.resource
+    since = resource_version(options.resource_version)
+    plain = wanted.form is Form.OBJECT
+    watcher = Watcher(
+        resource,
+        chosen.scope,
+        max(since, core.objects.store.revision) if _wants_state(options, since) else since,
+        chosen.matches,
+        lambda record: core.objects.view(resource, record),
+        None if plain else event_renderer(resource, wanted, includes(request), core.clock),
+        bookmarks=options.bookmarks,
+    )
+    _replay(core, request, watcher, chosen, options, since)
+    core.hub.add(watcher)
+    seconds = options.timeout or random.randint(_SHORTEST_DEFAULT, 2 * _SHORTEST_DEFAULT)  # noqa: S311
+    return Stream(_stream(core, watcher, seconds))
+
+
+def _wants_state(options: ListOptions, since: int) -> bool:
+    """Whether the stream starts with the present objects as ADDED events."""
+    return options.initial_events if options.initial_events is not None else since == 0
+
+
+def _replay(
+    core: Core, request: Request, watcher: Watcher, chosen: Selection, options: ListOptions, since: int
+) -> None:
+    store = core.objects.store
+    if _wants_state(options, since):
+        if since > store.revision:
+            raise status.too_large_resource_version(since, store.revision)
+        watcher.start_with(matching_records(core, request, chosen))
+        if options.initial_events and options.bookmarks:
+            watcher.bookmark(store.revision, initial_events_end=True)
+        return
+    if since == 0:
+        # sendInitialEvents=false at the newest state: only what happens from now on
+        watcher.since = store.revision
+        return
+    try:
+        past = store.events(since, chosen.scope)
+    except Compacted:
+        text = f"too old resource version: {since} ({store.compacted})"
+        watcher.fail(status.expired(text))
+        return
+    for event in past:
+        watcher.deliver(event, {})
+
+
+async def _stream(core: Core, watcher: Watcher, seconds: int) -> AsyncIterator[bytes]:
+    timer = asyncio.get_running_loop().call_later(seconds, watcher.close)
+    try:
+        async for chunk in watcher.chunks():
+            yield chunk
+    finally:
+        timer.cancel()
+        core.hub.remove(watcher)

@@ -1,0 +1,194 @@
+"""Calling webhooks: mutating ones one after another, validating ones at once, each within its time."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from rayward.kube.machinery import cel
+from rayward.kube.machinery.apply import track_update
+from rayward.kube.machinery.patch import PatchError, json_patch
+from rayward.local.apiserver import status
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.objects import stamp
+from rayward.local.apiserver.webhooks import review
+from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
+from rayward.local.store import Event, Store
+from rayward.net.client import HttpClient, Route
+from rayward.net.errors import NetworkError
+from rayward.net.tls import ClientTls, TlsError, client_context
+
+if TYPE_CHECKING:
+    from rayward.local.apiserver.core import Core
+
+_log = logging.getLogger(__name__)
+_MUTATING = "/mutatingwebhookconfigurations.admissionregistration.k8s.io/"
+_VALIDATING = "/validatingwebhookconfigurations.admissionregistration.k8s.io/"
+
+
+class HttpWebhooks:
+    """All configured webhooks, kept in step with the stored configurations."""
+
+    def __init__(self, store: Store, client: HttpClient, resolve: Callable[[str, str, int], str]) -> None:
+        self._store = store
+        self._client = client
+        self._resolve = resolve
+        self._mutating: list[Hook] = []
+        self._validating: list[Hook] = []
+        self._routes: dict[Hook, Route] = {}
+        self.reload()
+
+    def on_commit(self, events: Sequence[Event]) -> None:
+        """Follow changes of the configurations."""
+        if any(event.key.startswith((_MUTATING, _VALIDATING)) for event in events):
+            self.reload()
+
+    def reload(self) -> None:
+        """Read all configurations anew."""
+        self._mutating = self._load(_MUTATING)
+        self._validating = self._load(_VALIDATING)
+        self._routes = {}
+
+    def _load(self, prefix: str) -> list[Hook]:
+        found: list[Hook] = []
+        for key in self._store.keys(prefix):
+            record = self._store.get(key)
+            if record is not None:
+                found.extend(hooks_of(orjson.loads(record.value), self._resolve))
+        return found
+
+    def concern(self, attributes: Attributes) -> bool:
+        """Whether any webhook wants to see this request."""
+        return any(
+            hook.concerns(attributes, self._namespace_labels)
+            for hooks in (self._mutating, self._validating)
+            for hook in hooks
+        )
+
+    def _namespace_labels(self, namespace: str) -> Mapping[str, str]:
+        record = self._store.newest(f"/namespaces/{namespace}")
+        return (orjson.loads(record.value)["metadata"].get("labels") or {}) if record is not None else {}
+
+    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+        """Let webhooks change the object, one after another; those that ask for it see later changes once more."""
+        obj = attributes.obj
+        assert obj is not None
+        last_change = -1
+        for position, hook in enumerate(self._mutating):
+            changed = await self._changed_by(core, hook, attributes.with_object(obj), warnings, manager)
+            if changed is not None:
+                obj, last_change = changed, position
+        for position, hook in enumerate(self._mutating):
+            if hook.reinvoked and position < last_change:
+                obj = await self._changed_by(core, hook, attributes.with_object(obj), warnings, manager) or obj
+        return obj
+
+    async def _changed_by(
+        self, core: Core, hook: Hook, attributes: Attributes, warnings: list[str], manager: str
+    ) -> Object | None:
+        if not hook.concerns(attributes, self._namespace_labels):
+            return None
+        verdict = await self._ask(hook, attributes, warnings, mutating=True)
+        if verdict is None or not verdict.patch:
+            return None
+        return self._patched(core, hook, attributes, verdict.patch, manager)
+
+    def _patched(self, core: Core, hook: Hook, attributes: Attributes, patch: list[Object], manager: str) -> Object:
+        obj = attributes.obj or {}
+        try:
+            changed = orjson.loads(orjson.dumps(json_patch.apply(obj, patch)))
+        except PatchError as error:
+            raise status.internal(str(error)) from None
+        behaviour = attributes.resource.behaviour
+        behaviour.coerce(changed)
+        behaviour.default(changed)
+        tracked, _owners = track_update(
+            obj,
+            changed,
+            type=behaviour.type,
+            manager=manager,
+            api_version=attributes.resource.api_version,
+            subresource=attributes.subresource,
+            now=stamp(core.clock()),
+            reset=behaviour.reset_status if attributes.subresource == "status" else behaviour.reset,
+        )
+        return tracked
+
+    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+        """Ask all validating webhooks at once; the first refusal counts."""
+        del core
+        concerned = [hook for hook in self._validating if hook.concerns(attributes, self._namespace_labels)]
+        if not concerned:
+            return
+        asked = (self._ask(hook, attributes, warnings, mutating=False) for hook in concerned)
+        for outcome in await asyncio.gather(*asked, return_exceptions=True):
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _ask(
+        self, hook: Hook, attributes: Attributes, warnings: list[str], *, mutating: bool
+    ) -> review.Verdict | None:
+        """The webhook's verdict; None if it failed and may be passed over."""
+        uid = str(uuid.uuid4())
+        request = review.request_of(attributes, uid)
+        if not self._condition_holds(hook, attributes, request):
+            return None
+        if attributes.dry_run and not hook.dry_run_safe:
+            raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
+        try:
+            verdict = await self._call(hook, request, uid, mutating=mutating)
+        except (NetworkError, TlsError, review.InvalidAnswerError, TimeoutError) as error:
+            if not hook.fails_closed:
+                _log.warning("webhook %s failed and is passed over: %s", hook.name, error)
+                return None
+            raise status.internal(f'failed calling webhook "{hook.name}": {_cause(hook, error)}') from None
+        warnings.extend(verdict.warnings)
+        if not verdict.allowed:
+            raise review.denial(hook.name, verdict.result)
+        return verdict
+
+    def _condition_holds(self, hook: Hook, attributes: Attributes, request: Object) -> bool:
+        variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
+        for name, program in hook.conditions:
+            try:
+                if program.evaluate(variables) is not True:
+                    return False
+            except cel.EvaluationError as error:
+                if not hook.fails_closed:
+                    return False
+                text = f'failed evaluating match condition "{name}" of webhook "{hook.name}": {error}'
+                raise status.forbidden(attributes.resource, attributes.name, text) from None
+        return True
+
+    async def _call(self, hook: Hook, request: Object, uid: str, *, mutating: bool) -> review.Verdict:
+        headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
+        url = f"{hook.url}{'&' if '?' in hook.url else '?'}timeout={hook.seconds}s"
+        async with asyncio.timeout(hook.seconds):
+            answer = await self._client.request(
+                "POST", url, headers=headers, body=review.encode(request), route=self._route(hook)
+            )
+        if answer.status != 200:
+            shown = answer.body[:200].decode(errors="replace")
+            raise review.InvalidAnswerError(f"the server answered {answer.status}: {shown}")
+        return review.decode(answer.body, uid, mutating=mutating)
+
+    def _route(self, hook: Hook) -> Route:
+        known = self._routes.get(hook)
+        if known is None:
+            tls = ClientTls(authority=hook.authority, server_name=hook.server_name)
+            known = self._routes[hook] = Route(tls=client_context(tls), server_name=hook.server_name)
+        return known
+
+
+def _cause(hook: Hook, error: Any) -> str:
+    if isinstance(error, TimeoutError):
+        return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": context deadline exceeded'
+    if isinstance(error, review.InvalidAnswerError):
+        return f"received invalid webhook response: {error}"
+    return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": {error}'

@@ -1,0 +1,146 @@
+"""One webhook of a configuration, and whether it concerns a request."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rayward.kube.machinery import cel
+from rayward.kube.machinery.selectors import labels
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+
+_SELF = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
+
+NamespaceLabels = Callable[[str], Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Requests that a webhook wants to see."""
+
+    operations: frozenset[str]
+    groups: frozenset[str]
+    versions: frozenset[str]
+    resources: tuple[str, ...]
+    scope: str
+
+    def matches(self, attributes: Attributes, *, any_version: bool) -> bool:
+        """Whether a request is of this kind."""
+        resource = attributes.resource
+        return (
+            bool(self.operations & {attributes.operation, "*"})
+            and bool(self.groups & {resource.group, "*"})
+            and (any_version or bool(self.versions & {resource.version, "*"}))
+            and self._scope_matches(namespaced=bool(attributes.namespace) and resource.namespaced)
+            and any(_resource_matches(pattern, resource.plural, attributes.subresource) for pattern in self.resources)
+        )
+
+    def _scope_matches(self, *, namespaced: bool) -> bool:
+        return self.scope == "*" or (self.scope == "Namespaced") == namespaced
+
+
+def _resource_matches(pattern: str, plural: str, subresource: str) -> bool:
+    name, slash, part = pattern.partition("/")
+    if name not in {"*", plural}:
+        return False
+    return part in {"*", subresource} if slash else not subresource
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook, compiled from its configuration."""
+
+    name: str
+    url: str
+    authority: str | None
+    """PEM of who signed the webhook's certificate."""
+    server_name: str | None
+    rules: tuple[Rule, ...]
+    namespace_selector: labels.LabelSelector
+    object_selector: labels.LabelSelector
+    conditions: tuple[tuple[str, cel.Program], ...]
+    fails_closed: bool
+    any_version: bool
+    seconds: int
+    dry_run_safe: bool
+    reinvoked: bool
+
+    def concerns(self, attributes: Attributes, namespace_labels: NamespaceLabels) -> bool:
+        """Whether rules and selectors pick this request; match conditions are asked after."""
+        if attributes.resource.plural in _SELF:
+            return False
+        if not any(rule.matches(attributes, any_version=self.any_version) for rule in self.rules):
+            return False
+        return self._namespace_matches(attributes, namespace_labels) and self._object_matches(attributes)
+
+    def _namespace_matches(self, attributes: Attributes, namespace_labels: NamespaceLabels) -> bool:
+        resource = attributes.resource
+        if resource.plural == "namespaces" and not resource.group:
+            return self.namespace_selector.matches(_labels(attributes.obj or attributes.old))
+        if not attributes.namespace:
+            return True
+        return self.namespace_selector.matches(namespace_labels(attributes.namespace))
+
+    def _object_matches(self, attributes: Attributes) -> bool:
+        candidates = [obj for obj in (attributes.obj, attributes.old) if obj is not None]
+        return any(self.object_selector.matches(_labels(obj)) for obj in candidates)
+
+
+def _labels(obj: Object | None) -> Mapping[str, str]:
+    return (obj or {}).get("metadata", {}).get("labels") or {}
+
+
+def hooks_of(configuration: Object, resolve: Callable[[str, str, int], str]) -> list[Hook]:
+    """The webhooks of a stored configuration; ``resolve`` gives the address of a service and port."""
+    declared: list[Object] = configuration.get("webhooks") or []
+    return [_hook(hook, resolve) for hook in declared]
+
+
+def _hook(hook: Object, resolve: Callable[[str, str, int], str]) -> Hook:
+    client: Object = hook.get("clientConfig") or {}
+    url, server_name = client.get("url"), None
+    service: Object | None = client.get("service")
+    if service is not None:
+        name, namespace = service["name"], service["namespace"]
+        server_name = f"{name}.{namespace}.svc"
+        url = f"https://{resolve(namespace, name, service.get('port', 443))}{service.get('path') or '/'}"
+    return Hook(
+        name=hook["name"],
+        url=url or "",
+        authority=_pem(client.get("caBundle")),
+        server_name=server_name,
+        rules=tuple(_rule(rule) for rule in hook.get("rules") or ()),
+        namespace_selector=labels.from_object(hook.get("namespaceSelector") or {}),
+        object_selector=labels.from_object(hook.get("objectSelector") or {}),
+        conditions=tuple(
+            (c["name"], cel.compile_expression(c["expression"], ("object", "oldObject", "request")))
+            for c in hook.get("matchConditions") or ()
+        ),
+        fails_closed=hook.get("failurePolicy", "Fail") != "Ignore",
+        any_version=hook.get("matchPolicy", "Equivalent") == "Equivalent",
+        seconds=hook.get("timeoutSeconds") or 10,
+        dry_run_safe=hook.get("sideEffects") in {"None", "NoneOnDryRun"},
+        reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
+    )
+
+
+def _rule(rule: Object) -> Rule:
+    def words(field: str) -> frozenset[str]:
+        values: list[Any] = rule.get(field) or []
+        return frozenset(str(value) for value in values)
+
+    return Rule(
+        words("operations"),
+        words("apiGroups"),
+        words("apiVersions"),
+        tuple(rule.get("resources") or ()),
+        rule.get("scope") or "*",
+    )
+
+
+def _pem(bundle: str | None) -> str | None:
+
+    return base64.b64decode(bundle).decode() if bundle else None

@@ -1,0 +1,98 @@
+"""What a webhook is asked, and what its answer means: AdmissionReview v1."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.status import ApiError
+
+
+class InvalidAnswerError(Exception):
+    """The webhook answered something that is no AdmissionReview."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A webhook's decision."""
+
+    allowed: bool
+    result: Object
+    patch: list[Object]
+    warnings: tuple[str, ...]
+
+
+def request_of(attributes: Attributes, uid: str) -> Object:
+    """The ``request`` of a review, also what match conditions see."""
+    resource = attributes.resource
+    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    place = {"group": resource.group, "version": resource.version, "resource": resource.plural}
+    request: Object = {"uid": uid, "kind": kind, "resource": place}
+    if attributes.subresource:
+        request["subResource"] = attributes.subresource
+    request |= {"requestKind": kind, "requestResource": place}
+    if attributes.subresource:
+        request["requestSubResource"] = attributes.subresource
+    if attributes.name:
+        request["name"] = attributes.name
+    if attributes.namespace:
+        request["namespace"] = attributes.namespace
+    options = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+    return request | {
+        "operation": attributes.operation,
+        "userInfo": attributes.user.info(),
+        "object": attributes.obj,
+        "oldObject": attributes.old,
+        "dryRun": attributes.dry_run,
+        "options": {"kind": options[attributes.operation], "apiVersion": "meta.k8s.io/v1"},
+    }
+
+
+def encode(request: Object) -> bytes:
+    """The body that is sent."""
+    return orjson.dumps({"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request})
+
+
+def decode(body: bytes, uid: str, *, mutating: bool) -> Verdict:
+    """The decision in an answer. Raises InvalidAnswerError."""
+    try:
+        review: Any = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise InvalidAnswerError(f"couldn't get version/kind; json parse error: {error}") from None
+    if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
+        raise InvalidAnswerError("expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview")
+    response: Any = review.get("response")  # pyright: ignore[reportUnknownMemberType]
+    if not isinstance(response, dict):
+        raise InvalidAnswerError("webhook response was absent")
+    answer: Object = response
+    if answer.get("uid") != uid:
+        raise InvalidAnswerError(f'expected response.uid="{uid}", got "{answer.get("uid", "")}"')
+    encoded = answer.get("patch") or ""
+    if encoded and not mutating:
+        raise InvalidAnswerError("response.patch may not be set by a validating webhook")
+    patch: list[Object] = []
+    if encoded:
+        if answer.get("patchType") != "JSONPatch":
+            raise InvalidAnswerError(f'unsupported patch type "{answer.get("patchType", "")}"')
+        try:
+            patch = orjson.loads(base64.b64decode(encoded, validate=True))
+        except (binascii.Error, ValueError) as error:
+            raise InvalidAnswerError(f"undecodable patch: {error}") from None
+    warnings: list[Any] = answer.get("warnings") or []
+    allowed = answer.get("allowed") is True
+    return Verdict(allowed, answer.get("status") or {}, patch, tuple(str(w) for w in warnings))
+
+
+def denial(hook: str, result: Object) -> ApiError:
+    """The failure that a refused request ends in."""
+    denied = f'admission webhook "{hook}" denied the request'
+    message, reason = result.get("message"), result.get("reason") or ""
+    text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
+    code = result.get("code") or 400
+    return ApiError(code if isinstance(code, int) and code >= 400 else 400, reason, text, result.get("details"))

@@ -1,0 +1,96 @@
+"""Request bodies."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayward.local.apiserver.body import MalformedError, decode, decode_json, decode_yaml
+from rayward.local.apiserver.status import ApiError
+
+
+def test_compact_json_without_doubles_is_clean() -> None:
+    body = decode_json(b'{"a":{"b":[1,2]}}', strict=True)
+    assert (body.value, body.strict) == ({"a": {"b": [1, 2]}}, [])
+
+
+@pytest.mark.parametrize(
+    ("text", "fields"),
+    [
+        (b'{"a":1,"a":2}', ['duplicate field "a"']),
+        (b'{"s":{"a":1,"a":2}}', ['duplicate field "s.a"']),
+        (b'{"l":[{"x":1},{"a":1,"a":2}]}', ['duplicate field "l[1].a"']),
+        (b'{"a":1,"b":{"c":1,"c":2},"a":3}', ['duplicate field "b.c"', 'duplicate field "a"']),
+        (b'{ "a" : 1 }', []),
+    ],
+)
+def test_doubled_fields_are_found_only_when_asked(text: bytes, fields: list[str]) -> None:
+    assert sorted(decode_json(text, strict=True).strict) == sorted(fields)
+    assert decode_json(text).strict == []
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(max_size=8),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+        max_leaves=12,
+    )
+)
+def test_no_valid_json_is_accused_of_doubles(value: object) -> None:
+    for text in (json.dumps(value), json.dumps(value, indent=1), json.dumps(value, ensure_ascii=False)):
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:
+            continue
+        body = decode_json(data, strict=True)
+        assert (body.value, body.strict) == (value, [])
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b'{"a":}', b"nope", b"\xff", b'{"a":1}x', b"[" * 5000])
+def test_broken_json_is_malformed(text: bytes) -> None:
+    with pytest.raises(MalformedError):
+        decode_json(text)
+
+
+def test_yaml_is_read_as_go_reads_it() -> None:
+    text = b"a: 2020-01-01\nb: yes\nc: 0.5\nd: '1'\ne: ~\n1: x\ntrue: y\n"
+    assert decode_yaml(text).value == {
+        "a": "2020-01-01",
+        "b": True,
+        "c": 0.5,
+        "d": "1",
+        "e": None,
+        "1": "x",
+        "true": "y",
+    }
+
+
+def test_doubled_keys_in_yaml_are_found() -> None:
+    body = decode_yaml(b"a: 1\nb:\n  c: 1\n  c: 2\n", strict=True)
+    assert body.strict == ['line 4: key "c" already set in map']
+
+
+def test_anchors_and_merges_work() -> None:
+    assert decode_yaml(b"x: &x {a: 1}\ny: {<<: *x, b: 2}\n").value == {"x": {"a": 1}, "y": {"a": 1, "b": 2}}
+
+
+def test_a_yaml_bomb_is_refused() -> None:
+    lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
+    lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]
+    with pytest.raises(MalformedError, match="excessive aliasing"):
+        decode_yaml("\n".join(lines).encode())
+
+
+@pytest.mark.parametrize("text", [b"a: [", b"a: b: c", b"\t- x", b"!!python/name:os.system x", b"a: &a [*a]"])
+def test_broken_yaml_is_malformed(text: bytes) -> None:
+    with pytest.raises(MalformedError):
+        decode_yaml(text)
+
+
+def test_an_unknown_content_type_is_refused() -> None:
+    with pytest.raises(ApiError) as caught:
+        decode(b"x", "text/plain", strict=False, protobuf=None)
+    assert (caught.value.code, caught.value.reason) == (415, "UnsupportedMediaType")
