@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from rayward.kube.machinery.cel import gotext
+from rayward.kube.machinery.apply import gotext
 from rayward.kube.machinery.jsonvalue import Object, is_object
 from rayward.kube.machinery.patch.error import PatchError
 from rayward.kube.machinery.patch.gotype import item_type, wrong_type
@@ -34,14 +34,14 @@ def key_of(item: Object, merge_key: str) -> Any:
         PatchError: The item lacks it.
     """
     if merge_key not in item:
-        text = f"map: {gotext.value(item)} does not contain declared merge key: {merge_key}"
+        text = f"map: {gotext.plain(item)} does not contain declared merge key: {merge_key}"
         raise PatchError.misfit(text)
     return item[merge_key]
 
 
 def _identity(value: Any) -> Hashable:
     if isinstance(value, dict | list):
-        raise PatchError.misfit(f"{gotext.value(value)} cannot tell one item of a list from another")
+        raise PatchError.misfit(f"{gotext.plain(value)} cannot tell one item of a list from another")
     # Without the type, true would be 1 and 1 would be 1.0.
     return item_type(value), value
 

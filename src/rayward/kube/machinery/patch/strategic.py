@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import gotext
+from rayward.kube.machinery.apply import gotext
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 from rayward.kube.machinery.patch.error import PatchError, json_kind, too_deep
 from rayward.kube.machinery.patch.gotype import item_type, wrong_type
@@ -63,14 +63,12 @@ def _merge_object(live: Object, patch: Object, meta: TypeMeta) -> Object:
                 _put(merged, name, _cleaned(value))
         elif is_object(value):
             field = meta.field(name)
-            merged[name] = (
-                value if field.strategy == "replace" else _merge_object(merged[name], value, field.of_value())
-            )
+            replaces = field.strategy == "replace"
+            merged[name] = value if replaces else _merge_object(merged[name], value, field.of_value())
         elif is_list(value):
             field = meta.field(name)
-            merged[name] = (
-                _merge_list(merged[name], value, field, deletes) if deletes or field.strategy == "merge" else value
-            )
+            merges = deletes or field.strategy == "merge"
+            merged[name] = _merge_list(merged[name], value, field, deletes)[0] if merges else value
         else:
             merged[name] = value
     return merged
@@ -86,7 +84,7 @@ def _directed(patch: Object) -> Object:
 
 
 def _unknown_directive(directive: Any, patch: Object) -> PatchError:
-    return PatchError.misfit(f"unknown patch type: {gotext.value(directive)} in map: {gotext.value(patch)}")
+    return PatchError.misfit(f"unknown patch type: {gotext.plain(directive)} in map: {gotext.plain(patch)}")
 
 
 def _retained(live: Object, patch: Object) -> Object:
@@ -152,16 +150,19 @@ def _merge_ordered(merged: Object, patch: Object, order_key: str, meta: TypeMeta
     changes = _list_or_none(patch, name)
     field = meta.field(name)
     _check_order(changes or [], order, field.merge_key)
+    before = live or []
     if changes is None:
         result = live
     elif live is None:
         result = _without_directives(changes)
+    elif field.strategy == "merge":
+        result, before = _merge_list(live, changes, field)
     else:
-        result = _merge_list(live, changes, field) if field.strategy == "merge" else changes
+        result = changes
     if result is None:
         return
     _element_type(live or [], changes or [])
-    merged[name] = arrange(result, order, live or [], identify_by(field.merge_key))
+    merged[name] = arrange(result, order, before, identify_by(field.merge_key))
     patch.pop(name, None)
 
 
@@ -189,7 +190,7 @@ def _check_order(changes: list[Any], order: list[Any], merge_key: str) -> None:
             at += 1
         position += 1
     if at < len(items) and position >= len(order):
-        shown = f"{gotext.value(changes)}\n doesn't match {_SET_ORDER} list:\n{gotext.value(order)}\n"
+        shown = f"{gotext.plain(changes)}\n doesn't match {_SET_ORDER} list:\n{gotext.plain(order)}\n"
         raise PatchError.misfit(f"The order in patch list:\n{shown}")
 
 
@@ -201,17 +202,20 @@ def _is_deletion(item: Any, merge_key: str) -> bool:
     return item.get(_DIRECTIVE) == "delete"
 
 
-def _merge_list(live: list[Any], changes: list[Any], field: FieldMeta, deletes: bool = False) -> list[Any]:
+def _merge_list(
+    live: list[Any], changes: list[Any], field: FieldMeta, deletes: bool = False
+) -> tuple[list[Any], list[Any]]:
+    """The merged list, and the live list whose order counts when a directive orders the result once more."""
     if not live and not changes:
-        return live
+        return live, live
     if _element_type(live, changes) is dict:
         return _merge_objects(live, changes, field)
     identify = identify_by("")
     if deletes:
         gone = set(map(identify, changes))
-        return [item for item in live if identify(item) not in gone]
+        return [item for item in live if identify(item) not in gone], live
     unique = {identify(item): item for item in [*live, *changes]}
-    return arrange(list(unique.values()), changes, live, identify_by(field.merge_key))
+    return arrange(list(unique.values()), changes, live, identify_by(field.merge_key)), live
 
 
 def _element_type(*lists: list[Any]) -> type[Any]:
@@ -222,17 +226,18 @@ def _element_type(*lists: list[Any]) -> type[Any]:
         if found is None and kind is list:
             raise PatchError.unprocessable("lists of lists are not supported")
         if kind is type(None) or kind is not (found or kind):
-            raise PatchError.misfit(f"list element types are not identical: {gotext.value(list(lists))}")
+            raise PatchError.misfit(f"list element types are not identical: {gotext.plain(list(lists))}")
         found = kind
     if found is None:
         raise PatchError.misfit("no elements in any of the given slices")
     return found
 
 
-def _merge_objects(live: list[Any], changes: list[Any], field: FieldMeta) -> list[Any]:
+def _merge_objects(live: list[Any], changes: list[Any], field: FieldMeta) -> tuple[list[Any], list[Any]]:
     merge_key = field.merge_key
     if not merge_key:
         raise PatchError.misfit("cannot merge lists without merge key for struct")
+    length = len(live)
     live, changes = _directed_items(live, changes, merge_key)
     identify = identify_by("")
     merged = list(live)
@@ -245,7 +250,8 @@ def _merge_objects(live: list[Any], changes: list[Any], field: FieldMeta) -> lis
         else:
             at[identity] = len(merged)
             merged.append(change)
-    return arrange(merged, changes, live, identify_by(merge_key))
+    # In Kubernetes a new item takes the place that a deleted one left in the live list.
+    return arrange(merged, changes, live, identify_by(merge_key)), merged[:length]
 
 
 def _directed_items(live: list[Any], changes: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
