@@ -1,0 +1,20 @@
+"""CEL as Kubernetes speaks it: Google's library parses and checks types, evaluation and its budget are ours.
+
+``compile_expression`` is for free-standing expressions such as match conditions; schemas use ``compile_for_schema``.
+"""
+
+from __future__ import annotations
+
+from rayward.kube.machinery.cel.library import CompileError
+from rayward.kube.machinery.cel.program import Program, compile_expression, compile_for_schema
+from rayward.kube.machinery.cel.values import BudgetExceeded, EvaluationError, NoSuchOverload
+
+__all__ = [
+    "BudgetExceeded",
+    "CompileError",
+    "EvaluationError",
+    "NoSuchOverload",
+    "Program",
+    "compile_expression",
+    "compile_for_schema",
+]

@@ -1,0 +1,133 @@
+"""The one door to the CEL library (cel-cpp): it parses, checks types and carries RE2.
+
+Evaluation is ours (see ``evaluate``): the library gives no control back while it runs, has no notion of cost, and
+cannot hold Kubernetes' own types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final
+
+from cel_expr_python import cel
+from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, struct_pb2, timestamp_pb2
+
+from rayward.kube.machinery.cel import declarations
+
+MAX_EXPRESSION: Final = 16 * 1024
+"""Longest expression that is compiled, in characters."""
+
+_EXTENSIONS: Final = ("strings", "optional", "sets", "lists", "two-var-comprehensions")
+_STATUS = re.compile(r"\A[A-Z_]+: |\s*\[[A-Z_]+\]\Z")
+_STRUCT = re.compile(r"(undefined field '[^']*') not found in struct '[^']*'")
+
+
+class CompileError(ValueError):
+    """The expression does not compile; the text lists the library's findings as Kubernetes prints them."""
+
+
+def check(expression: str, variables: Mapping[str, str], messages: bytes | None = None) -> bytes:
+    """Parses and type-checks an expression.
+
+    Args:
+        expression: The CEL source.
+        variables: Type signature by variable name (``int``, ``list<string>``, ``dyn``, a message's full name).
+        messages: A serialized FileDescriptorProto with the message types that the signatures name.
+
+    Returns:
+        The serialized checked expression.
+
+    Raises:
+        CompileError: With every finding.
+    """
+    if len(expression) > MAX_EXPRESSION:
+        raise CompileError(f"expression code point size exceeds limit: size: {len(expression)}, limit {MAX_EXPRESSION}")
+    try:
+        return _environment(variables, messages).compile(expression).serialize()
+    except RuntimeError as error:
+        text = _STATUS.sub("", str(error))
+        raise CompileError(_STRUCT.sub(r"\1", text)) from None
+
+
+def re2_search(pattern: str, text: str) -> bool:
+    """Whether RE2 finds the pattern in the text; False for a pattern that RE2 refuses."""
+    return _matcher().eval(data={"text": text, "pattern": pattern}).value() is True
+
+
+def _environment(variables: Mapping[str, str], messages: bytes | None) -> cel.Env:
+    pool = descriptor_pool.DescriptorPool()
+    for known in (struct_pb2, timestamp_pb2, duration_pb2):
+        pool.AddSerializedFile(known.DESCRIPTOR.serialized_pb)  # pyright: ignore[reportUnknownMemberType]
+    for file in (*_opaque_types(), *([] if messages is None else [messages])):
+        pool.AddSerializedFile(file)  # pyright: ignore[reportUnknownMemberType]
+    return cel.NewEnv(
+        descriptor_pool=pool,
+        config=cel.NewEnvConfigFromYaml(_configuration(variables)),
+        extensions=[_functions()],
+    )
+
+
+def _configuration(variables: Mapping[str, str]) -> str:
+    """The environment as YAML, the only form in which the library takes optional types."""
+    lines = ["extensions:", *(f"  - name: {name}" for name in _EXTENSIONS), "functions:"]
+    for name, overload in _optional_functions():
+        target, args = overload.parameters[: overload.member], overload.parameters[overload.member :]
+        lines += [f"  - name: {name}", "    overloads:", f"      - id: {name}"]
+        lines += [f"        target: {{type: {parameter}}}" for parameter in target]
+        lines += [f"        args: [{', '.join(f'{{type: {parameter}}}' for parameter in args)}]"]
+        lines += [f'        return: {{type: "{overload.result}"}}']
+    if variables:
+        lines.append("variables:")
+        for name, signature in variables.items():
+            lines += [f"  - name: {name}", f'    type: "{signature}"']
+    return "\n".join(lines) + "\n"
+
+
+def _optional_functions() -> list[tuple[str, declarations.Overload]]:
+    return [
+        (name, overload)
+        for name, overloads in declarations.FUNCTIONS.items()
+        for overload in overloads
+        if overload.result.startswith("optional_type<")
+    ]
+
+
+@lru_cache(maxsize=1)
+def _opaque_types() -> list[bytes]:
+    files: dict[str, descriptor_pb2.FileDescriptorProto] = {}
+    for full_name in declarations.OPAQUE:
+        package, _, name = full_name.rpartition(".")
+        file = files.setdefault(package, descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package))
+        file.message_type.add(name=name)
+    return [file.SerializeToString() for file in files.values()]
+
+
+@lru_cache(maxsize=1)
+def _functions() -> cel.CelExtension:
+    return cel.CelExtension(
+        "kubernetes",
+        [
+            cel.FunctionDecl(
+                name,
+                [
+                    cel.Overload(
+                        f"{name}({', '.join(overload.parameters)})",
+                        return_type=cel.Type(overload.result),
+                        parameters=[cel.Type(parameter) for parameter in overload.parameters],
+                        is_member=overload.member,
+                    )
+                    for overload in overloads
+                ],
+            )
+            for name, overloads in declarations.FUNCTIONS.items()
+            if not overloads[0].result.startswith("optional_type<")
+        ],
+    )
+
+
+@lru_cache(maxsize=1)
+def _matcher() -> cel.Expression:
+    env = cel.NewEnv(variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING})
+    return env.compile("text.matches(pattern)")
