@@ -225,14 +225,22 @@ def _list(schema: _Schema) -> List:
 
 
 def _zero(of: Map, properties: dict[str, _Schema], required: Any) -> dict[str, Any]:
-    """What an object shows before anything is set: structures as empty objects, required fields as zero or null."""
+    """What an object shows before anything is set.
+
+    Kubernetes compares a new object with an empty one of Go's structures, which show their inner structures, and
+    null or zero for fields that are not left out when empty. A field that may be left out does no harm here where it
+    is owned as a whole: only its being null is then no change.
+    """
     zero: dict[str, Any] = {}
     for name, member in properties.items():
         inner = of.fields[name].type
-        if member.get("default") == {} and isinstance(inner, Map):
+        default = member.get("default")
+        if default == {} and isinstance(inner, Map):
             zero[name] = inner.zero
-        elif name in required:
-            zero[name] = member.get("default")
+        elif isinstance(inner, Scalar) and default is not None and not default:
+            zero[name] = default
+        elif name in required or (not of.atomic and (inner is UNTYPED or (isinstance(inner, List) and inner.atomic))):
+            zero[name] = None
     return zero
 
 

@@ -62,9 +62,6 @@ class Owners:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Owners) and self._by_key == other._by_key
 
-    def __hash__(self) -> int:
-        return hash(frozenset(self._by_key))
-
     def __repr__(self) -> str:
         return f"Owners({list(self)})"
 

@@ -25,7 +25,8 @@ def same(a: Any, b: Any) -> bool:
         return False
     if type(a) is OBJECT or type(a) is ARRAY:
         # Equal for Python; the texts tell whether a true passed for a 1 somewhere inside.
-        return _dumps(a) == _dumps(b) or _same_inside(a, b)
+        text = _dumps(a)
+        return (text is not None and text == _dumps(b)) or _same_inside(a, b)
     return (a is True or a is False) == (b is True or b is False)
 
 
