@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.contract import compare, recording, suite
 from tests.contract.case import Case
 from tests.contract.play import Answer, Unreachable, play
+from tests.contract.real import real_server
 from tests.contract.server import Server
+from tests.contract.target import embedded_server
 
 
 def main() -> int:
-    """Runs the command line."""
+    """Runs the command line; without an address it starts the server it needs."""
     arguments = _parser().parse_args()
     chosen = list(suite.select(arguments.theme, arguments.case))
     if arguments.command == "list":
@@ -27,12 +31,9 @@ def main() -> int:
         for theme, case in chosen:
             _show(theme, case)
         return 0
-    server = _server(arguments)
-    suite.prepare(server)
-    suite.wait_for_rayclusters(server)
-    if arguments.command == "record":
-        return _record(server, chosen, arguments)
-    return _run(server, chosen, arguments)
+    with _server(arguments) as server:
+        suite.prepare(server)
+        return (_record if arguments.command == "record" else _run)(server, chosen, arguments)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--ca", type=Path, help="PEM file; without it any certificate is trusted")
             command.add_argument("--parallel", type=int, default=6)
         if name == "run":
-            command.add_argument("--real", action="store_true", help="expect the real server's answers everywhere")
+            command.add_argument("--real", action="store_true", help="expect the real server's own answers, also where ours must differ")
             command.add_argument("--lines", type=int, default=25, help="differing lines shown per step")
             command.add_argument("--every-step", action="store_true", help="show all differing steps of a case")
             command.add_argument("--brief", action="store_true", help="names of failed cases only")
@@ -63,12 +64,18 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _server(arguments: argparse.Namespace) -> Server:
+@contextlib.contextmanager
+def _server(arguments: argparse.Namespace) -> Iterator[Server]:
     if arguments.kubeconfig:
-        return Server.from_kubeconfig(arguments.kubeconfig)
-    if not arguments.url:
-        raise SystemExit("give --kubeconfig or --url")
-    return Server(arguments.url, arguments.token, arguments.ca.read_text() if arguments.ca else "")
+        yield Server.from_kubeconfig(arguments.kubeconfig)
+    elif arguments.url:
+        yield Server(arguments.url, arguments.token, arguments.ca.read_text() if arguments.ca else "")
+    elif arguments.command == "record" or arguments.real:
+        with real_server() as server:
+            yield server
+    else:
+        with embedded_server() as server:
+            yield server
 
 
 def _run(server: Server, chosen: list[tuple[str, Case]], arguments: argparse.Namespace) -> int:

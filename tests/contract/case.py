@@ -60,6 +60,7 @@ class Step:
     keep: Mapping[str, str] = field(default_factory=dict[str, str])  # variable -> path in the answer's body
     until: Mapping[str, Any] | None = None  # asked again until these paths of the answer hold these values
     only: Sequence[str] = ()  # the paths of the body that count; all of it when empty
+    any_order: bool = False  # of the causes of a failure
     events: int | None = None  # of a watch: how many to wait for; 0 means until the server closes
 
     @property
@@ -73,6 +74,10 @@ class Step:
     def only_of(self, *paths: str) -> Step:
         """The step, with nothing but these paths of its body compared."""
         return replace(self, only=paths)
+
+    def in_any_order(self) -> Step:
+        """The step, with the order of the causes of a failure left open: the real server's order is random."""
+        return replace(self, any_order=True)
 
     def polled(self, **conditions: Any) -> Step:
         """The step, repeated until `code` or a dotted path (with __ for dots) of its answer has the value."""
@@ -104,7 +109,8 @@ class Case:
     @property
     def digest(self) -> str:
         """Changes when what is sent changes: a recording made for another digest is stale."""
-        text = json.dumps([asdict(step) for step in self.steps], sort_keys=True, default=repr)
+        steps = [{name: value for name, value in asdict(step).items() if value} for step in self.steps]
+        text = json.dumps(steps, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -116,6 +122,14 @@ def case(
 ) -> Case:
     """A case of steps and groups of steps."""
     return Case(name, tuple(_flat(steps)), differs, ours or {})
+
+
+NEVER_A_SERVER_ERROR = "kube-apiserver answers 500 here; ours answers no bad input with a server error"
+
+
+def bad_request_in(*indices: int) -> dict[int, dict[str, Any]]:
+    """What ours answers in the steps where the real server answers 500: the same words as a bad request."""
+    return {index: {"code": 400, "body.code": 400, "body.reason": "BadRequest"} for index in indices}
 
 
 def _flat(steps: Sequence[Step | Sequence[Step]]) -> Iterator[Step]:

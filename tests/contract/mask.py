@@ -14,13 +14,20 @@ _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000 UTC)")
 _JWT = re.compile(r"\beyJ[\w-]+\.[\w-]+\.[\w-]+")
 _ACCESS_VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
+_YAML_VERSION = re.compile(r'resourceVersion: "\d+"')
+_HASH = re.compile(r"\bhash=[0-9A-F]+")
 _NUMBER = re.compile(r"\b\d+\b")
 _AGE = re.compile(r"^(\d+[ydhms])+$")
 _AGO = re.compile(r"\((\d+[ydhms])+ ago\)")
 _SERVICE_IP = re.compile(r"^10\.\d+\.\d+\.\d+$")
 _NODE_PORT = re.compile(r":(3[0-2]\d{3})/")
-_AGE_COLUMNS = {"Age", "Last Seen", "First Seen", "Duration"}
+_AGE_COLUMNS = {"age", "last seen", "first seen"}
+_GENERATE_NAME = re.compile(r'"generateName": "([^"]+)"')
+_SUFFIX, _LONGEST_GENERATED = 5, 63
 _RECENT = timedelta(hours=30)
+_QUOTED_OBJECT = re.compile(r'patch: Invalid value: "(\{.*\}|map\[.*\])": ', re.DOTALL)
+_QUOTED_POD = re.compile(r'Invalid value: \{.*"InitContainers":.*\}: (?=[a-z])')
+_QUOTED_DIFFERENCE = re.compile(r"\n@@ .*", re.DOTALL)
 _CURRENT_VERSION = re.compile(r"(current: |\()\d+\b")
 
 
@@ -31,13 +38,20 @@ class Mask:
         self._said = said
         self._uids: dict[str, str] = {}
         self._versions: dict[str, str] = {}
+        self._columns: list[str] = []  # of the last table: a watch names them once
+        self._addresses: set[str] = set()
         self._generated: dict[str, str] = {}
+        self._prefixes = sorted(set(_GENERATE_NAME.findall(said)), key=len, reverse=True)
         self._now = datetime.now(UTC)
 
     def body(self, value: Any) -> Any:
         """The answer's body, masked."""
+        if isinstance(value, dict) and isinstance(value.get("details"), dict):
+            self._notice_generated(value["details"])
+        if isinstance(value, dict) and isinstance(value.get("object"), dict):
+            return {"type": value.get("type"), "object": self.body(value["object"])}
         if isinstance(value, dict) and value.get("kind") == "Table":
-            value = {**value, "rows": [self._row(value["columnDefinitions"], row) for row in value.get("rows") or []]}
+            value = self._table(value)
         return self._value(value, "")
 
     def text(self, text: str) -> str:
@@ -47,6 +61,8 @@ class Mask:
         text = _UUID.sub(lambda m: self._number(self._uids, m[0], "uid"), text)
         text = _TIME.sub(self._time, text)
         text = _ACCESS_VOLUME.sub("kube-api-access-<random>", text)
+        text = _HASH.sub("hash=<hash>", text)
+        text = _YAML_VERSION.sub('resourceVersion: "<rv>"', text)
         return _JWT.sub("<jwt>", text)
 
     def _value(self, value: Any, key: str) -> Any:
@@ -66,39 +82,69 @@ class Mask:
         self._notice_generated(value)
         masked: dict[str, Any] = {}
         for key in sorted(value):
-            if key == "resourceVersion" and value[key] and "uid" in value:
-                masked[key] = self._number(self._versions, value[key], "rv")
-            elif key == "resourceVersion" and value[key] and value[key] != "0":
-                masked[key] = "<rv>"
+            if key == "resourceVersion" and isinstance(value[key], str) and value[key] not in ("", "0"):
+                masked[key] = self._number(self._versions, value[key], "rv") if "uid" in value else "<rv>"
             else:
-                masked[key] = self._value(value[key], key)
+                masked[self.text(key)] = self._value(value[key], key)
         return masked
 
     def _notice_generated(self, value: dict[str, Any]) -> None:
-        prefix, name = value.get("generateName"), value.get("name")
-        if prefix and name and name not in self._generated and name.startswith(prefix) and name not in self._said:
-            length = len(name) - len(prefix)
-            self._generated[name] = f"{prefix}<{length} random, {len(self._generated) + 1}>"
+        name = value.get("name")
+        if not isinstance(name, str) or name in self._generated or f'"{name}"' in self._said:
+            return
+        for prefix in self._prefixes:
+            # A long prefix is cut, so that the name still fits.
+            kept = name[:-_SUFFIX]
+            if kept and prefix.startswith(kept) and (kept == prefix or len(name) == _LONGEST_GENERATED):
+                cut = "" if kept == prefix else f"{len(kept)} kept, "
+                self._generated[name] = f"{prefix}<{cut}{_SUFFIX} random, {len(self._generated) + 1}>"
+                return
 
     def _string(self, value: str, key: str) -> str:
         if key == "continue" and value:
             return "<continue>"
+        if key == "storageVersionHash" and "{ns}.example.com" in self._said:
+            return "<hash>"
         if key in ("clusterIP", "clusterIPs") and _SERVICE_IP.match(value) and value not in self._said:
+            self._addresses.add(value)
             return "<ip>"
         if key == "message":
+            value = self._without_quotations(value)
             value = _NUMBER.sub(lambda m: self._versions.get(m[0], m[0]), value)
             if "resource version" in value.lower():
                 value = _CURRENT_VERSION.sub(r"\1<rv>", value)
         return self.text(value)
 
-    def _row(self, columns: list[dict[str, Any]], row: dict[str, Any]) -> dict[str, Any]:
-        cells = [self._cell(column["name"], cell) for column, cell in zip(columns, row["cells"], strict=False)]
+    def _without_quotations(self, message: str) -> str:
+        # Objects quoted in full in Go's own notation, between what is wrong and why.
+        message = _QUOTED_OBJECT.sub('patch: Invalid value: "<object>": ', message)
+        message = _QUOTED_POD.sub("Invalid value: <object>: ", message)
+        message = _QUOTED_DIFFERENCE.sub("\n<difference>", message)
+        for address in self._addresses:
+            message = message.replace(address, "<ip>")
+        return message
+
+    def _table(self, table: dict[str, Any]) -> dict[str, Any]:
+        columns = table.get("columnDefinitions") or []
+        if columns:
+            self._columns = [column["name"] for column in columns]
+        described = [
+            {**column, "description": column.get("description", "") if self._is_said(column) else "<description>"}
+            for column in columns
+        ]
+        return {**table, "columnDefinitions": described, "rows": [self._row(row) for row in table.get("rows") or []]}
+
+    def _is_said(self, column: dict[str, Any]) -> bool:
+        return bool(column.get("description")) and column["description"] in self._said
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        cells = [self._cell(column, cell) for column, cell in zip(self._columns, row["cells"], strict=False)]
         return {**row, "cells": cells}
 
     def _cell(self, column: str, cell: Any) -> Any:
         if not isinstance(cell, str):
             return cell
-        if column in _AGE_COLUMNS and _AGE.match(cell):
+        if column.lower() in _AGE_COLUMNS and _AGE.match(cell):
             return "<age>"
         if column == "Cluster-IP" and _SERVICE_IP.match(cell) and cell not in self._said:
             return "<ip>"

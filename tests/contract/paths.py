@@ -1,4 +1,4 @@
-"""Dotted paths into JSON: `status.conditions[type=Ready].status`, `items[0].metadata`."""
+"""Dotted paths into JSON: `status.conditions[type=Ready].status`, `items[0].metadata`, `paths["api/v1"]`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import re
 from typing import Any
 
 ABSENT: Any = "<absent>"
-_PART = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+_PART = re.compile(r'\["([^"]*)"\]|\[([^\]]*)\]|([^.\[\]]+)')
 
 
 def find(value: Any, path: str) -> Any:
     """What lies at the path, or ABSENT; `[key=text]` picks the first item, `[*key=a|b]` all that match."""
-    for selector, name in _PART.findall(path):
+    for quoted, selector, plain in _PART.findall(path):
+        name = quoted or plain
         if name:
             if not isinstance(value, dict) or name not in value:
                 return ABSENT

@@ -6,7 +6,6 @@ import base64
 import http.client
 import json
 import ssl
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +25,6 @@ class Server:
     url: str
     token: str
     ca: str = ""  # PEM; empty trusts whatever answers
-    client_certificate: str = ""  # PEM of certificate and key
 
     @classmethod
     def from_kubeconfig(cls, path: Path) -> Server:
@@ -35,8 +33,11 @@ class Server:
         context = next(c["context"] for c in config["contexts"] if c["name"] == config["current-context"])
         cluster = next(c["cluster"] for c in config["clusters"] if c["name"] == context["cluster"])
         user = next(u["user"] for u in config["users"] if u["name"] == context["user"])
-        decode = lambda text: base64.b64decode(text).decode() if text else ""  # noqa: E731
-        return cls(cluster["server"], user.get("token", ""), decode(cluster.get("certificate-authority-data", "")))
+        if file := cluster.get("certificate-authority"):
+            ca = Path(file).read_text()
+        else:
+            ca = base64.b64decode(cluster.get("certificate-authority-data", "")).decode()
+        return cls(cluster["server"], user.get("token", ""), ca)
 
     def connect(self) -> Connection:
         """A connection of its own; not to be shared by threads."""
@@ -48,11 +49,6 @@ class Server:
         if not self.ca:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
-        if self.client_certificate:
-            with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
-                file.write(self.client_certificate)
-                file.flush()
-                context.load_cert_chain(file.name)
         return context
 
 

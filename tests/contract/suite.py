@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import importlib
 import pkgutil
@@ -44,22 +45,15 @@ def select(theme: str = "", text: str = "") -> Iterator[tuple[str, Case]]:
 
 
 def prepare(server: Server) -> None:
-    """Installs KubeRay's RayCluster definition, once per server."""
-    connection = server.connect()
-    try:
+    """Installs KubeRay's RayCluster definition, once per server, and waits until it is served."""
+    with contextlib.closing(server.connect()) as connection:
         if connection.send("GET", f"{_CRD_PATH}/rayclusters.ray.io", None, {}).code == 404:
             definition = gzip.decompress(_RAYCLUSTER_CRD.read_bytes())
             reply = connection.send("POST", _CRD_PATH, definition, {"Content-Type": "application/yaml"})
             if reply.code != 201:
                 raise SystemExit(f"the RayCluster definition was refused: {reply.code} {reply.content[:500]!r}")
-    finally:
-        connection.close()
-
-
-def wait_for_rayclusters(server: Server) -> None:
-    """Returns when RayClusters are served."""
-    waiting = Case("wait", (get("/apis/ray.io/v1/rayclusters", limit=1).polled(code=200),))
-    answer = play(waiting, server)[0]
+    served = Case("served", (get("/apis/ray.io/v1/rayclusters", limit=1).polled(code=200),))
+    answer = play(served, server)[0]
     if answer["code"] != 200:
         raise SystemExit(f"RayClusters are not served: {answer}")
 

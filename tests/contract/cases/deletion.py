@@ -36,7 +36,7 @@ CASES = [
     case("options without a kind", create("configmaps", configmap("c")), delete("configmaps/c", {"propagationPolicy": "Foreground"})),
     case("options that are no JSON are refused", create("configmaps", configmap("c")), delete("configmaps/c", "{")),
     case("options of a group's version", create("leases", lease("l")), delete("leases/l", {"apiVersion": "coordination.k8s.io/v1", "kind": "DeleteOptions"})),
-    case("options of another version are refused", create("leases", lease("l")), delete("leases/l", {"apiVersion": "v9", "kind": "DeleteOptions"})),
+    case("options of a version that does not exist", create("leases", lease("l")), delete("leases/l", {"apiVersion": "v9", "kind": "DeleteOptions"})),
     case("a negative grace period", create("configmaps", configmap("c")), delete("configmaps/c", delete_options(gracePeriodSeconds=-1))),
     case("a grace period that is no number is refused", create("configmaps", configmap("c")), delete("configmaps/c", gracePeriodSeconds="x"), delete("configmaps/c", delete_options(gracePeriodSeconds="x"))),
     case("a Pod without a node is removed at once", create("pods", pod("p")), delete("pods/p"), get("pods/p")),

@@ -7,7 +7,7 @@ from typing import Any
 from tests.contract.case import JSON_PATCH, Step, case, create, get, json_patch
 from tests.contract.objects import configmap, container, pod, raycluster, worker_group
 
-_START = create("configmaps", configmap("c", {"a": "1", "b": "2"}, labels={"x/y": "1", "t~": "2"}))
+_START = create("configmaps", configmap("c", {"a": "1", "b": "2"}, labels={"x/y": "1", "z": "2"}))
 
 
 def _raw(path: str, body: str | bytes) -> Step:
@@ -28,7 +28,8 @@ CASES = [
     case("move and copy", _START, json_patch("configmaps/c", _op("move", "/data/m", from_="/data/a"), _op("copy", "/data/n", from_="/data/b"))),
     case("a test that holds lets the rest through", _START, json_patch("configmaps/c", _op("test", "/data/a", value="1"), _op("replace", "/data/a", value="x"))),
     case("a test that fails refuses all", _START, json_patch("configmaps/c", _op("replace", "/data/b", value="x"), _op("test", "/data/a", value="no")), get("configmaps/c")),
-    case("escapes in paths", _START, json_patch("configmaps/c", _op("replace", "/metadata/labels/x~1y", value="new"), _op("remove", "/metadata/labels/t~0"))),
+    case("escapes in paths", _START, json_patch("configmaps/c", _op("replace", "/metadata/labels/x~1y", value="new"))),
+    case("escapes of tildes in paths", create("rayclusters", raycluster("r")), json_patch("rayclusters/r", _op("add", "/spec/headGroupSpec/rayStartParams/a~0b", value="1"), _op("add", "/spec/headGroupSpec/rayStartParams/a~1b", value="2"))),
     case("appending to and inserting into a list", create("rayclusters", raycluster("r", workerGroupSpecs=[worker_group("a")])), json_patch("rayclusters/r", _op("add", "/spec/workerGroupSpecs/-", value=worker_group("c")), _op("add", "/spec/workerGroupSpecs/1", value=worker_group("b")))),
     case("removing and replacing list items", create("rayclusters", raycluster("r", workerGroupSpecs=[worker_group("a"), worker_group("b")])), json_patch("rayclusters/r", _op("remove", "/spec/workerGroupSpecs/0"), _op("replace", "/spec/workerGroupSpecs/0/replicas", value=4))),
     case("an index past the end is refused", create("rayclusters", raycluster("r", workerGroupSpecs=[worker_group("a")])), json_patch("rayclusters/r", _op("add", "/spec/workerGroupSpecs/5", value=worker_group("c")))),

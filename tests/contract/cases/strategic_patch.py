@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract.case import STRATEGIC, Step, case, create, get, strategic
+from tests.contract.case import NEVER_A_SERVER_ERROR, STRATEGIC, Case, Step, bad_request_in, case, create, get, strategic
 from tests.contract.objects import configmap, container, deployment, pod, raycluster, service
 
 _ENV = [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
@@ -24,6 +24,16 @@ def _in_pod(**spec: object) -> dict[str, object]:
     return {"spec": {"template": {"spec": spec}}}
 
 
+def _refused(name: str, patch: dict[str, object]) -> Case:
+    return case(
+        f"{name} is refused",
+        _DEPLOYMENT,
+        strategic("deployments/d", patch),
+        differs=NEVER_A_SERVER_ERROR,
+        ours=bad_request_in(1),
+    )
+
+
 CASES = [
     case("containers merge by name", _DEPLOYMENT, strategic("deployments/d", _in_pod(containers=[{"name": "two", "image": "alpine"}]))),
     case("a new container is put first", _DEPLOYMENT, strategic("deployments/d", _in_pod(containers=[{"name": "three", "image": "alpine"}]))),
@@ -32,16 +42,16 @@ CASES = [
     case("a list is replaced by a directive", _DEPLOYMENT, strategic("deployments/d", _in_pod(containers=[{"name": "only", "image": "x"}, {"$patch": "replace"}]))),
     case("a map is replaced by a directive", _DEPLOYMENT, strategic("deployments/d", _in_pod(nodeSelector={"$patch": "replace", "zone": "z"}))),
     case("a map is deleted by a directive", _DEPLOYMENT, strategic("deployments/d", _in_pod(nodeSelector={"$patch": "delete"}))),
-    case("a merge directive is the default", _DEPLOYMENT, strategic("deployments/d", _in_pod(nodeSelector={"$patch": "merge", "zone": "z"}))),
-    case("an unknown directive is refused", _DEPLOYMENT, strategic("deployments/d", _in_pod(nodeSelector={"$patch": "explode"}))),
+    _refused("a merge directive for a map", _in_pod(nodeSelector={"$patch": "merge", "zone": "z"})),
+    _refused("an unknown directive", _in_pod(nodeSelector={"$patch": "explode"})),
     case("lists without a key are replaced", _DEPLOYMENT, strategic("deployments/d", _in_pod(tolerations=[{"key": "new", "operator": "Exists"}]))),
     case("null removes", _DEPLOYMENT, strategic("deployments/d", _in_pod(nodeSelector=None, tolerations=None))),
     case("the order of items can be set", _DEPLOYMENT, strategic("deployments/d", _in_pod(**{"$setElementOrder/containers": [{"name": "two"}, {"name": "one"}], "containers": [{"name": "one", "image": "n"}]}))),
-    case("an order that misses an item of the patch is refused", _DEPLOYMENT, strategic("deployments/d", _in_pod(**{"$setElementOrder/containers": [{"name": "two"}], "containers": [{"name": "one", "image": "n"}]}))),
+    _refused("an order that misses an item of the patch", _in_pod(**{"$setElementOrder/containers": [{"name": "two"}], "containers": [{"name": "one", "image": "n"}]})),
     case("keys are retained", _DEPLOYMENT, strategic("deployments/d", _in_pod(volumes=[{"$retainKeys": ["name", "configMap"], "name": "v", "configMap": {"name": "c"}}]))),
     case("changing a volume's source without retaining keys is refused", _DEPLOYMENT, strategic("deployments/d", _in_pod(volumes=[{"name": "v", "configMap": {"name": "c"}}]))),
     case("the strategy of a Deployment retains keys", _DEPLOYMENT, strategic("deployments/d", {"spec": {"strategy": {"$retainKeys": ["type"], "type": "Recreate"}}})),
-    case("an item without its key is refused", _DEPLOYMENT, strategic("deployments/d", _in_pod(containers=[{"image": "x"}]))),
+    _refused("an item without its key", _in_pod(containers=[{"image": "x"}])),
     case("finalizers merge as a set", create("configmaps", configmap("c", finalizers=["example.com/a", "example.com/b"])), strategic("configmaps/c", {"metadata": {"finalizers": ["example.com/c"]}}), strategic("configmaps/c", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["example.com/a", "example.com/c"]}}), strategic("configmaps/c", {"metadata": {"finalizers": None}})),
     case("the order of finalizers can be set", create("configmaps", configmap("c", finalizers=["example.com/a", "example.com/b"])), strategic("configmaps/c", {"metadata": {"$setElementOrder/finalizers": ["example.com/b", "example.com/a"], "finalizers": ["example.com/a"]}})),
     case("owner references merge by uid", create("configmaps", configmap("c", ownerReferences=[{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u1"}])), strategic("configmaps/c", {"metadata": {"ownerReferences": [{"uid": "u2", "apiVersion": "v1", "kind": "Pod", "name": "q"}]}}), strategic("configmaps/c", {"metadata": {"ownerReferences": [{"uid": "u1", "$patch": "delete"}]}})),
