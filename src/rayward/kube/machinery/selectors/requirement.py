@@ -111,7 +111,17 @@ def matcher(requirements: Sequence[Requirement]) -> Matcher:
         # Nearly every selector is a few equalities: one comparison of dict views, no loop in Python.
         return lambda labels: wanted <= labels.items()
     tests = tuple(map(_test, requirements))
-    return tests[0] if len(tests) == 1 else lambda labels: all(test(labels) for test in tests)
+    return tests[0] if len(tests) == 1 else _all(tests)
+
+
+def _all(tests: Sequence[Matcher]) -> Matcher:
+    def matches(labels: Mapping[str, str]) -> bool:
+        for test in tests:  # noqa: SIM110 - a generator would cost more than most tests
+            if not test(labels):
+                return False
+        return True
+
+    return matches
 
 
 def _test(requirement: Requirement) -> Matcher:
