@@ -23,7 +23,7 @@ def record(server: Server, entries: list[Object]) -> list[Object]:
     """For each probe its name, the object that was sent and the object that came back."""
     by_kind = {(entry["group"], entry["kind"]): entry for entry in entries if "create" in entry["verbs"]}
     found: list[Object] = []
-    for name, sent in _probes().items():
+    for name, sent in _named_probes().items():
         group = sent["apiVersion"].rpartition("/")[0]
         entry = by_kind[group, sent["kind"]]
         scope = "namespaces/default/" if entry["namespaced"] else ""
@@ -34,6 +34,11 @@ def record(server: Server, entries: list[Object]) -> list[Object]:
         chosen = sent["kind"] == "Service" and "clusterIP" not in sent["spec"]
         found.append({"name": name, "sent": sent, "created": _masked(answer, chosen)})
     return found
+
+
+def probes() -> list[Object]:
+    """The objects that are sent."""
+    return list(_named_probes().values())
 
 
 def _masked(value: Any, mask_addresses: bool) -> Any:
@@ -58,5 +63,5 @@ def _masked_field(key: str, value: Any, mask_addresses: bool) -> Any:
     return _masked(value, mask_addresses)
 
 
-def _probes() -> dict[str, Object]:
+def _named_probes() -> dict[str, Object]:
     return yaml.safe_load(Path(__file__).with_name("creations.yaml").read_text())

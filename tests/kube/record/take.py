@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.kube.real.cluster import RealControlPlane
-from tests.kube.record import creations, files, resources, schemas, wire
+from tests.kube.record import creations, files, kinds, protobuf, resources, schemas, wire
 from tests.kube.record.capture import PLANE_ARGS, Capture
 from tests.kube.record.defaults import Prober
 from tests.kube.record.server import Server
@@ -17,14 +17,16 @@ _TEST_DATA: Final = Path(__file__).parents[2] / "apiserver" / "data"
 
 def take() -> dict[Path, bytes]:
     """Content by file, as the real components say it now."""
-    specification, examples = _from_the_server(wire.go_types())
+    types = wire.go_types()
+    said, examples = _ask_the_server(types)
+    examples["protobuf_pairs"] = protobuf.pairs(_kinds(said["schemas"]), creations.probes())
     return {
-        **{files.FOLDER / f"{name}.json.gz": files.as_json(value) for name, value in specification.items()},
+        **{files.FOLDER / f"{name}.json.gz": files.as_json(value) for name, value in said.items()},
         **{_TEST_DATA / f"{name}.json.gz": files.as_json(value) for name, value in examples.items()},
     }
 
 
-def _from_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _ask_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     with RealControlPlane() as plane:
         server = Server(plane)
         structure, entries = schemas.record(server), resources.discover(server)
@@ -33,11 +35,24 @@ def _from_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, A
     wires = wire.record(types, structure)
     with RealControlPlane(apiserver_args=PLANE_ARGS) as plane, Capture(plane) as capture:
         defaults, conditional = Prober(capture, Structure(structure), wires).record(entries)
-    specification = {
+    said = {
         "schemas": structure,
         "resources": entries,
         "columns": columns,
         "wire": wires,
         "defaults": defaults,
+        "protobuf": protobuf.record(types, structure),
     }
-    return specification, {"conditional_defaults": conditional, "creations": created}
+    return said, {"conditional_defaults": conditional, "creations": created}
+
+
+def _kinds(structure: dict[str, Any]) -> list[str]:
+    """The recorded kinds as ``APIVERSION/KIND``, where Go can make one; of lists, which are all alike, only one."""
+    found = {
+        f"{kinds.api_version(each['group'])}/{each['kind']}"
+        for schema in structure.values()
+        for each in schema.get("x-kubernetes-group-version-kind", ())
+        if each["version"] == "v1"
+    }
+    found.remove("v1/WatchEvent")
+    return sorted(kind for kind in found if not kind.endswith("List") or kind == "v1/ConfigMapList")

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Iterable
 from typing import Any, Final
 
-from tests.kube.real import build
+from tests.kube.record import golang
 from tests.kube.record.server import Object
 
 # Not in the OpenAPI documents, but answered all the same.
@@ -27,14 +25,7 @@ _META: Final = tuple(
 
 def go_types() -> dict[str, Any]:
     """What the Go program ``wire`` says of every built-in type."""
-    done = subprocess.run(
-        ["go", "run", "-buildvcs=false", "./wire"],
-        cwd=build.HERE,
-        env={**os.environ, "CGO_ENABLED": "0"},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    return json.loads(done.stdout)
+    return json.loads(golang.run("./wire"))
 
 
 def record(types: dict[str, Any], names: Iterable[str]) -> dict[str, Object]:

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -19,8 +20,8 @@ type fieldInfo struct {
 	// Of names the struct type of the value, of the items of a list or of the values of a map.
 	Of      string `json:"of,omitempty"`
 	Pointer bool   `json:"pointer,omitempty"`
-	// Inlined is the protobuf field that holds this one where JSON has no such level.
-	Inlined string `json:"inlined,omitempty"`
+	// Protobuf is the field's number in protobuf, after those of the fields that hold it where JSON has no such level.
+	Protobuf []string `json:"protobuf,omitempty"`
 }
 
 type typeInfo struct {
@@ -67,22 +68,26 @@ func visit(t reflect.Type, found map[string]typeInfo) {
 		return
 	}
 	info.Fields = map[string]fieldInfo{}
-	addFields(t, "", info.Fields, found)
+	addFields(t, nil, info.Fields, found)
 	found[name] = info
 }
 
-func addFields(t reflect.Type, inlined string, into map[string]fieldInfo, found map[string]typeInfo) {
+func addFields(t reflect.Type, inlined []string, into map[string]fieldInfo, found map[string]typeInfo) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "-" || !field.IsExported() {
 			continue
 		}
+		path := append(slices.Clone(inlined), protobufNumber(field))
 		if name == "" && (field.Anonymous || strings.Contains(options, "inline")) {
-			addFields(field.Type, protobufName(field), into, found)
+			addFields(field.Type, path, into, found)
 			continue
 		}
-		info := fieldInfo{Inlined: inlined}
+		info := fieldInfo{}
+		if !slices.Contains(path, "") {
+			info.Protobuf = path
+		}
 		value := field.Type
 		for value.Kind() == reflect.Pointer {
 			value, info.Pointer = value.Elem(), true
@@ -101,11 +106,10 @@ func addFields(t reflect.Type, inlined string, into map[string]fieldInfo, found 
 	}
 }
 
-func protobufName(field reflect.StructField) string {
-	for _, part := range strings.Split(field.Tag.Get("protobuf"), ",") {
-		if name, ok := strings.CutPrefix(part, "name="); ok {
-			return name
-		}
+// protobufNumber is empty for what protobuf does not carry, such as a kind's own name.
+func protobufNumber(field reflect.StructField) string {
+	if parts := strings.Split(field.Tag.Get("protobuf"), ","); len(parts) > 1 {
+		return parts[1]
 	}
 	return ""
 }

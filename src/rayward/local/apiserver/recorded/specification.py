@@ -67,5 +67,15 @@ def defaults() -> Mapping[str, Object]:
     return _read("defaults")
 
 
+@cache
+def protobuf() -> Mapping[str, Object]:
+    """The protobuf fields of each type, by type name and field number: JSON name, kind, and type of a message.
+
+    A kind is a protobuf type, perhaps after ``list `` or ``map ``. A field of kind ``inline`` has no name; in place of
+    its type stand the fields that JSON writes in its place.
+    """
+    return _read("protobuf")
+
+
 def _read(name: str) -> Any:
     return orjson.loads(gzip.decompress((_FOLDER / f"{name}.json.gz").read_bytes()))
