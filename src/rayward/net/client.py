@@ -154,8 +154,7 @@ class HttpClient:
         try:
             yield HttpStream(response)
         finally:
-            # A stream is mostly left in the middle: its connection cannot be used again.
-            response.close()
+            _abandon(response)
 
     @asynccontextmanager
     async def websocket(
@@ -220,6 +219,15 @@ class HttpClient:
                 read_bufsize=_READ_BUFFER,
             )
         return self._session
+
+
+def _abandon(response: aiohttp.ClientResponse) -> None:
+    # A stream is mostly left in the middle: its connection cannot be used again, and a polite end of TLS would wait
+    # for a peer that may never answer.
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
+    response.close()
 
 
 def _proxy_headers(route: Route) -> dict[str, str] | None:

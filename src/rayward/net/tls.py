@@ -31,6 +31,9 @@ def client_context(tls: ClientTls, certificate: str | None = None, key: str | No
     Raises:
         TlsError: The authority, the certificate or its key cannot be read.
     """
+    if tls.authority is not None and not tls.authority.strip():
+        # Python would take this for "no authority named" and trust the whole system.
+        raise TlsError("certificate authority is empty")
     try:
         context = ssl.create_default_context(cadata=tls.authority)
     except ssl.SSLError as error:

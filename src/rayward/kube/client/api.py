@@ -106,13 +106,22 @@ class Client:
         attempt = 1
         while True:
             try:
-                return await self._once(request)
+                return await self.attempt(request)
             except (ApiError, NetworkError) as failure:
                 wait = wait_before_retry(self._retry, attempt, request, failure, self._chance())
                 if wait is None:
                     raise
             await self._sleep(wait)
             attempt += 1
+
+    async def attempt(self, request: Request) -> Response:
+        """Send once, for callers with their own idea of trying again."""
+        await self._wait_for_turn()
+        response = await self.transport.request(request)
+        self._saw(request, response.status)
+        if response.status >= _REFUSED:
+            raise from_answer(response.status, response.headers, response.body, str(request))
+        return response
 
     async def send(self, request: Request) -> Object:
         """Send, and decode the answer."""
@@ -260,14 +269,6 @@ class Client:
     async def token(self, account: str, namespace: str, request: dict[str, Any] | None = None) -> Object:
         """A token of a service account; ``request`` is the spec of a TokenRequest."""
         return await self.send(verbs.token(account, namespace, request or {}))
-
-    async def _once(self, request: Request) -> Response:
-        await self._wait_for_turn()
-        response = await self.transport.request(request)
-        self._saw(request, response.status)
-        if response.status >= _REFUSED:
-            raise from_answer(response.status, response.headers, response.body, str(request))
-        return response
 
     async def _wait_for_turn(self) -> None:
         if self._limit is not None and (wait := self._limit.take(self._now())) > 0:

@@ -32,6 +32,10 @@ class Change(msgspec.Struct, Generic[T], frozen=True, gc=False):
     object: T
     raw: msgspec.Raw
 
+    def whole(self) -> dict[str, Any]:
+        """The whole object, decoded."""
+        return _OBJECTS.decode(self.raw)
+
 
 class Bookmark(msgspec.Struct, frozen=True, gc=False):
     """Everything up to ``resource_version`` was sent."""
@@ -61,7 +65,7 @@ class _Envelope(msgspec.Struct, gc=False):
 
 _ENVELOPES: Final = msgspec.json.Decoder(_Envelope)
 _ANY: Final = msgspec.json.Decoder(KubeObject)
-_STATUSES: Final = msgspec.json.Decoder(dict[str, Any])
+_OBJECTS: Final = msgspec.json.Decoder(dict[str, Any])
 _DECODERS: Final[dict[type[Any], msgspec.json.Decoder[Any]]] = {}
 _CHANGES: Final = {kind.value: kind for kind in ChangeType}
 
@@ -138,7 +142,7 @@ class WatchDecoder(Generic[T]):
                 self._move(metadata.resource_version, ordered=True)
                 return Bookmark(metadata.resource_version, metadata.annotation(INITIAL_EVENTS_END) == "true")
             if envelope.type == "ERROR":
-                return WatchFailed(from_status(_STATUSES.decode(envelope.object)))
+                return WatchFailed(from_status(_OBJECTS.decode(envelope.object)))
         except msgspec.DecodeError as error:
             raise ProtocolError(f"not an event of a watch: {error}: {line[:200]!r}") from error
         return None  # a type of event that does not exist yet

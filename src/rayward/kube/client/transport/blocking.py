@@ -73,12 +73,15 @@ class BlockingTransport:
         self, request: Request, credential: Credential
     ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
         connection = self._connection(credential, str(request))
-        proxied = self._access.proxy is not None and self._server.scheme == "http"
-        path = self._access.server + request.target if proxied else self._server.path + request.target
+        path, proxy_headers = self._server.path + request.target, {}
+        if self._access.proxy is not None and self._server.scheme == "http":
+            path, proxy_headers = self._access.server + request.target, _proxy_headers(self._access.proxy)
         with _translated(str(request), connection):
             _sock(connection).settimeout(request.seconds)
             connection.putrequest(request.method, path, skip_accept_encoding=True)
             for name, value in request_headers(request, self._access, credential, self._agent):
+                connection.putheader(name, value)
+            for name, value in proxy_headers.items():
                 connection.putheader(name, value)
             if request.body is not None:
                 connection.putheader("Content-Length", str(len(request.body)))
@@ -107,12 +110,10 @@ class BlockingTransport:
         proxy = urlsplit(self._access.proxy)
         if proxy.scheme != "http":
             raise ConfigError(f"proxy {proxy.scheme}://{proxy.hostname}: only http:// proxies are supported here")
-        authorization = proxy_authorization(self._access.proxy)
-        headers = {"Proxy-Authorization": authorization} if authorization else {}
         if self._server.scheme == "http":
             return http.client.HTTPConnection(proxy.hostname or "", proxy.port or 80, timeout=_CONNECT_SECONDS)
         connection = self._direct(proxy.hostname or "", proxy.port or 80, credential)
-        connection.set_tunnel(host, port or 443, headers)
+        connection.set_tunnel(host, port or 443, _proxy_headers(self._access.proxy))
         return connection
 
     def _direct(self, host: str, port: int | None, credential: Credential) -> http.client.HTTPConnection:
@@ -171,6 +172,11 @@ class _TlsConnection(http.client.HTTPConnection):
 
 def _sock(connection: http.client.HTTPConnection) -> socket.socket:
     return connection.sock
+
+
+def _proxy_headers(proxy: str) -> dict[str, str]:
+    authorization = proxy_authorization(proxy)
+    return {"Proxy-Authorization": authorization} if authorization else {}
 
 
 def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:

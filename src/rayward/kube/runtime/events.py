@@ -1,0 +1,182 @@
+"""Tells users what happened: Events of core/v1, as ``kubectl describe`` shows them."""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final, Literal
+
+import msgspec
+
+from rayward.kube.client import verbs
+from rayward.kube.client.api import Client
+from rayward.kube.client.errors import ApiError, NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.event import ObjectReference
+from rayward.kube.core.meta import rfc3339
+from rayward.kube.core.objects import KubeObject
+from rayward.kube.core.resource import EVENTS, Resource
+from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.folding import Folder, Happening
+from rayward.kube.runtime.workers import DONE, Result, Workers
+from rayward.net.errors import NetworkError
+
+_log = logging.getLogger(__name__)
+_WAITING: Final = 4096
+_REMEMBERED: Final = 4096
+_LONGEST_MESSAGE: Final = 1024
+
+Slot = tuple[str, ...]
+
+
+class _Waiting(msgspec.Struct):
+    happening: Happening
+    count: int
+    first: str
+    last: str
+
+
+class _Written(msgspec.Struct):
+    name: str
+    count: int
+
+
+def reference(resource: Resource, about: KubeObject) -> ObjectReference:
+    """How an Event points to an object."""
+    metadata = about.metadata
+    return ObjectReference(
+        api_version=resource.api_version,
+        kind=resource.kind,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        uid=metadata.uid,
+        resource_version=metadata.resource_version,
+    )
+
+
+class EventRecorder:
+    """Takes happenings without waiting and writes them in the background, repeated ones as one with a count."""
+
+    def __init__(
+        self,
+        client: Client,
+        component: str,
+        *,
+        instance: str = "",
+        clock: Clock = SYSTEM_CLOCK,
+        chance: Callable[[], float] = random.random,
+        unique: Callable[[], int] = time.time_ns,
+    ) -> None:
+        self.dropped = 0
+        """How many were not written: too many, or refused by the server."""
+        self._client = client
+        self._component = component
+        self._instance = instance
+        self._clock = clock
+        self._unique = unique
+        self._folder = Folder()
+        self._waiting: dict[Slot, _Waiting] = {}
+        self._written: OrderedDict[Slot, _Written] = OrderedDict()
+        self._workers: Workers[Slot] = Workers("events", self._write, workers=4, clock=clock, chance=chance)
+
+    def record(self, about: ObjectReference, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
+        """Tell ``message`` about an object."""
+        folded = self._folder.fold(Happening(about, kind, reason, _shortened(message)), self._clock.now())
+        if folded is None:
+            self.dropped += 1
+            return
+        when = rfc3339(self._clock.utc())
+        waiting = self._waiting.get(folded.slot)
+        if waiting is not None:
+            waiting.happening, waiting.last = folded.happening, when
+            waiting.count += 1
+        elif len(self._waiting) >= _WAITING:
+            self.dropped += 1
+            return
+        else:
+            self._waiting[folded.slot] = _Waiting(folded.happening, 1, when, when)
+        self._workers.add(folded.slot)
+
+    @property
+    def idle(self) -> bool:
+        """Whether all is written."""
+        return self._workers.idle
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        await self._workers.run()
+
+    async def _write(self, slot: Slot) -> Result:
+        waiting = self._waiting.pop(slot, None)
+        if waiting is None:
+            return DONE
+        try:
+            if not await self._count_up(slot, waiting):
+                await self._create(slot, waiting)
+        except ApiError as error:
+            # Refused (the namespace is going away, no right to): asking again changes nothing.
+            self.dropped += waiting.count
+            _log.debug("event %s of %s was refused: %s", waiting.happening.reason, waiting.happening.about.name, error)
+        except NetworkError:
+            newer = self._waiting.get(slot)
+            if newer is not None:
+                newer.count += waiting.count
+                newer.first = waiting.first
+            else:
+                self._waiting[slot] = waiting
+            raise
+        return DONE
+
+    async def _count_up(self, slot: Slot, waiting: _Waiting) -> bool:
+        written = self._written.get(slot)
+        if written is None:
+            return False
+        count = written.count + waiting.count
+        change = {"count": count, "lastTimestamp": waiting.last, "message": waiting.happening.message}
+        namespace = waiting.happening.about.namespace or "default"
+        try:
+            await self._client.answer(verbs.patch(EVENTS, written.name, change, PatchType.MERGE, namespace))
+        except NotFound:
+            # Events live an hour.
+            del self._written[slot]
+            return False
+        written.count = count
+        self._written.move_to_end(slot)
+        return True
+
+    async def _create(self, slot: Slot, waiting: _Waiting) -> None:
+        happening = waiting.happening
+        about = happening.about
+        namespace = about.namespace or "default"
+        name = f"{about.name}.{self._unique():x}"
+        source = {"component": self._component, **({"host": self._instance} if self._instance else {})}
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": msgspec.to_builtins(about),
+            "type": happening.type,
+            "reason": happening.reason,
+            "message": happening.message,
+            "source": source,
+            "firstTimestamp": waiting.first,
+            "lastTimestamp": waiting.last,
+            "count": waiting.count,
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+        await self._client.answer(verbs.create(EVENTS, event, namespace))
+        self._written[slot] = _Written(name, waiting.count)
+        if len(self._written) > _REMEMBERED:
+            self._written.popitem(last=False)
+
+
+def _shortened(message: str) -> str:
+    # The server refuses longer ones.
+    encoded = message.encode()
+    if len(encoded) <= _LONGEST_MESSAGE:
+        return message
+    return encoded[: _LONGEST_MESSAGE - 3].decode(errors="ignore") + "..."

@@ -1,0 +1,85 @@
+"""Many like events become few: what client-go's event correlator does, decided without I/O."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from rayward.kube.client.ratelimit import TokenBucket
+from rayward.kube.core.event import ObjectReference
+
+V = TypeVar("V")
+
+_ENTRIES: Final = 4096
+_SIMILAR: Final = 10
+_SIMILAR_SECONDS: Final = 600.0
+_SPAM_BURST: Final = 25
+_SPAM_RATE: Final = 1 / 300
+
+
+class Happening(msgspec.Struct, frozen=True):
+    """Something to tell about an object."""
+
+    about: ObjectReference
+    type: str
+    reason: str
+    message: str
+
+
+class Folded(msgspec.Struct, frozen=True):
+    """What to write; equal slots are one Event with a count."""
+
+    slot: tuple[str, ...]
+    happening: Happening
+
+
+class _Recent(Generic[V]):
+    """What was used last; the rest is forgotten."""
+
+    def __init__(self, make: Callable[[], V]) -> None:
+        self._make = make
+        self._entries: OrderedDict[Hashable, V] = OrderedDict()
+
+    def __getitem__(self, key: Hashable) -> V:
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            entry = self._make()
+        self._entries[key] = entry
+        if len(self._entries) > _ENTRIES:
+            self._entries.popitem(last=False)
+        return entry
+
+
+class _Similar:
+    def __init__(self) -> None:
+        self.messages: set[str] = set()
+        self.at = 0.0
+
+
+class Folder:
+    """Drops what one object says too often, and joins what differs only in its words."""
+
+    def __init__(self) -> None:
+        self._buckets = _Recent(lambda: TokenBucket(_SPAM_RATE, _SPAM_BURST))
+        self._similar = _Recent(_Similar)
+
+    def fold(self, happening: Happening, now: float) -> Folded | None:
+        """What to write for ``happening``: it, a joined one, or nothing."""
+        about = happening.about
+        whose = (about.api_version, about.kind, about.namespace, about.name, about.uid, happening.type)
+        if not self._buckets[whose].try_take(now):
+            return None
+        group = (*whose, happening.reason)
+        similar = self._similar[group]
+        if now - similar.at > _SIMILAR_SECONDS:
+            similar.messages.clear()
+        similar.at = now
+        similar.messages.add(happening.message)
+        if len(similar.messages) < _SIMILAR:
+            return Folded((*group, about.field_path, happening.message), happening)
+        similar.messages.discard(happening.message)
+        joined = msgspec.structs.replace(happening, message=f"(combined from similar events): {happening.message}")
+        return Folded(group, joined)
