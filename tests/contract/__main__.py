@@ -7,12 +7,12 @@ import contextlib
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from tests.contract import compare, recording, suite
 from tests.contract.case import Case
-from tests.contract.play import Answer, Unreachable, play
+from tests.contract.play import Answer, UnreachableError, play
 from tests.contract.real import real_server
 from tests.contract.server import Server
 from tests.contract.target import embedded_server
@@ -55,7 +55,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--ca", type=Path, help="PEM file; without it any certificate is trusted")
             command.add_argument("--parallel", type=int, default=6)
         if name == "run":
-            command.add_argument("--real", action="store_true", help="expect the real server's own answers, also where ours must differ")
+            command.add_argument(
+                "--real", action="store_true", help="expect the real server's own answers, also where ours must differ"
+            )
             command.add_argument("--lines", type=int, default=25, help="differing lines shown per step")
             command.add_argument("--every-step", action="store_true", help="show all differing steps of a case")
             command.add_argument("--brief", action="store_true", help="names of failed cases only")
@@ -65,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 @contextlib.contextmanager
-def _server(arguments: argparse.Namespace) -> Iterator[Server]:
+def _server(arguments: argparse.Namespace) -> Generator[Server]:
     if arguments.kubeconfig:
         yield Server.from_kubeconfig(arguments.kubeconfig)
     elif arguments.url:
@@ -79,19 +81,19 @@ def _server(arguments: argparse.Namespace) -> Iterator[Server]:
 
 
 def _run(server: Server, chosen: list[tuple[str, Case]], arguments: argparse.Namespace) -> int:
+    recorded = {theme: recording.load(theme) for theme, _ in chosen}
+
     def check(theme: str, case: Case) -> tuple[str, str]:
         try:
-            expected = recording.expected(case, recording.load(theme), ours=not arguments.real)
+            expected = recording.expected(case, recorded[theme], ours=not arguments.real)
             differing = compare.differences(expected, play(case, server))
-        except (recording.Stale, Unreachable) as error:
+        except (recording.StaleError, UnreachableError) as error:
             return theme, f"FAIL {theme}/{case.name}\n  {error}"
         if not differing:
             return theme, ""
         if arguments.brief:
             return theme, f"FAIL {theme}/{case.name}"
-        return theme, compare.report(
-            theme, case, differing, lines=arguments.lines, every_step=arguments.every_step
-        )
+        return theme, compare.report(theme, case, differing, lines=arguments.lines, every_step=arguments.every_step)
 
     passed, failed = Counter[str](), Counter[str]()
     for theme, problem in suite.each(check, chosen, arguments.parallel):
@@ -115,7 +117,7 @@ def _record(server: Server, chosen: list[tuple[str, Case]], arguments: argparse.
         try:
             answers = play(case, server)
             differing = compare.differences(answers, play(case, server))
-        except Unreachable as error:
+        except UnreachableError as error:
             return theme, case, [], f"FAIL {theme}/{case.name}\n  {error}"
         report = compare.report(theme, case, differing, lines=20, every_step=True) if differing else ""
         return theme, case, answers, report

@@ -60,5 +60,9 @@ def install(*versions: dict[str, Any], **spec: Any) -> list[Step]:
 
 def widget(name: str = "w", spec: Any = None, version: str = "v1", **metadata: Any) -> dict[str, Any]:
     """A Widget."""
-    body: dict[str, Any] = {"apiVersion": f"{GROUP}/{version}", "kind": "Widget", "metadata": {"name": name, **metadata}}
+    body: dict[str, Any] = {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": "Widget",
+        "metadata": {"name": name, **metadata},
+    }
     return body if spec is None else {**body, "spec": spec}

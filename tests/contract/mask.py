@@ -27,6 +27,7 @@ _SUFFIX, _LONGEST_GENERATED = 5, 63
 _RECENT = timedelta(hours=30)
 _QUOTED_OBJECT = re.compile(r'patch: Invalid value: "(\{.*\}|map\[.*\])": ', re.DOTALL)
 _QUOTED_POD = re.compile(r'Invalid value: \{.*"InitContainers":.*\}: (?=[a-z])')
+_COMPILER = re.compile(r"compilation failed: ERROR:.*?(?=, spec\.|\]$|$)", re.DOTALL)
 _QUOTED_DIFFERENCE = re.compile(r"\n@@ .*", re.DOTALL)
 _CURRENT_VERSION = re.compile(r"(current: |\()\d+\b")
 
@@ -120,6 +121,7 @@ class Mask:
         message = _QUOTED_OBJECT.sub('patch: Invalid value: "<object>": ', message)
         message = _QUOTED_POD.sub("Invalid value: <object>: ", message)
         message = _QUOTED_DIFFERENCE.sub("\n<difference>", message)
+        message = _COMPILER.sub("compilation failed: <words of the compiler>", message)
         for address in self._addresses:
             message = message.replace(address, "<ip>")
         return message

@@ -21,7 +21,7 @@ _PATIENCE = 15.0
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
-class Unreachable(Exception):
+class UnreachableError(Exception):
     """The server did not answer a step at all."""
 
 
@@ -84,7 +84,7 @@ class _Player:
         try:
             return self._connection.send(step.method, self._fill(step.path), body, headers, step.events)
         except OSError as error:
-            raise Unreachable(f"{step.method} {step.path}: {error!r}") from error
+            raise UnreachableError(f"{step.method} {step.path}: {error!r}") from error
 
     def _fill(self, text: str) -> str:
         for name, value in self._variables.items():
@@ -127,7 +127,9 @@ class _Player:
 
 def _holds(conditions: Mapping[str, Any], reply: Reply) -> bool:
     body = reply.json()
-    return all((reply.code if path == "code" else paths.find(body, path)) == value for path, value in conditions.items())
+    return all(
+        (reply.code if path == "code" else paths.find(body, path)) == value for path, value in conditions.items()
+    )
 
 
 def _with_sorted_causes(status: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from tests.contract.server import Server
 from tests.kube.real.cluster import RealControlPlane
 
 
 @contextlib.contextmanager
-def real_server() -> Iterator[Server]:
+def real_server() -> Generator[Server]:
     """A fresh kube-apiserver; of the controllers only the one that lets Pods in by making service accounts."""
     alone = ["--controllers=serviceaccount-controller"]
     with RealControlPlane(controller_manager=True, controller_manager_args=alone) as plane:

@@ -16,7 +16,7 @@ from tests.contract.play import Answer
 _FOLDER = Path(__file__).parent / "recorded"
 
 
-class Stale(Exception):
+class StaleError(Exception):
     """A case has no recorded answers, or was changed since."""
 
 
@@ -46,7 +46,7 @@ def record(case: Case, answers: list[Answer]) -> dict[str, Any]:
 def expected(case: Case, recordings: Mapping[str, Any], *, ours: bool) -> list[Answer]:
     """The answers a server must give: the real one's, or with `ours` those changed where the case says why."""
     if not is_current(case, recordings):
-        raise Stale(f"{case.name}: no recording of the case as it is now; run `python -m tests.contract record`")
+        raise StaleError(f"{case.name}: no recording of the case as it is now; run `python -m tests.contract record`")
     answers = recordings[case.name]["answers"]
     if not ours or not case.ours:
         return answers

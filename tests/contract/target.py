@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 
 from tests.contract.server import Server
@@ -15,12 +15,12 @@ from tests.contract.server import Server
 _PATIENCE = 60.0
 
 
-class NotReady(Exception):
+class NotReadyError(Exception):
     """The server ended, or wrote no kubeconfig in time."""
 
 
 @contextlib.contextmanager
-def embedded_server(data_dir: Path | None = None) -> Iterator[Server]:
+def embedded_server(data_dir: Path | None = None) -> Generator[Server]:
     """`python -m rayward.local.apiserver`, without controllers, until the block ends."""
     with contextlib.ExitStack() as stack:
         folder = data_dir or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rayward-contract-")))
@@ -37,7 +37,7 @@ def _kubeconfig(folder: Path, process: subprocess.Popen[bytes]) -> Path:
     while not path.exists():
         if process.poll() is not None or time.monotonic() > deadline:
             tail = (folder / "server.log").read_text(errors="replace")[-4000:]
-            raise NotReady(f"the embedded server is not ready (exit code {process.poll()}):\n{tail}")
+            raise NotReadyError(f"the embedded server is not ready (exit code {process.poll()}):\n{tail}")
         time.sleep(0.02)
     return path
 

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from tests.contract.case import apply, case, create, delete, get, json_patch, merge, update, watch
-from tests.contract.definitions import CRD, GROUP, INTEGER, STRING, WIDGETS, array, definition, install, of_spec, thing, version, widget
+from tests.contract.case import apply, case, create, delete, get, json_patch, merge, update
+from tests.contract.definitions import (
+    CRD,
+    GROUP,
+    INTEGER,
+    STRING,
+    WIDGETS,
+    definition,
+    install,
+    of_spec,
+    thing,
+    version,
+    widget,
+)
 
-_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
 _V1, _V2 = version(), version(of_spec(thing(size=INTEGER, colour=STRING, weight=INTEGER)), "v2", storage=False)
 _WIDGETS_V2 = f"/apis/{GROUP}/v2/namespaces/{{ns}}/widgets"
-_SCALE = {"scale": {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size", "labelSelectorPath": ".status.selector"}}
+_SCALE = {
+    "scale": {
+        "specReplicasPath": ".spec.size",
+        "statusReplicasPath": ".status.size",
+        "labelSelectorPath": ".status.selector",
+    }
+}
 
 
 def _established():
@@ -16,44 +33,218 @@ def _established():
 
 
 CASES = [
-    case("a definition is filled in, accepted and established", create("customresourcedefinitions", definition()), _established()),
-    case("its objects: every verb", install(), create(WIDGETS, widget(spec={"size": 1})).keeping(rv="metadata.resourceVersion"), get(f"{WIDGETS}/w"), get(WIDGETS), update(f"{WIDGETS}/w", widget(spec={"size": 2}, resourceVersion="{rv}")), merge(f"{WIDGETS}/w", {"spec": {"size": 3}}), json_patch(f"{WIDGETS}/w", {"op": "add", "path": "/spec/colour", "value": "red"}), apply(f"{WIDGETS}/w", widget(spec={"size": 3})), delete(f"{WIDGETS}/w"), get(f"{WIDGETS}/w")),
-    case("names: short ones, singular, list kind and categories", create("customresourcedefinitions", definition(names={"shortNames": ["wd"], "singular": "gadget", "listKind": "Gadgets", "categories": ["all", "mine"]})).only_of("spec.names"), get(f"/apis/{GROUP}/v1").polled(code=200), get(WIDGETS).polled(code=200)),
-    case("discovery of a new group", install(), get(f"/apis/{GROUP}").polled(code=200), get(f"/apis/{GROUP}/v1").polled(code=200)),
-    case("discovery with subresources", install(version(subresources={"status": {}, **_SCALE})), get(f"/apis/{GROUP}/v1").polled(code=200)),
-    case("a cluster-wide kind", install(scope="Cluster"), create(f"/apis/{GROUP}/v1/widgets", widget(spec={"size": 1})), get(f"/apis/{GROUP}/v1/widgets/w"), get(WIDGETS), create(f"/apis/{GROUP}/v1/widgets", widget("x", namespace="{ns}")), delete(f"/apis/{GROUP}/v1/widgets/w")),
-    case("two versions without conversion", install(_V1, _V2), create(WIDGETS, widget(spec={"size": 1})), get(f"{_WIDGETS_V2}/w"), create(_WIDGETS_V2, widget("x", {"size": 1, "weight": 2}, "v2")), get(f"{WIDGETS}/x"), merge(f"{_WIDGETS_V2}/w", {"spec": {"weight": 7}}), get(f"{WIDGETS}/w"), get(f"/apis/{GROUP}").polled(code=200)),
-    case("versions are sorted by their stability", create("customresourcedefinitions", definition(*[version(name=name, storage=name == "v1") for name in ("v1alpha1", "v1", "v2", "v1beta2", "v10", "foo")])).only_of("kind"), get(f"/apis/{GROUP}").polled(**{"versions[5].version": "foo"})),
-    case("a version that is not served", create("customresourcedefinitions", definition(_V1, {**_V2, "served": False})).only_of("kind"), get(WIDGETS).polled(code=200).only_of("kind"), get(_WIDGETS_V2)),
-    case("a deprecated version warns", install(version(deprecated=True)), create(WIDGETS, widget(spec={"size": 1})), get(WIDGETS).only_of("kind")),
-    case("a deprecated version with words of its own", install(version(deprecated=True, deprecationWarning="use another")), get(WIDGETS).only_of("kind")),
-    case("the storage version changes", install(_V1, _V2), create(WIDGETS, widget(spec={"size": 1})).only_of("kind"), json_patch(CRD, {"op": "replace", "path": "/spec/versions/0/storage", "value": False}, {"op": "replace", "path": "/spec/versions/1/storage", "value": True}).only_of("spec.versions[0].storage", "spec.versions[1].storage", "metadata.generation"), get(CRD).polled(**{"status.storedVersions[1]": "v2"}).only_of("status.storedVersions"), get(f"{WIDGETS}/w")),
-    case("a stored version cannot be removed", install(_V1, _V2), merge(CRD, {"spec": {"versions": [{**_V2, "storage": True}]}})),
-    case("a schema is changed", install(), create(WIDGETS, widget(spec={"size": 1, "weight": 5})), json_patch(CRD, {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": of_spec(thing(size=INTEGER, weight=INTEGER))}).only_of("metadata.generation"), create(WIDGETS, widget("x", {"weight": 5}), dryRun="All").polled(**{"spec.weight": 5}), get(f"{WIDGETS}/w")),
-    case("unknown fields are pruned", install(), create(WIDGETS, {**widget(spec={"size": 1, "odd": 2, "deep": {"x": 1}}), "extra": True}), get(f"{WIDGETS}/w")),
-    case("metadata is never pruned of what it knows", install(), create(WIDGETS, widget(spec={}, labels={"a": "b"}, annotations={"c": "d"}, odd="x"))),
-    case("unknown fields are preserved where allowed", install(version(of_spec({"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"known": thing(a=STRING)}}))), create(WIDGETS, widget(spec={"odd": {"x": [1, None, {"y": 2}]}, "known": {"a": "1", "b": "2"}})), get(f"{WIDGETS}/w")),
-    case("preserveUnknownFields is refused", create("customresourcedefinitions", definition(preserveUnknownFields=True))),
-    case("defaults are filled in, at every depth", install(version(of_spec({"type": "object", "default": {}, "properties": {"size": {"type": "integer", "default": 5}, "inner": {"type": "object", "default": {"b": 2}, "properties": {"a": {"type": "string", "default": "x"}, "b": INTEGER}}, "list": array({"type": "object", "properties": {"c": {"type": "boolean", "default": True}}})}}))), create(WIDGETS, widget()), create(WIDGETS, widget("x", {"size": None, "inner": {}, "list": [{}, {"c": False}]})), create(WIDGETS, widget("y", {"inner": None})), get(f"{WIDGETS}/w")),
-    case("defaults appear on what was stored before them", install(), create(WIDGETS, widget(spec={})).only_of("spec"), json_patch(CRD, {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema", "value": of_spec(thing(size={"type": "integer", "default": 9}))}).only_of("kind"), get(f"{WIDGETS}/w").polled(**{"spec.size": 9})),
-    case("nulls: nullable and not", install(version(of_spec(thing(a={"type": "string", "nullable": True}, b=STRING, c={"type": "string", "default": "x"}, d={"type": "string", "nullable": True, "default": "y"})))), create(WIDGETS, widget(spec={"a": None})), create(WIDGETS, widget("x", {"b": None})), create(WIDGETS, widget("y", {"c": None, "d": None}))),
-    case("embedded objects", install(version(of_spec(thing(template={"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True})))), create(WIDGETS, widget(spec={"template": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "odd": 1}, "spec": {"x": 1}}})), create(WIDGETS, widget("x", {"template": {"kind": "Pod"}})), create(WIDGETS, widget("y", {"template": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "Bad Name"}}}))),
-    case("int-or-string", install(version(of_spec(thing(port={"x-kubernetes-int-or-string": True})))), create(WIDGETS, widget(spec={"port": 80})), create(WIDGETS, widget("x", {"port": "http"})), create(WIDGETS, widget("y", {"port": True}))),
-    case("printer columns", install(version(additionalPrinterColumns=[{"name": "Size", "type": "integer", "jsonPath": ".spec.size"}, {"name": "Colour", "type": "string", "jsonPath": ".spec.colour", "priority": 1, "description": "of paint"}, {"name": "Ready", "type": "boolean", "jsonPath": ".status.ready"}, {"name": "Born", "type": "date", "jsonPath": ".metadata.creationTimestamp"}])), create(WIDGETS, widget(spec={"size": 3, "colour": "red"})).only_of("kind"), create(WIDGETS, widget("x", {})).only_of("kind"), get(WIDGETS, _TABLE).only_of("columnDefinitions", "rows[0].cells[0]", "rows[0].cells[1]", "rows[0].cells[2]", "rows[0].cells[3]", "rows[1].cells[1]")),
-    case("printer columns of lists and conditions", install(version(of_spec(thing(names=array(STRING)), ), additionalPrinterColumns=[{"name": "All", "type": "string", "jsonPath": ".spec.names[*]"}, {"name": "First", "type": "string", "jsonPath": ".spec.names[0]"}, {"name": "Ready", "type": "string", "jsonPath": ".status.conditions[?(@.type=='Ready')].status"}, {"name": "Num", "type": "number", "jsonPath": ".status.n"}])), create(WIDGETS, {**widget(spec={"names": ["a", "b"]}), "status": {"n": 1.5, "conditions": [{"type": "X", "status": "No"}, {"type": "Ready", "status": "Yes"}]}}).only_of("kind"), get(f"{WIDGETS}/w", _TABLE).only_of("rows[0].cells")),
-    case("no printer columns: name and age", install(), create(WIDGETS, widget(spec={})).only_of("kind"), get(WIDGETS, _TABLE)),
-    case("a status subresource", install(version(subresources={"status": {}})), create(WIDGETS, {**widget(spec={"size": 1}), "status": {"x": 1}}), merge(f"{WIDGETS}/w/status", {"spec": {"size": 9}, "status": {"x": 2}}), merge(f"{WIDGETS}/w", {"status": {"x": 3}, "spec": {"size": 2}}), get(f"{WIDGETS}/w/status")),
-    case("no status subresource: generation follows everything", install(), create(WIDGETS, {**widget(spec={"size": 1}), "status": {"x": 1}}), merge(f"{WIDGETS}/w", {"status": {"x": 2}}), merge(f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}}), get(f"{WIDGETS}/w/status"), merge(f"{WIDGETS}/w/status", {"status": {}})),
-    case("a scale subresource", install(version(subresources={"status": {}, **_SCALE})), create(WIDGETS, widget(spec={"size": 1})), merge(f"{WIDGETS}/w/status", {"status": {"size": 4, "selector": "a=b"}}).only_of("status"), get(f"{WIDGETS}/w/scale").keeping(rv="metadata.resourceVersion"), update(f"{WIDGETS}/w/scale", {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "w", "namespace": "{ns}", "resourceVersion": "{rv}"}, "spec": {"replicas": 3}}), merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}}), merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": -1}}), get(f"{WIDGETS}/w")),
-    case("a scale of an object without the field", install(version(subresources=_SCALE)), create(WIDGETS, widget(spec={})), get(f"{WIDGETS}/w/scale"), merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}})),
-    case("selectable fields", install(version(selectableFields=[{"jsonPath": ".spec.colour"}])), create(WIDGETS, widget("a", {"colour": "red"})).only_of("kind"), create(WIDGETS, widget("b", {"colour": "blue"})).only_of("kind"), get(WIDGETS, fieldSelector="spec.colour=red").only_of("items[0].metadata.name", "items[1]"), get(WIDGETS, fieldSelector="spec.size=1")),
-    case("deletion of a definition deletes its objects", install(), create(WIDGETS, widget(spec={})).only_of("kind"), delete(CRD), get(WIDGETS).polled(code=404), get(CRD).polled(code=404)),
-    case("deletion of a definition waits for finalizers", install(), create(WIDGETS, widget(spec={}, finalizers=["example.com/hold"])).only_of("kind"), delete(CRD).only_of("metadata.finalizers"), get(f"{WIDGETS}/w").polled(**{"metadata.deletionGracePeriodSeconds": 0}).only_of("metadata.finalizers", "metadata.generation"), create(WIDGETS, widget("x", {})), merge(f"{WIDGETS}/w", {"metadata": {"finalizers": None}}).only_of("kind"), get(CRD).polled(code=404)),
-    case("a definition made again after deletion", install(), delete(CRD).only_of("kind"), get(CRD).polled(code=404), install()),
-    case("another definition of the same kind is not accepted", install(), create("customresourcedefinitions", {**definition(names={"plural": "gizmos"}), "metadata": {"name": f"gizmos.{GROUP}"}}).only_of("kind"), get(f"customresourcedefinitions/gizmos.{GROUP}").polled(**{"status.conditions[type=NamesAccepted].status": "False"}).only_of("status.conditions[type=NamesAccepted]", "status.conditions[type=Established]", "status.acceptedNames")),
-    case("group, scope, kind and plural do not change", install(), merge(CRD, {"spec": {"scope": "Cluster"}}), merge(CRD, {"spec": {"group": "other.example.com"}}), merge(CRD, {"spec": {"names": {"plural": "gizmos"}}}), merge(CRD, {"spec": {"names": {"kind": "Gizmo"}}})),
-    case("a watch of objects sees the schema's defaults", install(version(of_spec(thing(size={"type": "integer", "default": 5})))), get(WIDGETS).keeping(rv="metadata.resourceVersion").only_of("kind"), create(WIDGETS, widget(spec={})).only_of("kind"), watch(f"{WIDGETS}?resourceVersion={{rv}}", 1)),
-    case("a definition applied from the server's side", apply(CRD, definition()).only_of("kind", "metadata.name", "metadata.generation", "spec"), apply(CRD, definition(names={"shortNames": ["wd"]})).only_of("metadata.generation", "spec.names")),
-    case("a definition's own status", install(), merge(f"{CRD}/status", {"status": {"storedVersions": ["v1", "v0"]}}), get(f"{CRD}/status").only_of("status.storedVersions")),
-    case("a dry run of a definition", create("customresourcedefinitions", definition(), dryRun="All").only_of("kind", "status"), get(CRD)),
+    case(
+        "a definition is filled in, accepted and established",
+        create("customresourcedefinitions", definition()),
+        _established(),
+    ),
+    case(
+        "its objects: every verb",
+        install(),
+        create(WIDGETS, widget(spec={"size": 1})).keeping(rv="metadata.resourceVersion"),
+        get(f"{WIDGETS}/w"),
+        get(WIDGETS),
+        update(f"{WIDGETS}/w", widget(spec={"size": 2}, resourceVersion="{rv}")),
+        merge(f"{WIDGETS}/w", {"spec": {"size": 3}}),
+        json_patch(f"{WIDGETS}/w", {"op": "add", "path": "/spec/colour", "value": "red"}),
+        apply(f"{WIDGETS}/w", widget(spec={"size": 3})),
+        delete(f"{WIDGETS}/w"),
+        get(f"{WIDGETS}/w"),
+    ),
+    case(
+        "names: short ones, singular, list kind and categories",
+        create(
+            "customresourcedefinitions",
+            definition(
+                names={"shortNames": ["wd"], "singular": "gadget", "listKind": "Gadgets", "categories": ["all", "mine"]}
+            ),
+        ).only_of("spec.names"),
+        get(f"/apis/{GROUP}/v1").polled(code=200),
+        get(WIDGETS).polled(code=200),
+    ),
+    case(
+        "discovery of a new group",
+        install(),
+        get(f"/apis/{GROUP}").polled(code=200),
+        get(f"/apis/{GROUP}/v1").polled(code=200),
+    ),
+    case(
+        "discovery with subresources",
+        install(version(subresources={"status": {}, **_SCALE})),
+        get(f"/apis/{GROUP}/v1").polled(code=200),
+    ),
+    case(
+        "a cluster-wide kind",
+        install(scope="Cluster"),
+        create(f"/apis/{GROUP}/v1/widgets", widget(spec={"size": 1})),
+        get(f"/apis/{GROUP}/v1/widgets/w"),
+        get(WIDGETS),
+        create(f"/apis/{GROUP}/v1/widgets", widget("x", namespace="{ns}")),
+        delete(f"/apis/{GROUP}/v1/widgets/w"),
+    ),
+    case(
+        "two versions without conversion",
+        install(_V1, _V2),
+        create(WIDGETS, widget(spec={"size": 1})),
+        get(f"{_WIDGETS_V2}/w"),
+        create(_WIDGETS_V2, widget("x", {"size": 1, "weight": 2}, "v2")),
+        get(f"{WIDGETS}/x"),
+        merge(f"{_WIDGETS_V2}/w", {"spec": {"weight": 7}}),
+        get(f"{WIDGETS}/w"),
+        get(f"/apis/{GROUP}").polled(code=200),
+    ),
+    case(
+        "versions are sorted by their stability",
+        create(
+            "customresourcedefinitions",
+            definition(
+                *[
+                    version(name=name, storage=name == "v1")
+                    for name in ("v1alpha1", "v1", "v2", "v1beta2", "v10", "foo")
+                ]
+            ),
+        ).only_of("kind"),
+        get(f"/apis/{GROUP}").polled(**{"versions[5].version": "foo"}),
+    ),
+    case(
+        "a version that is not served",
+        create("customresourcedefinitions", definition(_V1, {**_V2, "served": False})).only_of("kind"),
+        get(WIDGETS).polled(code=200).only_of("kind"),
+        get(_WIDGETS_V2),
+    ),
+    case(
+        "a deprecated version warns",
+        install(version(deprecated=True)),
+        create(WIDGETS, widget(spec={"size": 1})),
+        get(WIDGETS).only_of("kind"),
+    ),
+    case(
+        "a deprecated version with words of its own",
+        install(version(deprecated=True, deprecationWarning="use another")),
+        get(WIDGETS).only_of("kind"),
+    ),
+    case(
+        "the storage version changes",
+        install(_V1, _V2),
+        create(WIDGETS, widget(spec={"size": 1})).only_of("kind"),
+        json_patch(
+            CRD,
+            {"op": "replace", "path": "/spec/versions/0/storage", "value": False},
+            {"op": "replace", "path": "/spec/versions/1/storage", "value": True},
+        ).only_of("spec.versions[0].storage", "spec.versions[1].storage", "metadata.generation"),
+        get(CRD).polled(**{"status.storedVersions[1]": "v2"}).only_of("status.storedVersions"),
+        get(f"{WIDGETS}/w"),
+    ),
+    case(
+        "a stored version cannot be removed",
+        install(_V1, _V2),
+        merge(CRD, {"spec": {"versions": [{**_V2, "storage": True}]}}),
+    ),
+    case(
+        "a status subresource",
+        install(version(subresources={"status": {}})),
+        create(WIDGETS, {**widget(spec={"size": 1}), "status": {"x": 1}}),
+        merge(f"{WIDGETS}/w/status", {"spec": {"size": 9}, "status": {"x": 2}}),
+        merge(f"{WIDGETS}/w", {"status": {"x": 3}, "spec": {"size": 2}}),
+        get(f"{WIDGETS}/w/status"),
+    ),
+    case(
+        "no status subresource: generation follows everything",
+        install(),
+        create(WIDGETS, {**widget(spec={"size": 1}), "status": {"x": 1}}),
+        merge(f"{WIDGETS}/w", {"status": {"x": 2}}),
+        merge(f"{WIDGETS}/w", {"metadata": {"labels": {"a": "b"}}}),
+        get(f"{WIDGETS}/w/status"),
+        merge(f"{WIDGETS}/w/status", {"status": {}}),
+    ),
+    case(
+        "a scale subresource",
+        install(version(subresources={"status": {}, **_SCALE})),
+        create(WIDGETS, widget(spec={"size": 1})),
+        merge(f"{WIDGETS}/w/status", {"status": {"size": 4, "selector": "a=b"}}).only_of("status"),
+        get(f"{WIDGETS}/w/scale").keeping(rv="metadata.resourceVersion"),
+        update(
+            f"{WIDGETS}/w/scale",
+            {
+                "apiVersion": "autoscaling/v1",
+                "kind": "Scale",
+                "metadata": {"name": "w", "namespace": "{ns}", "resourceVersion": "{rv}"},
+                "spec": {"replicas": 3},
+            },
+        ),
+        merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}}),
+        merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": -1}}),
+        get(f"{WIDGETS}/w"),
+    ),
+    case(
+        "a scale of an object without the field",
+        install(version(subresources=_SCALE)),
+        create(WIDGETS, widget(spec={})),
+        get(f"{WIDGETS}/w/scale"),
+        merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}}),
+    ),
+    case(
+        "deletion of a definition deletes its objects",
+        install(),
+        create(WIDGETS, widget(spec={})).only_of("kind"),
+        delete(CRD),
+        get(WIDGETS).polled(code=404),
+        get(CRD).polled(code=404),
+    ),
+    case(
+        "deletion of a definition waits for finalizers",
+        install(),
+        create(WIDGETS, widget(spec={}, finalizers=["example.com/hold"])).only_of("kind"),
+        delete(CRD).only_of("metadata.finalizers"),
+        get(f"{WIDGETS}/w")
+        .polled(**{"metadata.deletionGracePeriodSeconds": 0})
+        .only_of("metadata.finalizers", "metadata.generation"),
+        create(WIDGETS, widget("x", {})),
+        merge(f"{WIDGETS}/w", {"metadata": {"finalizers": None}}).only_of("kind"),
+        get(CRD).polled(code=404),
+    ),
+    case(
+        "a definition made again after deletion",
+        install(),
+        delete(CRD).only_of("kind"),
+        get(CRD).polled(code=404),
+        install(),
+    ),
+    case(
+        "another definition of the same kind is not accepted",
+        install(),
+        create(
+            "customresourcedefinitions",
+            {**definition(names={"plural": "gizmos"}), "metadata": {"name": f"gizmos.{GROUP}"}},
+        ).only_of("kind"),
+        get(f"customresourcedefinitions/gizmos.{GROUP}")
+        .polled(**{"status.conditions[type=NamesAccepted].status": "False"})
+        .only_of(
+            "status.conditions[type=NamesAccepted]", "status.conditions[type=Established]", "status.acceptedNames"
+        ),
+    ),
+    case(
+        "group, scope, kind and plural do not change",
+        install(),
+        merge(CRD, {"spec": {"scope": "Cluster"}}),
+        merge(CRD, {"spec": {"group": "other.example.com"}}),
+        merge(CRD, {"spec": {"names": {"plural": "gizmos"}}}),
+        merge(CRD, {"spec": {"names": {"kind": "Gizmo"}}}),
+    ),
+    case(
+        "a definition applied from the server's side",
+        apply(CRD, definition()).only_of("kind", "metadata.name", "metadata.generation", "spec"),
+        apply(CRD, definition(names={"shortNames": ["wd"]})).only_of("metadata.generation", "spec.names"),
+    ),
+    case(
+        "a definition's own status",
+        install(),
+        merge(f"{CRD}/status", {"status": {"storedVersions": ["v1", "v0"]}}),
+        get(f"{CRD}/status").only_of("status.storedVersions"),
+    ),
+    case(
+        "a dry run of a definition",
+        create("customresourcedefinitions", definition(), dryRun="All").only_of("kind", "status"),
+        get(CRD),
+    ),
 ]

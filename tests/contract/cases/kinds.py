@@ -2,48 +2,250 @@
 
 from __future__ import annotations
 
-from tests.contract.case import case, create, delete, get, merge, update
-from tests.contract.objects import claim, configmap, lease, service
+from tests.contract.case import case, create, delete, get, merge
+from tests.contract.objects import claim, configmap, service
 
-_RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
-_EVENT = {"involvedObject": {"kind": "Pod", "namespace": "{ns}", "name": "p"}, "reason": "R", "message": "m", "type": "Normal", "firstTimestamp": "2020-01-01T00:00:00Z", "lastTimestamp": "2020-01-01T00:00:00Z", "count": 1, "source": {"component": "c"}}
-_NEW_EVENT = {"eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "example.com/c", "reportingInstance": "i", "action": "a", "reason": "R", "type": "Normal", "regarding": {"kind": "Pod", "namespace": "{ns}", "name": "p"}, "note": "n"}
-_EVENTS = "/apis/events.k8s.io/v1/namespaces/{ns}/events"
-_HOOK = {"name": "a.example.com", "clientConfig": {"url": "https://127.0.0.1:1/x"}, "rules": [{"apiGroups": ["nothing.example.com"], "apiVersions": ["v1"], "resources": ["x"], "operations": ["CREATE"]}], "sideEffects": "None", "admissionReviewVersions": ["v1"]}
+_HOOK = {
+    "name": "a.example.com",
+    "clientConfig": {"url": "https://127.0.0.1:1/x"},
+    "rules": [
+        {"apiGroups": ["nothing.example.com"], "apiVersions": ["v1"], "resources": ["x"], "operations": ["CREATE"]}
+    ],
+    "sideEffects": "None",
+    "admissionReviewVersions": ["v1"],
+}
 _HTTP = {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"number": 80}}}}]}
 
 CASES = [
-    case("serviceaccount", create("serviceaccounts", {"metadata": {"name": "sa"}, "secrets": [{"name": "s"}], "imagePullSecrets": [{"name": "p"}]}), merge("serviceaccounts/sa", {"automountServiceAccountToken": False})),
-    case("serviceaccount: a token", create("serviceaccounts", {"metadata": {"name": "sa"}}), create("serviceaccounts/sa/token", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"expirationSeconds": 3600, "audiences": ["me"]}}), create("serviceaccounts/sa/token", {"spec": {"expirationSeconds": 10}}), create("serviceaccounts/nobody/token", {"spec": {}})),
-    case("serviceaccount: a token with defaults", create("serviceaccounts", {"metadata": {"name": "sa"}}), create("serviceaccounts/sa/token", {}).only_of("kind", "apiVersion", "metadata.name", "metadata.namespace", "spec.expirationSeconds", "spec.boundObjectRef", "status")),
-    case("serviceaccount: a token works and says who it is", create("serviceaccounts", {"metadata": {"name": "sa"}}), create("serviceaccounts/sa/token", {"spec": {}}).keeping(token="status.token").only_of("kind"), create("tokenreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "{token}"}}).only_of("status.authenticated", "status.user.username", "status.user.groups"), create("selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).with_headers(Authorization="Bearer {token}").only_of("kind", "status.userInfo.username", "status.userInfo.groups", "status.userInfo.uid")),
-    case("serviceaccount: a token for a Pod that does not exist", create("serviceaccounts", {"metadata": {"name": "sa"}}), create("serviceaccounts/sa/token", {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}}}), create("serviceaccounts/sa/token", {"spec": {"boundObjectRef": {"kind": "Node", "apiVersion": "v9", "name": "p"}}})),
-    case("tokenreview: of nonsense", create("tokenreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": "nonsense"}}), create("tokenreviews", {"spec": {}}), get("tokenreviews")),
-    case("selfsubjectaccessreview", create("selfsubjectaccessreviews", {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": {"resourceAttributes": {"verb": "create", "resource": "pods", "namespace": "{ns}"}}}).only_of("kind", "metadata", "spec", "status.allowed"), create("selfsubjectaccessreviews", {"spec": {}}), create("selfsubjectaccessreviews", {"spec": {"nonResourceAttributes": {"path": "/x", "verb": "get"}, "resourceAttributes": {"verb": "get"}}}), create("selfsubjectaccessreviews", {"spec": {"nonResourceAttributes": {"path": "/x", "verb": "get"}}}).only_of("status.allowed")),
-    case("selfsubjectreview", create("selfsubjectreviews", {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}).only_of("kind", "apiVersion", "metadata", "status.userInfo.groups")),
-    case("event: the old group", create("events", {"metadata": {"name": "e"}, **_EVENT}), get("events/e"), merge("events/e", {"count": 2}), get(f"{_EVENTS}/e"), delete("events/e")),
-    case("event: the new group", create(_EVENTS, {"metadata": {"name": "e"}, **_NEW_EVENT}), get("events/e"), merge(f"{_EVENTS}/e", {"series": {"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"}}), merge(f"{_EVENTS}/e", {"note": "other"})),
-    case("event: what is not allowed", create("events", {"metadata": {"name": "e"}, "involvedObject": {"namespace": "other"}}), create("events", {"metadata": {"name": "e"}}), create(_EVENTS, {"metadata": {"name": "e"}}), create(_EVENTS, {"metadata": {"name": "e"}, **_NEW_EVENT, "type": "Odd", "reason": "", "reportingController": "", "action": ""}), create(_EVENTS, {"metadata": {"name": "e"}, **_NEW_EVENT, "reason": "r" * 129, "note": "n" * 1025})),
-    case("event: selected by fields", create("events", {"metadata": {"name": "e"}, **_EVENT}), create("events", {"metadata": {"name": "f"}, **_EVENT, "reason": "S", "type": "Warning"}), *[get("events", fieldSelector=text).only_of("items[0].metadata.name", "items[1].metadata.name") for text in ("involvedObject.name=p", "reason=S", "type!=Warning", "involvedObject.kind=Pod,involvedObject.namespace={ns}", "source=c", "reportingComponent=x")], get(_EVENTS, fieldSelector="regarding.name=p").only_of("items[0].metadata.name"), get(_EVENTS, fieldSelector="involvedObject.name=p").only_of("items[0].metadata.name")),
-    case("event: patched as client-go does", create("events", {"metadata": {"name": "e"}, **_EVENT}), update("events/e", {"metadata": {"name": "e"}, **_EVENT, "count": 5, "lastTimestamp": "2020-01-01T00:01:00Z"})),
-    case("lease: times and numbers", create("leases", lease("ok", holderIdentity="a", leaseDurationSeconds=15, acquireTime="2020-01-01T00:00:00.000000Z", renewTime="2020-01-01T01:00:00.123456+01:00", leaseTransitions=0)), create("leases", lease("l", holderIdentity="a", leaseDurationSeconds=15, acquireTime="2020-01-01T00:00:00Z", renewTime="2020-01-01T00:00:00.123456Z", leaseTransitions=0)), create("leases", lease("m", renewTime="2020-01-01T00:00:00.123456789Z")), create("leases", lease("n", renewTime="2020-01-01T01:00:00.5+01:00"))),
-    case("lease: what is not allowed", create("leases", lease("l", leaseDurationSeconds=0)), create("leases", lease("l", leaseTransitions=-1)), create("leases", lease("l", renewTime="now")), create("leases", lease("l", strategy="Odd")), create("leases", lease("l", holderIdentity=5))),
     case("claim: defaults", create("persistentvolumeclaims", claim("c")), get("persistentvolumeclaims/c")),
-    case("claim: what is not allowed", create("persistentvolumeclaims", claim("c", accessModes=[])), create("persistentvolumeclaims", claim("c", accessModes=["Odd"])), create("persistentvolumeclaims", claim("c", resources={})), create("persistentvolumeclaims", claim("c", resources={"requests": {"storage": "-1"}})), create("persistentvolumeclaims", claim("c", volumeMode="Odd")), create("persistentvolumeclaims", claim("c", storageClassName="Not A Name"))),
-    case("claim: what may change", create("persistentvolumeclaims", claim("c", storageClassName="a")), merge("persistentvolumeclaims/c", {"spec": {"storageClassName": "b"}}), merge("persistentvolumeclaims/c", {"spec": {"accessModes": ["ReadWriteMany"]}}), merge("persistentvolumeclaims/c", {"spec": {"volumeName": "v"}}), merge("persistentvolumeclaims/c/status", {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}}), merge("persistentvolumeclaims/c", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}})),
-    case("claim: is protected", create("persistentvolumeclaims", claim("c")), delete("persistentvolumeclaims/c"), get("persistentvolumeclaims/c")),
-    case("role and binding", create("roles", {"metadata": {"name": "r"}, "rules": [_RULE]}), create("rolebindings", {"metadata": {"name": "b"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"}, "subjects": [{"kind": "ServiceAccount", "name": "default"}, {"kind": "User", "name": "u"}]}), merge("rolebindings/b", {"roleRef": {"name": "other"}}), merge("roles/r", {"rules": []})),
-    case("role and binding: what is not allowed", create("roles", {"metadata": {"name": "r"}, "rules": [{"verbs": []}]}), create("roles", {"metadata": {"name": "r"}, "rules": [{"verbs": ["get"], "nonResourceURLs": ["/x"]}]}), create("rolebindings", {"metadata": {"name": "b"}}), create("rolebindings", {"metadata": {"name": "b"}, "roleRef": {"apiGroup": "x", "kind": "Odd", "name": ""}, "subjects": [{"kind": "Odd", "name": ""}]})),
-    case("clusterrole and binding", create("clusterroles", {"metadata": {"name": "r-{ns}"}, "rules": [_RULE, {"nonResourceURLs": ["/x"], "verbs": ["get"]}]}), create("clusterrolebindings", {"metadata": {"name": "b-{ns}"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r-{ns}"}, "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": "{ns}"}]}), create("clusterrolebindings", {"metadata": {"name": "c-{ns}"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r-{ns}"}, "subjects": [{"kind": "ServiceAccount", "name": "default"}]}), create("clusterroles", {"metadata": {"name": "a-{ns}"}, "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]}})),
-    case("endpoints", create("endpoints", {"metadata": {"name": "e"}, "subsets": [{"addresses": [{"ip": "10.1.2.4"}, {"ip": "10.1.2.3", "targetRef": {"kind": "Pod", "name": "p"}}], "ports": [{"port": 80, "name": "b"}, {"port": 81, "name": "a"}]}]}), create("endpoints", {"metadata": {"name": "f"}, "subsets": [{"addresses": [{"ip": "127.0.0.1"}, {"ip": "x"}], "ports": [{"port": 0}]}]})),
-    case("endpointslice", create("endpointslices", {"metadata": {"name": "e", "labels": {"kubernetes.io/service-name": "s"}}, "addressType": "IPv4", "endpoints": [{"addresses": ["10.1.2.3"], "conditions": {"ready": True}}], "ports": [{"port": 80}]}), create("endpointslices", {"metadata": {"name": "f"}, "addressType": "Odd", "endpoints": [{"addresses": []}]}), create("endpointslices", {"metadata": {"name": "f"}, "addressType": "IPv4", "endpoints": [{"addresses": ["127.0.0.1"]}, {"addresses": ["x"]}], "ports": [{"name": "Up", "port": 80}]}), merge("endpointslices/e", {"addressType": "IPv6"})),
-    case("ingress", create("ingresses", {"metadata": {"name": "i"}, "spec": {"rules": [{"host": "a.example.com", "http": _HTTP}], "tls": [{"hosts": ["a.example.com"], "secretName": "t"}]}}), merge("ingresses/i/status", {"status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}})),
-    case("ingress: what is not allowed", create("ingresses", {"metadata": {"name": "i"}, "spec": {}}), create("ingresses", {"metadata": {"name": "i"}, "spec": {"rules": [{"host": "1.2.3.4", "http": {"paths": []}}]}}), create("ingresses", {"metadata": {"name": "i"}, "spec": {"rules": [{"http": {"paths": [{"path": "x", "pathType": "Exact", "backend": {}}, {"path": "/", "backend": {"service": {"name": "s", "port": {}}}}]}}]}})),
-    case("networkpolicy", create("networkpolicies", {"metadata": {"name": "n"}, "spec": {"podSelector": {}, "ingress": [{"from": [{"podSelector": {"matchLabels": {"a": "b"}}}], "ports": [{"port": 80}]}]}}), create("networkpolicies", {"metadata": {"name": "m"}, "spec": {"podSelector": {}, "egress": [{"to": [{"ipBlock": {"cidr": "x"}}]}]}}), create("networkpolicies", {"metadata": {"name": "m"}, "spec": {"podSelector": {"matchLabels": {"a b": "c"}}, "policyTypes": ["Odd"]}})),
-    case("poddisruptionbudget", create("poddisruptionbudgets", {"metadata": {"name": "p"}, "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}}}), create("poddisruptionbudgets", {"metadata": {"name": "q"}, "spec": {"minAvailable": 1, "maxUnavailable": 1}}), create("poddisruptionbudgets", {"metadata": {"name": "q"}, "spec": {"minAvailable": "x"}}), merge("poddisruptionbudgets/p", {"spec": {"minAvailable": 1}})),
-    case("priorityclass", create("priorityclasses", {"metadata": {"name": "p-{ns}"}, "value": 5, "description": "d"}), merge("priorityclasses/p-{ns}", {"value": 6}), merge("priorityclasses/p-{ns}", {"preemptionPolicy": "Never"}), merge("priorityclasses/p-{ns}", {"description": "e"}), create("priorityclasses", {"metadata": {"name": "q-{ns}"}, "value": 2_000_000_000}), create("priorityclasses", {"metadata": {"name": "system-{ns}"}, "value": 1})),
-    case("resourcequota", create("resourcequotas", {"metadata": {"name": "q"}, "spec": {"hard": {"pods": "5", "requests.cpu": "1", "count/rayclusters.ray.io": "1"}}}), create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"pods": "-1"}}}), create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"odd": "1"}}}), merge("resourcequotas/q/status", {"status": {"hard": {"pods": "5"}, "used": {"pods": "1"}}})),
-    case("webhook configurations: defaults", create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [_HOOK]}), create("mutatingwebhookconfigurations", {"metadata": {"name": "m-{ns}"}, "webhooks": [_HOOK]})),
-    case("webhook configurations: what is not allowed", create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [{"name": "short", "clientConfig": {}, "sideEffects": "Some", "admissionReviewVersions": []}]}), create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "timeoutSeconds": 60, "failurePolicy": "Odd", "matchPolicy": "Odd"}]}), create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [_HOOK, _HOOK]}), create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "clientConfig": {"url": "http://x/y?z#a"}}]}), create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "matchConditions": [{"name": "c", "expression": "1 +"}]}]}), create("mutatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "reinvocationPolicy": "Odd"}]})),
-    case("owner references and their flags", create("configmaps", configmap("c")).keeping(uid="metadata.uid"), create("services", service("s", metadata={"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "{uid}", "controller": True, "blockOwnerDeletion": True}]})), merge("services/s", {"metadata": {"ownerReferences": []}})),
+    case(
+        "claim: what is not allowed",
+        create("persistentvolumeclaims", claim("c", accessModes=[])),
+        create("persistentvolumeclaims", claim("c", accessModes=["Odd"])),
+        create("persistentvolumeclaims", claim("c", resources={})),
+        create("persistentvolumeclaims", claim("c", resources={"requests": {"storage": "-1"}})),
+        create("persistentvolumeclaims", claim("c", volumeMode="Odd")),
+        create("persistentvolumeclaims", claim("c", storageClassName="Not A Name")),
+    ),
+    case(
+        "claim: what may change",
+        create("persistentvolumeclaims", claim("c", storageClassName="a")),
+        merge("persistentvolumeclaims/c", {"spec": {"storageClassName": "b"}}),
+        merge("persistentvolumeclaims/c", {"spec": {"accessModes": ["ReadWriteMany"]}}),
+        merge("persistentvolumeclaims/c", {"spec": {"volumeName": "v"}}),
+        merge(
+            "persistentvolumeclaims/c/status",
+            {"status": {"phase": "Bound", "capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}},
+        ),
+        merge("persistentvolumeclaims/c", {"spec": {"resources": {"requests": {"storage": "2Gi"}}}}),
+    ),
+    case(
+        "claim: is protected",
+        create("persistentvolumeclaims", claim("c")),
+        delete("persistentvolumeclaims/c"),
+        get("persistentvolumeclaims/c"),
+    ),
+    case(
+        "endpoints",
+        create(
+            "endpoints",
+            {
+                "metadata": {"name": "e"},
+                "subsets": [
+                    {
+                        "addresses": [
+                            {"ip": "10.1.2.4"},
+                            {"ip": "10.1.2.3", "targetRef": {"kind": "Pod", "name": "p"}},
+                        ],
+                        "ports": [{"port": 80, "name": "b"}, {"port": 81, "name": "a"}],
+                    }
+                ],
+            },
+        ),
+        create(
+            "endpoints",
+            {
+                "metadata": {"name": "f"},
+                "subsets": [{"addresses": [{"ip": "127.0.0.1"}, {"ip": "x"}], "ports": [{"port": 0}]}],
+            },
+        ),
+    ),
+    case(
+        "endpointslice",
+        create(
+            "endpointslices",
+            {
+                "metadata": {"name": "e", "labels": {"kubernetes.io/service-name": "s"}},
+                "addressType": "IPv4",
+                "endpoints": [{"addresses": ["10.1.2.3"], "conditions": {"ready": True}}],
+                "ports": [{"port": 80}],
+            },
+        ),
+        create("endpointslices", {"metadata": {"name": "f"}, "addressType": "Odd", "endpoints": [{"addresses": []}]}),
+        create(
+            "endpointslices",
+            {
+                "metadata": {"name": "f"},
+                "addressType": "IPv4",
+                "endpoints": [{"addresses": ["127.0.0.1"]}, {"addresses": ["x"]}],
+                "ports": [{"name": "Up", "port": 80}],
+            },
+        ),
+        merge("endpointslices/e", {"addressType": "IPv6"}),
+    ),
+    case(
+        "ingress",
+        create(
+            "ingresses",
+            {
+                "metadata": {"name": "i"},
+                "spec": {
+                    "rules": [{"host": "a.example.com", "http": _HTTP}],
+                    "tls": [{"hosts": ["a.example.com"], "secretName": "t"}],
+                },
+            },
+        ),
+        merge("ingresses/i/status", {"status": {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}]}}}),
+    ),
+    case(
+        "ingress: what is not allowed",
+        create("ingresses", {"metadata": {"name": "i"}, "spec": {}}),
+        create(
+            "ingresses", {"metadata": {"name": "i"}, "spec": {"rules": [{"host": "1.2.3.4", "http": {"paths": []}}]}}
+        ),
+        create(
+            "ingresses",
+            {
+                "metadata": {"name": "i"},
+                "spec": {
+                    "rules": [
+                        {
+                            "http": {
+                                "paths": [
+                                    {"path": "x", "pathType": "Exact", "backend": {}},
+                                    {"path": "/", "backend": {"service": {"name": "s", "port": {}}}},
+                                ]
+                            }
+                        }
+                    ]
+                },
+            },
+        ),
+    ),
+    case(
+        "networkpolicy",
+        create(
+            "networkpolicies",
+            {
+                "metadata": {"name": "n"},
+                "spec": {
+                    "podSelector": {},
+                    "ingress": [{"from": [{"podSelector": {"matchLabels": {"a": "b"}}}], "ports": [{"port": 80}]}],
+                },
+            },
+        ),
+        create(
+            "networkpolicies",
+            {"metadata": {"name": "m"}, "spec": {"podSelector": {}, "egress": [{"to": [{"ipBlock": {"cidr": "x"}}]}]}},
+        ),
+        create(
+            "networkpolicies",
+            {"metadata": {"name": "m"}, "spec": {"podSelector": {"matchLabels": {"a b": "c"}}, "policyTypes": ["Odd"]}},
+        ),
+    ),
+    case(
+        "poddisruptionbudget",
+        create(
+            "poddisruptionbudgets",
+            {"metadata": {"name": "p"}, "spec": {"minAvailable": "50%", "selector": {"matchLabels": {"a": "b"}}}},
+        ),
+        create("poddisruptionbudgets", {"metadata": {"name": "q"}, "spec": {"minAvailable": 1, "maxUnavailable": 1}}),
+        create("poddisruptionbudgets", {"metadata": {"name": "q"}, "spec": {"minAvailable": "x"}}),
+        merge("poddisruptionbudgets/p", {"spec": {"minAvailable": 1}}),
+    ),
+    case(
+        "priorityclass",
+        create("priorityclasses", {"metadata": {"name": "p-{ns}"}, "value": 5, "description": "d"}),
+        merge("priorityclasses/p-{ns}", {"value": 6}),
+        merge("priorityclasses/p-{ns}", {"preemptionPolicy": "Never"}),
+        merge("priorityclasses/p-{ns}", {"description": "e"}),
+        create("priorityclasses", {"metadata": {"name": "q-{ns}"}, "value": 2_000_000_000}),
+        create("priorityclasses", {"metadata": {"name": "system-{ns}"}, "value": 1}),
+    ),
+    case(
+        "resourcequota",
+        create(
+            "resourcequotas",
+            {
+                "metadata": {"name": "q"},
+                "spec": {"hard": {"pods": "5", "requests.cpu": "1", "count/rayclusters.ray.io": "1"}},
+            },
+        ),
+        create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"pods": "-1"}}}),
+        create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"odd": "1"}}}),
+        merge("resourcequotas/q/status", {"status": {"hard": {"pods": "5"}, "used": {"pods": "1"}}}),
+    ),
+    case(
+        "webhook configurations: defaults",
+        create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [_HOOK]}),
+        create("mutatingwebhookconfigurations", {"metadata": {"name": "m-{ns}"}, "webhooks": [_HOOK]}),
+    ),
+    case(
+        "webhook configurations: what is not allowed",
+        create(
+            "validatingwebhookconfigurations",
+            {
+                "metadata": {"name": "v-{ns}"},
+                "webhooks": [
+                    {"name": "short", "clientConfig": {}, "sideEffects": "Some", "admissionReviewVersions": []}
+                ],
+            },
+        ),
+        create(
+            "validatingwebhookconfigurations",
+            {
+                "metadata": {"name": "v-{ns}"},
+                "webhooks": [{**_HOOK, "timeoutSeconds": 60, "failurePolicy": "Odd", "matchPolicy": "Odd"}],
+            },
+        ),
+        create("validatingwebhookconfigurations", {"metadata": {"name": "v-{ns}"}, "webhooks": [_HOOK, _HOOK]}),
+        create(
+            "validatingwebhookconfigurations",
+            {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "clientConfig": {"url": "http://x/y?z#a"}}]},
+        ),
+        create(
+            "validatingwebhookconfigurations",
+            {
+                "metadata": {"name": "v-{ns}"},
+                "webhooks": [{**_HOOK, "matchConditions": [{"name": "c", "expression": "1 +"}]}],
+            },
+        ),
+        create(
+            "mutatingwebhookconfigurations",
+            {"metadata": {"name": "v-{ns}"}, "webhooks": [{**_HOOK, "reinvocationPolicy": "Odd"}]},
+        ),
+    ),
+    case(
+        "owner references and their flags",
+        create("configmaps", configmap("c")).keeping(uid="metadata.uid"),
+        create(
+            "services",
+            service(
+                "s",
+                metadata={
+                    "ownerReferences": [
+                        {
+                            "apiVersion": "v1",
+                            "kind": "ConfigMap",
+                            "name": "c",
+                            "uid": "{uid}",
+                            "controller": True,
+                            "blockOwnerDeletion": True,
+                        }
+                    ]
+                },
+            ),
+        ),
+        merge("services/s", {"metadata": {"ownerReferences": []}}),
+    ),
 ]

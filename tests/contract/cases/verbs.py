@@ -82,7 +82,10 @@ CASES = [
     case("get of what does not exist", get("configmaps/nothing")),
     case("delete of what does not exist", delete("configmaps/nothing")),
     case("patch of what does not exist", merge("configmaps/nothing", {"data": {}})),
-    case("create in a namespace that does not exist", create("/api/v1/namespaces/nowhere-to-be/configmaps", configmap("c"))),
+    case(
+        "create in a namespace that does not exist",
+        create("/api/v1/namespaces/nowhere-to-be/configmaps", configmap("c")),
+    ),
     case("get in a namespace that does not exist", get("/api/v1/namespaces/nowhere-to-be/configmaps/c")),
     case("list in a namespace that does not exist is empty", get("/api/v1/namespaces/nowhere-to-be/configmaps")),
     case(
@@ -121,7 +124,8 @@ CASES = [
         "a body in YAML is understood",
         create(
             "configmaps",
-            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata:\n  text: |\n    a\n    b\n  day: '2020-01-01'\n",
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n"
+            "data:\n  text: |\n    a\n    b\n  day: '2020-01-01'\n",
             "application/yaml",
         ),
         get("configmaps/c"),

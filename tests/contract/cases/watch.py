@@ -114,7 +114,10 @@ CASES = [
         watch("leases?sendInitialEvents=true&allowWatchBookmarks=true", 0),
         watch("leases?sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=Exact", 0),
     ),
-    case("a match without initial events is refused", watch("leases?resourceVersionMatch=NotOlderThan&resourceVersion=1", 0)),
+    case(
+        "a match without initial events is refused",
+        watch("leases?resourceVersionMatch=NotOlderThan&resourceVersion=1", 0),
+    ),
     case(
         "bookmarks come before the timeout",
         get("leases").keeping(rv="metadata.resourceVersion").only_of("kind"),
@@ -128,7 +131,11 @@ CASES = [
         ours={0: {"events": []}},
     ),
     case("a watch from the future waits", watch("leases?resourceVersion=999999999&timeoutSeconds=5", 0)),
-    case("a bad selector is refused", watch("leases?labelSelector=a%3D%3D%3D", 0), watch("leases?fieldSelector=spec.x%3D1", 0)),
+    case(
+        "a bad selector is refused",
+        watch("leases?labelSelector=a%3D%3D%3D", 0),
+        watch("leases?fieldSelector=spec.x%3D1", 0),
+    ),
     case("a bad timeout is refused", watch("leases?timeoutSeconds=soon", 0)),
     case(
         "any value of the watch flag but 0 and false means yes",
@@ -178,5 +185,8 @@ CASES = [
         merge("configmaps/c", {"data": {"a": "2"}}),
         watch("/api/v1/configmaps?resourceVersion={rv}&labelSelector=case%3D{ns}", 1),
     ),
-    case("a watch that accepts only tables of another version is refused", watch("leases", 1, "application/json;as=Table;g=meta.k8s.io;v=v9")),
+    case(
+        "a watch that accepts only tables of another version is refused",
+        watch("leases", 1, "application/json;as=Table;g=meta.k8s.io;v=v9"),
+    ),
 ]
