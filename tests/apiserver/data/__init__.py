@@ -28,5 +28,17 @@ def creations() -> list[Object]:
     return _read("creations")
 
 
+@cache
+def protobuf_pairs() -> list[Object]:
+    """Objects in both forms: name, protobuf (base64), and json (of what Go reads from it)."""
+    return _read("protobuf_pairs")
+
+
+@cache
+def protobuf_refusals() -> list[Object]:
+    """Malformed bodies: name, kind (of the endpoint), body (base64), and the message that they are refused with."""
+    return _read("protobuf_refusals")
+
+
 def _read(name: str) -> Any:
     return orjson.loads(gzip.decompress((Path(__file__).parent / f"{name}.json.gz").read_bytes()))

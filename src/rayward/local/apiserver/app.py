@@ -19,7 +19,7 @@ from rayward.local.apiserver.options import Query, flag
 from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
-from rayward.local.apiserver.respond import warning_headers
+from rayward.local.apiserver.respond import to_yaml, warning_headers
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
 from rayward.local.apiserver.verbs.patch import patch
@@ -82,7 +82,7 @@ class App:
         try:
             answer = await self._answer(scope, receive, warnings)
         except status.ApiError as error:
-            answer = failure(error, warnings)
+            answer = failure(error, warnings, dict(scope["headers"]).get(b"accept", b""))
         except Exception:
             _log.exception("request failed: %s %s", scope["method"], scope["path"])
             answer = failure(status.internal("the server met an unexpected condition; see its log"), warnings)
@@ -126,7 +126,7 @@ class App:
     def _handler(self, info: RequestInfo, resource: Resource, query: Query) -> Handler:
         if info.namespace and not resource.namespaced:
             raise status.no_such_resource()
-        verb = "watch" if info.verb in {"list", "get"} and not info.subresource and flag(query, "watch") else info.verb
+        verb = "watch" if info.verb == "list" and flag(query, "watch") else info.verb
         if info.subresource:
             special = self._subresources.get((resource.qualified_name, info.subresource)) or self._subresources.get(
                 ("*", info.subresource)
@@ -154,13 +154,16 @@ class App:
         return handler
 
 
-def failure(error: status.ApiError, warnings: list[str]) -> Response:
-    """A failure as its Status."""
+def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") -> Response:
+    """A failure as its Status, in YAML for who reads nothing else."""
     headers = warning_headers(warnings)
     retry = (error.details or {}).get("retryAfterSeconds")
     if retry:
         headers = (*headers, (b"retry-after", str(retry).encode()))
-    return Response(error.code, orjson.dumps(error.status()), headers=headers)
+    body = orjson.dumps(error.status())
+    if accept == b"application/yaml":
+        return Response(error.code, to_yaml(body), b"application/yaml", headers)
+    return Response(error.code, body, headers=headers)
 
 
 async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:

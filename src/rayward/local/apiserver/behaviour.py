@@ -6,7 +6,7 @@ so the ``prepare`` steps change them in place; ``old`` is never changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +30,16 @@ class Column:
     format: str = ""
     description: str = ""
     priority: int = 0
+
+    def definition(self) -> Object:
+        """The column as a table tells of it."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
 
 
 def _nothing(_obj: Object) -> None:
@@ -96,7 +106,9 @@ class Behaviour:
     """PUT must carry resourceVersion."""
     returns_deleted: bool = False
     """DELETE answers with the object, not with a Status."""
+    orphans: bool = False
+    """A delete without a propagation policy leaves the dependents alone."""
     grace: Callable[[Object, int | None], int] | None = None
     """Seconds of grace for a delete with the asked ones; None: the kind has no graceful deletion."""
-    patch_schema: Mapping[str, Any] | None = field(default=None)
+    patch_schema: Object | None = None
     """The recorded structure that strategic merge patches follow; None: refused with 415."""

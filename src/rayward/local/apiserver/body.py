@@ -12,6 +12,7 @@ import yaml
 
 from rayward.local.apiserver import media, status
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
 
@@ -46,7 +47,7 @@ def decode_json(data: bytes, *, strict: bool = False) -> Body:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise MalformedError(_go_json_error(data, error)) from None
+        raise MalformedError(syntax_error(data) or str(error)) from None
     if not strict or len(data) == len(orjson.dumps(value)):
         # a compact body that encodes back to its own length cannot hold a key twice
         return Body(value, [])
@@ -124,7 +125,6 @@ def _key_text(key: Any) -> str:
 
 
 def _doubled_fields(data: bytes) -> list[str]:
-    doubled: list[str] = []
     paths: dict[int, list[str]] = {}
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -142,10 +142,8 @@ def _doubled_fields(data: bytes) -> list[str]:
     try:
         root = json.loads(data, object_pairs_hook=pairs)
     except (ValueError, RecursionError):
-        return doubled
-    for path in dict.fromkeys(_below("", root, paths)):
-        doubled.append(f'duplicate field "{path}"')
-    return doubled
+        return []
+    return [f'duplicate field "{path}"' for path in dict.fromkeys(_below("", root, paths))]
 
 
 def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
@@ -156,22 +154,6 @@ def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
         items: list[Any] = value  # pyright: ignore[reportUnknownVariableType]
         return [path for i, item in enumerate(items) for path in _below(f"{key}[{i}]", item, paths)]
     return []
-
-
-def _go_json_error(data: bytes, error: orjson.JSONDecodeError) -> str:
-    if not data.strip():
-        return "EOF" if not data else "unexpected end of JSON input"
-    if error.pos >= len(error.doc.rstrip()):
-        return "unexpected end of JSON input"
-    char = error.doc[error.pos]
-    shown = {"'": r"'\''", '"': "'\"'"}.get(char, f"'{char}'")
-    where = "looking for beginning of value"
-    text = error.msg
-    if "expected `:`" in text or "colon" in text:
-        where = "after object key"
-    elif "object key" in text or "property name" in text or 'expected `"`' in text:
-        where = "looking for beginning of object key string"
-    return f"invalid character {shown} {where}"
 
 
 def _one_line(error: Exception) -> str:

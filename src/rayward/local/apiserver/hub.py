@@ -52,7 +52,7 @@ class Watcher:
         kind = self._kind_of(event)
         if kind is None:
             return
-        if self._render is None and event.record is not None:
+        if self._render is None and kind != b"DELETED" and event.record is not None:
             key = kind + self.resource.head
             line = shared.get(key)
             if line is None:
@@ -96,7 +96,7 @@ class Watcher:
         metadata: dict[str, object] = {"resourceVersion": str(revision)}
         if initial_events_end:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
-        body = self.resource.head[:-1] + b',"metadata":' + orjson.dumps(metadata) + b"}"
+        body = self.resource.head + orjson.dumps({**self.resource.empty, "metadata": metadata})[1:]
         self._queue(_line(b"BOOKMARK", self._render(body) if self._render else body))
 
     def fail(self, error: ApiError) -> None:

@@ -185,5 +185,5 @@ def resource_version(value: str) -> int:
         return 0
     if not (value.isascii() and value.isdigit()) or int(value) > 2 * _MAX_INT64 + 1:
         error = invalid("resourceVersion", value, f'strconv.ParseUint: parsing "{value}": invalid syntax')
-        raise status.invalid("", "", "", [error])
+        raise status.bad_request(str(error))
     return int(value)

@@ -12,11 +12,10 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
-from rayward.local.apiserver import builtin, credentials, reviews, subresources
+from rayward.local.apiserver import builtin, credentials, reviews, subresources, wiring
 from rayward.local.apiserver.app import App
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver import wiring
 from rayward.local.apiserver.crd.lifecycle import Lifecycle
 from rayward.local.apiserver.discovery import Discovery
 from rayward.local.apiserver.hub import BOOKMARK_SECONDS, Hub

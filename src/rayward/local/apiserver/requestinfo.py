@@ -34,20 +34,24 @@ def parse(method: str, path: str) -> RequestInfo | None:
         group, version, parts = parts[1], parts[2], parts[3:]
     else:
         return None
+    watched = parts[0] == "watch" and len(parts) > 1
+    if watched:
+        # the old way to ask for a watch: /api/v1/watch/pods
+        parts = parts[1:]
     namespace = ""
     if parts[0] == "namespaces" and len(parts) > 1:
         namespace = parts[1]
+        # else the namespace object itself: /api/v1/namespaces/NAME[/status|/finalize]
         if len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES:
             parts = parts[2:]
-        else:
-            # the namespace object itself: /api/v1/namespaces/NAME[/status|/finalize]
-            parts = ["namespaces", *parts[1:]]
     resource = parts[0]
     name = parts[1] if len(parts) > 1 else ""
     subresource = parts[2] if len(parts) > 2 else ""
     if resource == "namespaces" and not group:
         namespace = ""
     verb = _VERBS.get(method, "")
+    if watched and verb == "get":
+        return RequestInfo(group, version, resource, namespace, name, subresource, (), "watch")
     if not name:
         verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
     return RequestInfo(group, version, resource, namespace, name, subresource, tuple(parts[3:]), verb)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from rayward.kube.machinery import table
 from rayward.local.apiserver.behaviour import Behaviour, Object
 
 
@@ -84,6 +85,16 @@ class Resource:
         return _head(self.group, self.storage_version, self.kind)
 
     @cached_property
+    def empty(self) -> Object:
+        """What a typed server shows of an object with nothing set, as its bookmarks do."""
+        return {**self.behaviour.type.zero} if self.builtin else {}
+
+    @property
+    def core_rules(self) -> bool:
+        """Whether its metadata follows the stricter rules of Kubernetes' own kinds."""
+        return self.builtin and self.group != "apiextensions.k8s.io"
+
+    @cached_property
     def qualified_name(self) -> str:
         """``pods`` or ``deployments.apps``, as error texts say it."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
@@ -92,6 +103,13 @@ class Resource:
     def prefix(self) -> str:
         """Where all objects of this resource lie in the store; versions share it."""
         return f"/{self.qualified_name}/"
+
+    @cached_property
+    def layout(self) -> table.Layout:
+        """The columns of its table and how the cells come about."""
+        behaviour = self.behaviour
+        definitions = tuple(column.definition() for column in behaviour.columns)
+        return table.Layout(definitions, lambda obj, now: behaviour.cells(obj, now.timestamp()))
 
     def key(self, namespace: str, name: str) -> str:
         """Where one object lies in the store."""

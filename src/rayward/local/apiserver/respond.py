@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import orjson
 import yaml
 
-from rayward.kube.machinery.fielderror import invalid
+from rayward.kube.machinery import table
 from rayward.local.apiserver import media, options, status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.media import Accept, Form
@@ -17,8 +18,6 @@ from rayward.local.apiserver.resource import Resource
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.core import Core
-
-_INCLUDE = {"", "Metadata", "None", "Object"}
 
 
 def accepted(request: Request) -> Accept:
@@ -30,25 +29,33 @@ def shown(core: Core, request: Request, code: int, value: bytes) -> Response:
     """One object, given as its JSON."""
     wanted = accepted(request)
     if wanted.form is Form.TABLE:
-        table = make_table(request.resource, wanted, includes(request), [value], {}, core.clock())
-        rows_version = orjson.loads(value)["metadata"].get("resourceVersion")
-        table["metadata"] = {"resourceVersion": rows_version} if rows_version else {}
-        value = orjson.dumps(table)
+        value = orjson.dumps(
+            make_table(request.resource, wanted, includes(request), [value], _version_of(value), core.clock())
+        )
     elif wanted.form is Form.METADATA:
         value = orjson.dumps(partial(value, wanted.version))
-    return _encoded(code, value, wanted, request.warnings)
+    return encoded(request, code, value)
 
 
 def shown_object(request: Request, code: int, obj: Object) -> Response:
     """An object that is no stored one: a Status, a review, a scale."""
-    return _encoded(code, orjson.dumps(obj), accepted(request), request.warnings)
+    return encoded(request, code, orjson.dumps(obj))
 
 
-def _encoded(code: int, value: bytes, wanted: Accept, warnings: Sequence[str]) -> Response:
-    headers = warning_headers(warnings)
-    if not wanted.yaml:
-        return Response(code, value, headers=headers)
-    return Response(code, to_yaml(value), b"application/yaml", headers)
+def encoded(request: Request, code: int, value: bytes) -> Response:
+    """JSON bytes as the answer, in the encoding the caller asked for."""
+    headers = warning_headers(request.warnings) if request.warnings else ()
+    if accepted(request).yaml:
+        return Response(code, to_yaml(value), b"application/yaml", headers)
+    if _wants_pretty(request):
+        value = orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2)
+    return Response(code, value, headers=headers)
+
+
+def _wants_pretty(request: Request) -> bool:
+    if "pretty" in request.query:
+        return options.flag(request.query, "pretty")
+    return request.headers.get(b"user-agent", b"").startswith((b"curl", b"Wget", b"Mozilla/5.0"))
 
 
 def to_yaml(value: bytes) -> bytes:
@@ -69,10 +76,10 @@ def _quoted(text: str) -> str:
 def includes(request: Request) -> str:
     """How much of each object a table row carries."""
     include = options.text(request.query, "includeObject")
-    if include not in _INCLUDE:
-        error = invalid("includeObject", include, "must be 'Metadata', 'Object', 'None', or empty")
-        raise status.invalid("meta.k8s.io", "TableOptions", "", [error])
-    return include or "Metadata"
+    problem = table.check_include(include)
+    if problem is not None:
+        raise status.bad_request(problem)
+    return include
 
 
 def list_body(
@@ -98,11 +105,12 @@ def list_body(
 
 def partial(value: bytes, version: str) -> Object:
     """Only the metadata of an object."""
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": f"meta.k8s.io/{version}",
-        "metadata": orjson.loads(value)["metadata"],
-    }
+    return table.partial_metadata(orjson.loads(value), f"meta.k8s.io/{version}")
+
+
+def _version_of(value: bytes) -> Object:
+    version = orjson.loads(value)["metadata"].get("resourceVersion")
+    return {"resourceVersion": version} if version else {}
 
 
 def make_table(
@@ -116,32 +124,15 @@ def make_table(
     columns: bool = True,
 ) -> Object:
     """A table of objects, with the kind's own columns."""
-    behaviour = resource.behaviour
-    rows: list[Object] = []
-    for value in values:
-        obj = orjson.loads(value)
-        row: Object = {"cells": behaviour.cells(obj, now)}
-        if include == "Metadata":
-            row["object"] = partial(value, wanted.version)
-        elif include == "Object":
-            row["object"] = obj
-        else:
-            row["object"] = None
-        rows.append(row)
-    table: Object = {"kind": "Table", "apiVersion": f"meta.k8s.io/{wanted.version}", "metadata": meta}
-    table["columnDefinitions"] = [_definition(column) for column in behaviour.columns] if columns else None
-    table["rows"] = rows
-    return table
-
-
-def _definition(column: Any) -> Object:
-    return {
-        "name": column.name,
-        "type": column.type,
-        "format": column.format,
-        "description": column.description,
-        "priority": column.priority,
-    }
+    return table.build(
+        resource.layout,
+        (orjson.loads(value) for value in values),
+        now=datetime.fromtimestamp(now, UTC),
+        metadata=meta,
+        include=include,  # pyright: ignore[reportArgumentType] checked by includes()
+        headers=columns,
+        version=wanted.version,
+    )
 
 
 def event_renderer(
@@ -156,10 +147,8 @@ def event_renderer(
 
     def render(value: bytes) -> bytes:
         nonlocal first
-        version = orjson.loads(value)["metadata"].get("resourceVersion")
-        meta = {"resourceVersion": version} if version else {}
-        table = make_table(resource, wanted, include, [value], meta, now(), columns=first)
+        shown_table = make_table(resource, wanted, include, [value], _version_of(value), now(), columns=first)
         first = False
-        return orjson.dumps(table)
+        return orjson.dumps(shown_table)
 
     return render

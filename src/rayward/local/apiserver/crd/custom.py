@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from rayward.kube.machinery import apply, jsonpath, schema, table
 from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver.behaviour import Behaviour, Column, Object
 from rayward.local.apiserver.crd.definition import stored_version
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
@@ -28,7 +30,7 @@ def _resource(crd: Object, version: Object, since: int) -> Resource:
     spec, accepted = crd["spec"], crd["status"]["acceptedNames"]
     group, name, kind = spec["group"], version["name"], accepted["kind"]
     parts: dict[str, Subresource] = {}
-    declared: Object = version.get("subresources") or {}
+    declared = section(version, "subresources")
     if "status" in declared:
         parts["status"] = Subresource("status", group, name, kind, _PART_VERBS)
     if "scale" in declared:
@@ -44,8 +46,8 @@ def _resource(crd: Object, version: Object, since: int) -> Resource:
         namespaced=spec["scope"] == "Namespaced",
         verbs=_VERBS,
         behaviour=_behaviour(version, compiled, has_status="status" in declared),
-        short_names=tuple(accepted.get("shortNames") or ()),
-        categories=tuple(accepted.get("categories") or ()),
+        short_names=tuple(entries(accepted, "shortNames")),
+        categories=tuple(entries(accepted, "categories")),
         subresources=parts,
         storage_hash=_storage_hash(group, stored_version(crd), kind),
         storage_version=stored_version(crd),
@@ -98,7 +100,7 @@ def _refresher(compiled: schema.Schema) -> Callable[[Object], Object]:
 
 
 def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) -> Behaviour:
-    columns = table.columns_of(version)
+    layout = table.custom_layout(version.get("additionalPrinterColumns"))
     selectable = _selectable(version)
 
     def validate(obj: Object) -> list[FieldError]:
@@ -137,15 +139,15 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
         type=apply.custom_type_of(version["schema"]["openAPIV3Schema"]),
         coerce=compiled.prune,
         default=compiled.default,
-        columns=[Column(c.name, c.type, c.format, c.description, c.priority) for c in columns],
-        cells=lambda obj, now: table.cells(columns, obj, now),
+        columns=[Column(**definition) for definition in layout.definitions],
+        cells=lambda obj, now: layout.cells(obj, datetime.fromtimestamp(now, UTC)),
         prepare_create=prepare_create,
         prepare_update=prepare_update,
         prepare_status=prepare_status,
         validate=validate,
         validate_update=validate_update,
         validate_status=validate_update,
-        fields=lambda obj: {name: _field_text(find(obj)) for name, find in selectable.items()},
+        fields=lambda obj: {name: _field_text(path.first(obj)) for name, path in selectable.items()},
         selectable=frozenset(selectable),
         reset=apply.RESET_STATUS if has_status else apply.NOTHING,
         reset_status=apply.RESET_ALL_BUT_STATUS,
@@ -155,17 +157,13 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
     )
 
 
-def _selectable(version: Object) -> dict[str, Callable[[Object], list[Any]]]:
-    declared: list[Object] = version.get("selectableFields") or []
-    return {field["jsonPath"].lstrip("."): jsonpath.compile(field["jsonPath"]).find for field in declared}
+def _selectable(version: Object) -> dict[str, jsonpath.Path]:
+    declared: list[Object] = entries(version, "selectableFields")
+    return {field["jsonPath"].lstrip("."): jsonpath.parse_column(field["jsonPath"]) for field in declared}
 
 
-def _field_text(found: list[Any]) -> str:
-    if not found or found[0] is None:
-        return ""
-    if isinstance(found[0], bool):
-        return "true" if found[0] else "false"
-    return str(found[0])
+def _field_text(value: Any) -> str:
+    return "" if value is jsonpath.ABSENT or value is None else jsonpath.printed(value)
 
 
 def published_schema(resource: Resource) -> Object | None:
@@ -173,7 +171,7 @@ def published_schema(resource: Resource) -> Object | None:
     if resource.source is None:
         return None
     schema_: Object = {**resource.source}
-    properties: Object = {**(schema_.get("properties") or {})}
+    properties: Object = {**section(schema_, "properties")}
     properties["apiVersion"] = {"type": "string"}
     properties["kind"] = {"type": "string"}
     properties["metadata"] = {

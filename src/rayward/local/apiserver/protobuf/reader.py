@@ -17,6 +17,10 @@ TEXT, MESSAGE, INTEGER, RAW, INLINE, DOUBLE, TEXTS, MESSAGES, INTEGERS, PACKED, 
 
 _MAX_DEPTH: Final = 200
 _EOF: Final = "unexpected EOF"
+_NEGATIVE: Final = "proto: negative length found during unmarshaling"
+_LARGEST: Final = (1 << 63) - 1
+# Go embeds it, so its errors call it by its type.
+_GO_NAMES: Final = {"metadata": "ObjectMeta"}
 _double: Final = Struct("<d")
 
 
@@ -42,7 +46,7 @@ class Plan:
     def add(self, number: int, wire: int, name: str, what: int, *, keep: bool = False, reader: Any = None) -> None:
         """Takes a field into the plan."""
         self.fields[number << 3 | wire] = (what, name, keep, reader)
-        self._numbers[number] = name[:1].upper() + name[1:]
+        self._numbers[number] = _GO_NAMES.get(name) or name[:1].upper() + name[1:]
 
     def called(self, number: int) -> str | None:
         """What an error calls the field of a number; None if there is none."""
@@ -103,7 +107,7 @@ def _fields(data: bytes, position: int, end: int, plan: Plan, depth: int, result
             continue
         following = position + value
         if following > end:
-            raise FaultError(_EOF)
+            raise FaultError(_EOF if following <= _LARGEST else _NEGATIVE)
         if what == TEXT and value:
             result[name] = data[position:following].decode(errors="replace")
         elif what == TEXT:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import orjson
@@ -13,7 +13,7 @@ from rayward.local.apiserver.protobuf.reader import FaultError
 
 Object = dict[str, Any]
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1)
 _QUANTITY: Final = re.compile(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*")
 
 
@@ -37,11 +37,11 @@ def _integer_or_text(message: Object) -> int | str:
 
 def _time(message: Object) -> str | None:
     # Written with seconds only, whatever more was sent.
-    return _moment(message, 0).strftime("%Y-%m-%dT%H:%M:%SZ") if message else None
+    return _moment(message, 0).isoformat(timespec="seconds") + "Z" if message else None
 
 
 def _micro_time(message: Object) -> str | None:
-    return _moment(message, message.get("nanos", 0)).strftime("%Y-%m-%dT%H:%M:%S.%fZ") if message else None
+    return _moment(message, message.get("nanos", 0)).isoformat(timespec="microseconds") + "Z" if message else None
 
 
 def _moment(message: Object, nanoseconds: int) -> datetime:

@@ -13,6 +13,7 @@ from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import encode, metadata_of, new_uid, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown
 from rayward.local.apiserver.verbs.incoming import object_in
 from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
@@ -73,13 +74,18 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     metadata = metadata_of(obj)
     metadata["creationTimestamp"] = stamp(core.clock())
     metadata["uid"] = new_uid()
-    metadata["generation"] = 1
-    if not behaviour.counts_generation:
-        del metadata["generation"]
+    if behaviour.counts_generation:
+        metadata["generation"] = 1
+    generated = not metadata.get("name")
     name = _settle_name(core, resource.key, request.namespace, metadata)
     core.admission.begin_create(core, resource, obj)
     behaviour.prepare_create(obj)
-    errors = check_object_meta(metadata, namespaced=resource.namespaced, name_check=behaviour.check_name)
+    errors = check_object_meta(
+        metadata,
+        namespaced=resource.namespaced,
+        name_check=behaviour.check_name,
+        kube_finalizers=resource.core_rules,
+    )
     errors += behaviour.validate(obj)
     if errors:
         raise status.invalid(resource.group, resource.kind, name, errors)
@@ -87,9 +93,8 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     await core.admission.validate(core, attributes.with_object(obj), request.warnings)
     key = resource.key(request.namespace, name)
     if core.objects.store.newest(key) is not None:
-        if metadata.get("generateName") and "name" not in request.info.name:
-            text = f'{resource.qualified_name} "{name}" already exists, the server was not able to generate a unique name for the object'
-            raise status.ApiError(409, "AlreadyExists", text, status.about(resource, name))
+        if generated:
+            raise _no_unique_name(resource, name)
         raise status.already_exists(resource, name)
     if options.dry_run:
         return encode_unstored(resource, obj)
@@ -98,7 +103,15 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     return core.objects.view(resource, record)
 
 
-def encode_unstored(resource: Any, obj: Object) -> bytes:
+def _no_unique_name(resource: Resource, name: str) -> status.ApiError:
+    text = (
+        f'{resource.qualified_name} "{name}" already exists, '
+        "the server was not able to generate a unique name for the object"
+    )
+    return status.ApiError(409, "AlreadyExists", text, {**status.about(resource, name), "retryAfterSeconds": 1})
+
+
+def encode_unstored(resource: Resource, obj: Object) -> bytes:
     """The answer to a dry run: an object that was never given a resourceVersion."""
     value = encode(resource, obj, 0)
     return value.replace(b',"resourceVersion":"0"', b"", 1).replace(b'"resourceVersion":"0",', b"", 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import calendar
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown, shown_object
+from rayward.local.apiserver.verbs.incoming import json_type
 from rayward.local.apiserver.verbs.read import list_response, matching_records, selection
 from rayward.local.store import Conflict
 
@@ -91,7 +93,7 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     _check_preconditions(request, name, obj, options)
     attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
     await core.admission.validate(core, attributes, request.warnings)
-    after = deleted(resource.behaviour.grace, obj, options, core.clock())
+    after = deleted(resource.behaviour.grace, obj, options, core.clock(), orphans=resource.behaviour.orphans)
     if after is obj:
         return core.objects.view(resource, live.record), False
     store, revision = core.objects.store, live.record.revision
@@ -112,7 +114,14 @@ def _finished(obj: Object) -> bool:
     return not metadata.get("finalizers") and not metadata.get("deletionGracePeriodSeconds")
 
 
-def deleted(grace_of: Any, obj: Object, options: DeleteOptions, now: float) -> Object:
+def deleted(
+    grace_of: Callable[[Object, int | None], int] | None,
+    obj: Object,
+    options: DeleteOptions,
+    now: float,
+    *,
+    orphans: bool = False,
+) -> Object:
     """The object after a delete: what it was if nothing changes, else marked, with the finalizers of the policy."""
     metadata = obj["metadata"]
     marked: Object = {**obj, "metadata": {**metadata}}
@@ -132,7 +141,7 @@ def deleted(grace_of: Any, obj: Object, options: DeleteOptions, now: float) -> O
             target["deletionGracePeriodSeconds"] = grace
             _raise_generation(target)
             graceful = True
-    finalizers = _finalizers_for(metadata.get("finalizers") or [], options)
+    finalizers = _finalizers_for(metadata.get("finalizers") or [], options, orphans=orphans)
     if finalizers:
         target["finalizers"] = finalizers
     else:
@@ -161,9 +170,11 @@ def _raise_generation(metadata: dict[str, Any]) -> None:
         metadata["generation"] += 1
 
 
-def _finalizers_for(present: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers_for(present: list[str], options: DeleteOptions, *, orphans: bool) -> list[str]:
     kept = [name for name in present if name not in {_ORPHAN, _FOREGROUND}]
-    orphan = options.policy == "Orphan" or (not options.policy and _ORPHAN in present)
+    orphan = options.policy == "Orphan" or (
+        not options.policy and (_ORPHAN in present or (orphans and _FOREGROUND not in present))
+    )
     foreground = options.policy == "Foreground" or (not options.policy and _FOREGROUND in present)
     if orphan:
         kept.append(_ORPHAN)
@@ -241,11 +252,15 @@ def _options_in_body(request: Request) -> dict[str, Any]:
     except (body.MalformedError, ProtobufError) as error:
         raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     given = decoded.value
-    if not is_object(given) or given.get("kind", "DeleteOptions") != "DeleteOptions":
+    if not is_object(given):
         raise status.bad_request("decoded object cannot be converted to DeleteOptions")
+    if given.get("kind", "DeleteOptions") != "DeleteOptions":
+        version = given.get("apiVersion", "")
+        raise status.bad_request(
+            f'no kind "{given["kind"]}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        )
     grace = given.get("gracePeriodSeconds")
     if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-        raise status.bad_request(
-            "json: cannot unmarshal into Go struct field DeleteOptions.gracePeriodSeconds of type int64"
-        )
+        field = "Go struct field DeleteOptions.gracePeriodSeconds of type int64"
+        raise status.bad_request(f"json: cannot unmarshal {json_type(grace)} into {field}")
     return given

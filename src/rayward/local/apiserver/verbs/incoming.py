@@ -26,11 +26,14 @@ def object_in(request: Request, options: WriteOptions) -> Object:
             strict=options.validation != "Ignore",
             protobuf=decode_protobuf if resource.builtin else None,
         )
-    except (body.MalformedError, ProtobufError) as error:
+    except body.MalformedError as error:
+        text = f"couldn't get version/kind; json parse error: {error}"
+        raise _unrecognized(resource, text, request.body) from None
+    except ProtobufError as error:
         raise _unrecognized(resource, str(error), request.body) from None
     obj = decoded.value
     if not is_object(obj):
-        text = f"json: cannot unmarshal {_json_type(obj)} into Go value of type struct"
+        text = f"json: cannot unmarshal {json_type(obj)} into Go value of type struct"
         raise _unrecognized(resource, text, request.body)
     check_identity(resource, obj, request.body)
     settle(resource, obj, options, request.warnings, decoded.strict, refuse=_refuser(resource))
@@ -106,11 +109,14 @@ def _unrecognized(resource: Resource, text: str, raw: bytes) -> status.ApiError:
 
 
 def _hex(raw: bytes) -> str:
+    if not raw:
+        return "<empty>"
     shown = binascii.hexlify(raw[:30]).decode()
     return f"{shown} ..." if len(raw) > 30 else shown
 
 
-def _json_type(value: Any) -> str:
+def json_type(value: Any) -> str:
+    """What Go calls the type of a JSON value."""
     if isinstance(value, bool):
         return "bool"
     return {list: "array", str: "string", int: "number", float: "number", type(None): "null"}.get(type(value), "value")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import orjson
@@ -17,11 +16,12 @@ from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import APPLY, WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown
 from rayward.local.apiserver.verbs.create import ensure_namespace
 from rayward.local.apiserver.verbs.incoming import settle
 from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
-from rayward.local.apiserver.verbs.update import modify, tracked
+from rayward.local.apiserver.verbs.update import Change, modify, nameless, tracked
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -37,77 +37,52 @@ async def patch(core: Core, request: Request) -> Response:
     if kind not in allowed:
         raise status.unsupported_media_type(allowed)
     options = write_options(request.query, request.agent, "PatchOptions", kind)
-    if kind == APPLY:
-        change = _applied(core, request, options)
-    else:
-        change = _patched(core, request, options, _PATCHES[kind](request, options))
+    change = _applied(core, request, options) if kind == APPLY else _patched(core, request, options, kind)
     changed = await modify(core, request, change, options, allow_create=kind == APPLY)
     return shown(core, request, 201 if changed.created else 200, changed.value)
 
 
-_Patch = Callable[[Object], tuple[Object, list[str], Any]]
-"""From the present object to the patched one, what a strict decoder says of the patch, and what a refusal shows."""
+def _json_patch(current: Object, decoded: body.Body, _schema: Object) -> tuple[Any, list[str]]:
+    return json_patch.apply(current, decoded.value), [f"json patch {text}" for text in decoded.strict]
 
 
-def _json_patch(request: Request, options: WriteOptions) -> _Patch:
-    decoded = _patch_body(request, options)
-
-    def run(current: Object) -> tuple[Object, list[str], Any]:
-        result = json_patch.apply(current, decoded.value)
-        return result, [f"json patch {text}" for text in decoded.strict], result
-
-    return run
+def _merge_patch(current: Object, decoded: body.Body, _schema: Object) -> tuple[Any, list[str]]:
+    return merge_patch.apply(current, decoded.value), decoded.strict
 
 
-def _merge_patch(request: Request, options: WriteOptions) -> _Patch:
-    decoded = _patch_body(request, options)
-
-    def run(current: Object) -> tuple[Object, list[str], Any]:
-        result = merge_patch.apply(current, decoded.value)
-        return result, decoded.strict, result
-
-    return run
-
-
-def _strategic_patch(request: Request, options: WriteOptions) -> _Patch:
-    decoded = _patch_body(request, options)
-    schema = request.resource.behaviour.patch_schema or {}
-
-    def run(current: Object) -> tuple[Object, list[str], Any]:
-        return strategic.apply(current, decoded.value, schema, recorded.schema), decoded.strict, decoded.value
-
-    return run
+def _strategic_patch(current: Object, decoded: body.Body, schema: Object) -> tuple[Any, list[str]]:
+    return strategic.apply(current, decoded.value, schema, recorded.schema), decoded.strict
 
 
 _PATCHES = {JSON_PATCH: _json_patch, MERGE_PATCH: _merge_patch, STRATEGIC_PATCH: _strategic_patch}
+"""From the present object to the patched one, with what a strict decoder says of the patch."""
 
 
-def _patch_body(request: Request, options: WriteOptions) -> body.Body:
+def _patch_body(request: Request, options: WriteOptions, kind: str) -> body.Body:
     try:
         return body.decode_json(request.body, strict=options.validation != "Ignore")
     except body.MalformedError as error:
-        prefix = "" if media.essence(request.header(b"content-type")) == STRATEGIC_PATCH else "error decoding patch: "
+        prefix = "" if kind == STRATEGIC_PATCH else "error decoding patch: "
         raise status.bad_request(f"{prefix}{error}") from None
 
 
-def _patched(core: Core, request: Request, options: WriteOptions, run: _Patch) -> Any:
+def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> Change:
     resource = request.resource
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
             raise status.not_found(resource, request.name)
+        decoded = _patch_body(request, options, kind)
         try:
-            obj, doubled, refused_value = run(live.value)
+            obj, doubled = _PATCHES[kind](live.value, decoded, resource.behaviour.patch_schema or {})
         except PatchError as error:
-            raise status.ApiError(error.code, error.reason, str(error)) from None
-        if not isinstance(obj, dict):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise _refuse_patch(refused_value, "the patched object is not an object")
+            raise status.ApiError(error.code, error.reason, str(error), {} if error.code == 422 else None) from None
+        shown_value = orjson.dumps(decoded.value if kind == STRATEGIC_PATCH else obj).decode()
         obj = orjson.loads(orjson.dumps(obj))
-        if obj.get("apiVersion") != resource.api_version or obj.get("kind") != resource.kind:
-            raise _identity_changed(request, obj)
-        settle(
-            resource, obj, options, request.warnings, doubled, refuse=lambda text: _refuse_patch(refused_value, text)
-        )
+        if not is_object(obj):
+            raise _refuse_patch(shown_value, "the patched value is no object")
+        _check_patched_identity(resource, obj, shown_value)
+        settle(resource, obj, options, request.warnings, doubled, refuse=lambda text: _refuse_patch(shown_value, text))
         _check_patched_name(request, obj)
         drop_doubled_owners(metadata_of(obj), request.warnings)
         return tracked(core, request, live, obj, options)
@@ -115,18 +90,20 @@ def _patched(core: Core, request: Request, options: WriteOptions, run: _Patch) -
     return change
 
 
-def _refuse_patch(value: Any, text: str) -> status.ApiError:
-    shown_value = orjson.dumps(value).decode()
-    return status.invalid("", "", "", [invalid("patch", shown_value, text)])
+def _refuse_patch(shown_value: str, text: str) -> status.ApiError:
+    error = invalid("patch", shown_value, text)
+    refusal = status.invalid("", "", "", [error])
+    refusal.details = {"causes": (refusal.details or {})["causes"]}
+    return refusal
 
 
-def _identity_changed(request: Request, obj: Object) -> status.ApiError:
-    resource = request.resource
-    text = (
-        f'the provided version "{obj.get("apiVersion", "")}" and kind "{obj.get("kind", "")}" cannot be mapped to a '
-        f"{resource.kind} in {resource.api_version}"
-    )
-    return status.bad_request(text)
+def _check_patched_identity(resource: Resource, obj: Object, shown_value: str) -> None:
+    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    group, _, version = str(api_version or "").rpartition("/")
+    wanted = f"{resource.group}/{resource.version}, Kind={resource.kind}"
+    raise _refuse_patch(shown_value, f"unable to decode {group}/{version}, Kind={kind} into {wanted}")
 
 
 def _check_patched_name(request: Request, obj: Object) -> None:
@@ -134,12 +111,12 @@ def _check_patched_name(request: Request, obj: Object) -> None:
     ensure_namespace(request, metadata)
     name = metadata.get("name") or ""
     if not name:
-        raise status.bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+        raise nameless(request)
     if name != request.name:
         raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
 
 
-def _applied(core: Core, request: Request, options: WriteOptions) -> Any:
+def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     resource, behaviour = request.resource, request.resource.behaviour
     try:
         decoded = body.decode_yaml(request.body, strict=options.validation != "Ignore")

@@ -17,7 +17,7 @@ from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.options import ListOptions, list_options, resource_version, text
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
-from rayward.local.apiserver.respond import accepted, includes, list_body, shown, to_yaml
+from rayward.local.apiserver.respond import accepted, encoded, includes, list_body, shown
 from rayward.local.store import Compacted, Record
 
 _CONTINUE_VERSION = "meta.k8s.io/v1"
@@ -86,8 +86,7 @@ def list_response(core: Core, request: Request, records: Sequence[Record], meta:
     """A list answer in the form the caller asked for."""
     wanted = accepted(request)
     values = [core.objects.view(request.resource, record) for record in records]
-    body = list_body(request.resource, wanted, includes(request), values, meta, core.clock())
-    return Response(200, to_yaml(body), b"application/yaml") if wanted.yaml else Response(200, body)
+    return encoded(request, 200, list_body(request.resource, wanted, includes(request), values, meta, core.clock()))
 
 
 def matching_records(core: Core, request: Request, chosen: Selection) -> list[Record]:
@@ -124,7 +123,7 @@ def _records(core: Core, resource: Resource, scope: str, revision: int, options:
             error = status.expired(_TOO_OLD)
             error.continuation = _token(-1, after)
             raise error from None
-        raise status.expired(f"The resourceVersion for the provided list is too old.") from None
+        raise status.expired("The resourceVersion for the provided list is too old.") from None
 
 
 def _token(revision: int, start: str) -> str:
@@ -137,12 +136,16 @@ def _read_token(token: str) -> tuple[int, str]:
         payload: Any = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         version, revision, start = payload["v"], payload["rv"], payload["start"]
     except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise status.bad_request(f"continue key is not valid: {error}") from None
+        raise _bad_token(str(error)) from None
     if version != _CONTINUE_VERSION:
-        raise status.bad_request("continue key is not valid: server does not recognize this encoded version")
+        raise _bad_token("server does not recognize this encoded version")
     if not isinstance(revision, int) or revision == 0 or not isinstance(start, str) or ".." in start.split("/"):
-        raise status.bad_request("continue key is not valid: incorrect encoded start resourceVersion")
+        raise _bad_token("incorrect encoded start resourceVersion")
     return revision, start
+
+
+def _bad_token(why: str) -> status.ApiError:
+    return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
 def selection(request: Request, options: ListOptions) -> Selection:
@@ -185,8 +188,7 @@ def _field_test(resource: Resource, selector_text: str) -> Callable[[Record], bo
     behaviour = resource.behaviour
     for term in selector.terms:
         if term.field not in behaviour.selectable and term.field not in {"metadata.name", "metadata.namespace"}:
-            kind = "" if resource.builtin else f"{resource.kind}"
-            raise status.bad_request(_unknown_field(resource, term.field, kind))
+            raise status.bad_request(_unknown_field(resource, term.field))
     if all(term.field.startswith("metadata.") for term in selector.terms):
         return lambda record: selector.matches(_identity(resource, record.key).__getitem__)
 
@@ -197,10 +199,10 @@ def _field_test(resource: Resource, selector_text: str) -> Callable[[Record], bo
     return test
 
 
-def _unknown_field(resource: Resource, field: str, kind: str) -> str:
-    if kind:
-        return f"field label not supported: {field}"
-    return f'field label not supported: "{field}"' if resource.group else f"field label not supported: {field}"
+def _unknown_field(resource: Resource, field: str) -> str:
+    if resource.builtin and not resource.behaviour.selectable:
+        return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+    return f"field label not supported: {field}"
 
 
 def _identity(resource: Resource, key: str) -> dict[str, str]:

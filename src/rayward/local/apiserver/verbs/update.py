@@ -80,7 +80,7 @@ def check_name(request: Request, metadata: dict[str, Any]) -> None:
     if name and name != request.name:
         raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
     if not name:
-        raise status.bad_request("the name of the object (based on URL) was undeterminable: name must be provided")
+        raise nameless(request)
     if request.resource.namespaced and namespace and namespace != request.namespace:
         raise status.bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
@@ -88,16 +88,30 @@ def check_name(request: Request, metadata: dict[str, Any]) -> None:
     ensure_namespace(request, metadata)
 
 
+def nameless(request: Request) -> status.ApiError:
+    """The object in the body does not say its name."""
+    text = f"the name of the object ({request.name} based on URL) was undeterminable: name must be provided"
+    return status.bad_request(text)
+
+
 def check_uid(resource: Resource, name: str, metadata: dict[str, Any], live: Live | None) -> None:
     """A writer that names a uid means that very object."""
     uid = metadata.get("uid")
     if uid and live is not None and uid != live.value["metadata"]["uid"]:
         found = live.value["metadata"]["uid"]
-        raise status.conflict(
-            resource, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"
-        )
+        raise status.conflict(resource, name, _wrong_uid(resource, metadata, uid, found))
     if uid and live is None:
-        raise status.conflict(resource, name, f"Precondition failed: UID in precondition: {uid}, UID in object meta: ")
+        raise status.conflict(resource, name, _wrong_uid(resource, metadata, uid, ""))
+
+
+def _wrong_uid(resource: Resource, metadata: dict[str, Any], wanted: str, found: str) -> str:
+    place = resource.plural if resource.builtin else f"{resource.group}/{resource.plural}"
+    namespace = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return (
+        f"StorageError: invalid object, Code: 4, Key: /registry/{place}/{namespace}{metadata.get('name', '')}, "
+        "ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
 
 
 async def modify(
@@ -133,6 +147,7 @@ async def _replace(
     obj = await core.admission.mutate(core, attributes, request.warnings, options.manager)
     metadata = metadata_of(obj)
     _check_resource_version(resource, request.name, metadata, old["metadata"]["resourceVersion"])
+    metadata["resourceVersion"] = old["metadata"]["resourceVersion"]
     if "generation" in old["metadata"]:
         metadata["generation"] = old["metadata"]["generation"]
     else:
@@ -145,7 +160,9 @@ async def _replace(
         if behaviour.counts_generation and _content_changed(obj, old, with_status=not behaviour.has_status):
             metadata["generation"] = old["metadata"].get("generation", 0) + 1
     _keep_system_fields(metadata, old["metadata"])
-    errors = check_object_meta_update(metadata, old["metadata"])
+    wrong = check_object_meta_update(metadata, old["metadata"], kube_finalizers=resource.core_rules)
+    # kube-apiserver checks metadata for all kinds alike and again with the kind, and says so twice
+    errors = wrong + wrong
     errors += (behaviour.validate_status if subresource == "status" else behaviour.validate_update)(obj, old)
     if errors:
         raise status.invalid(resource.group, resource.kind, request.name, errors)
@@ -171,8 +188,9 @@ async def store_change(
     if dry_run:
         return Changed(encode(resource, obj, revision))
     if finished:
-        event = await store.delete(key, lambda rev: encode(resource, obj, rev), expect=revision)
-        return Changed(event.value)
+        # watchers see the object as it last was
+        await store.delete(key, lambda rev: encode(resource, live.value, rev), expect=revision)
+        return Changed(encode(resource, obj, revision))
     record = await store.put(key, lambda rev: encode(resource, obj, rev), expect=revision)
     if owners is not None:
         core.objects.remember_owners(record, owners)

@@ -17,6 +17,7 @@ from rayward.local.apiserver.verbs.read import Selection, matching_records, sele
 from rayward.local.store import Compacted
 
 _SHORTEST_DEFAULT = 1800
+_LAST_BOOKMARK = 2
 
 
 async def watch(core: Core, request: Request) -> Stream:
@@ -73,10 +74,15 @@ def _replay(
 
 
 async def _stream(core: Core, watcher: Watcher, seconds: int) -> AsyncIterator[bytes]:
-    timer = asyncio.get_running_loop().call_later(seconds, watcher.close)
+    loop = asyncio.get_running_loop()
+    timers = [loop.call_later(seconds, watcher.close)]
+    if watcher.bookmarks and seconds > _LAST_BOOKMARK:
+        # the last word before a planned end: where to go on from
+        timers.append(loop.call_later(seconds - _LAST_BOOKMARK, lambda: watcher.bookmark(core.objects.store.revision)))
     try:
         async for chunk in watcher.chunks():
             yield chunk
     finally:
-        timer.cancel()
+        for timer in timers:
+            timer.cancel()
         core.hub.remove(watcher)

@@ -1,0 +1,117 @@
+"""Up, down and status of a real stack."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayward.kube.client.config import find_access
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES
+from rayward.stack import control, state
+from rayward.stack.folder import Folder
+from tests.waiting import eventually
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    folder = Folder(tmp_path / "data")
+    yield folder
+    control.down(folder, purge=True)
+
+
+def _up(folder: Folder) -> control.Up:
+    return control.up(folder, tell=lambda _text: None)
+
+
+def _client(folder: Folder) -> SyncClient:
+    return SyncClient.connect(find_access(folder.kubeconfig))
+
+
+def _processes(folder: Folder) -> list[str]:
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder.root) in line]
+
+
+def test_up_serves_and_down_leaves_nothing_but_the_objects(folder: Folder) -> None:
+    assert not _up(folder).already
+    with _client(folder) as client:
+        client.create(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}}, "default")
+    assert oct(folder.kubeconfig.stat().st_mode)[-3:] == "600"
+    assert control.down(folder, purge=False)
+    assert _processes(folder) == []
+    assert not folder.kubeconfig.exists()
+    assert not folder.run.exists()
+    _up(folder)
+    with _client(folder) as client:
+        assert client.get(CONFIG_MAPS, "a", "default")["data"] == {"k": "v"}
+
+
+def test_a_second_up_finds_the_first(folder: Folder) -> None:
+    first = _up(folder)
+    second = _up(folder)
+    assert second.already
+    assert second.state.supervisor == first.state.supervisor
+
+
+def test_two_folders_run_side_by_side(folder: Folder, tmp_path: Path) -> None:
+    other = Folder(tmp_path / "other")
+    try:
+        _up(folder)
+        _up(other)
+        with _client(folder) as one, _client(other) as two:
+            one.create(CONFIG_MAPS, {"metadata": {"name": "only-here"}}, "default")
+            names = [item["metadata"]["name"] for item in two.list(CONFIG_MAPS, "default").items]
+        assert "only-here" not in names
+    finally:
+        control.down(other, purge=True)
+
+
+def test_a_part_that_falls_is_started_again_and_said_so(folder: Folder) -> None:
+    before = _up(folder).state
+    os.kill(before.parts[0].pid, signal.SIGKILL)
+
+    def restarted() -> bool:
+        seen = control.status(folder)
+        return seen is not None and seen.parts[0].restarts == 1 and seen.parts[0].phase == "running"
+
+    eventually(restarted)
+    seen = control.status(folder)
+    assert seen is not None
+    assert seen.parts[0].reason == "was killed by SIGKILL"
+
+    def serving() -> bool:
+        with _client(folder) as client:
+            return bool(client.get(NAMESPACES, "default"))
+
+    eventually(serving)
+
+
+def test_a_killed_supervisor_takes_its_parts_along(folder: Folder) -> None:
+    supervisor = _up(folder).state.supervisor
+    os.kill(supervisor, signal.SIGKILL)
+    eventually(lambda: _processes(folder) == [])
+    assert control.status(folder) is None
+    assert not _up(folder).already
+
+
+def test_purge_wipes_the_folder(folder: Folder) -> None:
+    _up(folder)
+    control.down(folder, purge=True)
+    assert not folder.root.exists()
+
+
+def test_a_stack_that_cannot_start_says_why(folder: Folder) -> None:
+    folder.root.mkdir()
+    (folder.root / "store.db").write_bytes(b"this is no database" * 100)
+    with pytest.raises(control.StackError) as caught:
+        _up(folder)
+    assert "apiserver" in caught.value.why
+    assert state.is_running(folder) is False
+
+
