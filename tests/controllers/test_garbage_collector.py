@@ -124,6 +124,13 @@ def test_a_finalizer_of_others_holds_up_the_whole_family(seed: int) -> None:
     assert _run(family, [("Foreground", "s"), (_OTHER, "p")], seed=seed)[1] == {}
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_references_are_not_dropped_one_after_another_until_none_is_left(seed: int) -> None:
+    """Each owner looked alive while the other one was found gone."""
+    family = [node("a"), node("b"), node("p", owner("a", block=True), owner("b", block=True), resource=PODS)]
+    assert _run(family, [("Foreground", "a"), ("Background", "b")], seed=seed)[1] == {}
+
+
 _names = st.integers(0, 6).map(lambda number: f"o{number}")
 _resources: list[Resource] = [SETS, PODS, SETS, PODS, SETS, PODS, NODES]
 

@@ -87,53 +87,45 @@ class Collector:
     async def _do(self, node: Node, action: Action) -> None:
         match action:
             case Delete(policy):
-                await self._delete(node, policy)
+                await self._while_owners_are(node, lambda current, exact: self._delete(current, policy, exact))
+            case DropReferences(owners):
+                await self._while_owners_are(node, lambda current, _: self._drop(current, owners))
             case Unblock():
                 await self._persist(node, self._unblock)
-            case DropReferences(owners):
-                await self._drop(node, owners)
             case RemoveFinalizer(name):
-                await self._let_go(node, name)
+                await self._persist(node, lambda current: self._let_go(current, name))
             case OrphanDependents():
-                own = frozenset({node.uid})
-                await asyncio.gather(*(self._drop(dependent, own) for dependent in self._graph.dependents(node.uid)))
-                await self._let_go(node, ORPHAN)
+                await asyncio.gather(*(self._orphan(dependent, node) for dependent in self._graph.dependents(node.uid)))
+                await self._persist(node, lambda current: self._let_go(current, ORPHAN))
             case Nothing():
                 pass
 
-    async def _delete(self, node: Node, policy: Policy) -> None:
+    async def _orphan(self, dependent: Node, owner: Node) -> None:
+        await self._persist(dependent, lambda current: self._drop(current, frozenset({owner.uid})))
+
+    async def _while_owners_are(self, node: Node, change: Callable[[Node, bool], Awaitable[None]]) -> None:
+        """Make a change that is right only as long as the object has the owners it was decided for.
+
+        If something else about it changed, the change is made all the same: an object that changes all the time must
+        not escape.
+
+        Raises:
+            Conflict: It has other owners by now: decide again.
+        """
         try:
-            await self._cluster.delete(node, policy, only_this_version=True)
+            return await change(node, True)
         except NotFound:
-            return
+            return None
         except Conflict:
             latest = await self._cluster.latest(node)
             if latest is None:
-                return
+                return None
             if latest.owners != node.owners:
                 raise
-            # Only something else changed: an object that changes all the time must not escape.
-            await self._cluster.delete(latest, policy, only_this_version=False)
-
-    async def _unblock(self, node: Node) -> None:
-        free = [msgspec.structs.replace(reference, block_owner_deletion=False) for reference in node.owners]
-        await self._cluster.set_owners(node, free)
-
-    async def _drop(self, node: Node, owners: frozenset[str]) -> None:
-        async def drop(current: Node) -> None:
-            kept = [reference for reference in current.owners if reference.uid not in owners]
-            if len(kept) < len(current.owners):
-                await self._cluster.set_owners(current, kept)
-
-        await self._persist(node, drop)
-
-    async def _let_go(self, node: Node, finalizer: str) -> None:
-        async def remove(current: Node) -> None:
-            if finalizer in current.finalizers:
-                kept = [name for name in current.finalizers if name != finalizer]
-                await self._cluster.set_finalizers(current, kept)
-
-        await self._persist(node, remove)
+        try:
+            return await change(latest, False)
+        except NotFound:
+            return None
 
     async def _persist(self, node: Node, change: Callable[[Node], Awaitable[None]]) -> None:
         """Make a change that is right for whatever version the object has by now."""
@@ -151,3 +143,19 @@ class Collector:
                 return None
             current = latest
         return None
+
+    async def _delete(self, node: Node, policy: Policy, exact: bool) -> None:
+        await self._cluster.delete(node, policy, only_this_version=exact)
+
+    async def _unblock(self, node: Node) -> None:
+        free = [msgspec.structs.replace(reference, block_owner_deletion=False) for reference in node.owners]
+        await self._cluster.set_owners(node, free)
+
+    async def _drop(self, node: Node, owners: frozenset[str]) -> None:
+        kept = [reference for reference in node.owners if reference.uid not in owners]
+        if len(kept) < len(node.owners):
+            await self._cluster.set_owners(node, kept)
+
+    async def _let_go(self, node: Node, finalizer: str) -> None:
+        if finalizer in node.finalizers:
+            await self._cluster.set_finalizers(node, [name for name in node.finalizers if name != finalizer])

@@ -1,0 +1,128 @@
+"""All controllers together."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any, Never
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.options import Selectors
+from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.resource import (
+    CONFIG_MAPS,
+    ENDPOINT_SLICES,
+    EVENTS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    Resource,
+)
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.reflector import Reflector
+from rayward.local.controllers import standard
+from rayward.local.controllers.catalogue import Catalogue
+from rayward.local.controllers.expiry import EventExpiry, TimedEvent
+from rayward.local.controllers.garbage.controller import GarbageController
+from rayward.local.controllers.kept import Kept, Wanted
+from rayward.local.controllers.monitors import Monitors
+from rayward.local.controllers.namespaces.controller import NamespaceController
+from rayward.local.controllers.namespaces.namespace import Namespace
+
+_ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
+
+
+class Controllers:
+    """Everything in this room, on one server.
+
+    ``authority`` is the certificate (PEM) by which the server is known; ``published`` where pods find it, if they can.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        authority: str,
+        published: standard.Published | None = None,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self._client = client
+        self._clock = clock
+        self._reflectors: list[Reflector[Any]] = []
+        self._monitors = Monitors(client, Catalogue(), clock=clock)
+        namespaces: Cache[Namespace] = Cache(NAMESPACES, Namespace)
+        events: Cache[TimedEvent] = Cache(EVENTS, TimedEvent, keep_raw=False)
+        self._reflect(events)
+        self._namespaces = namespaces
+        self._kept = [
+            self._keep_namespaces(),
+            self._keep_everywhere(SERVICE_ACCOUNTS, standard.ACCOUNT, standard.account),
+            self._keep_everywhere(CONFIG_MAPS, standard.AUTHORITY, lambda name: standard.authority(name, authority)),
+        ]
+        if published is not None:
+            self._kept += [
+                self._keep_in_default(SERVICES, standard.service(published)),
+                self._keep_in_default(_ENDPOINTS, standard.endpoints(published)),
+                self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
+            ]
+        self._parts = [
+            GarbageController(client, self._monitors, clock=clock),
+            NamespaceController(client, namespaces, self._monitors, clock=clock),
+            EventExpiry(client, events, clock=clock),
+            *self._kept,
+        ]
+        # Last, so that every listener is there before the first change.
+        self._reflect(namespaces)
+
+    async def run(self) -> Never:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors:
+                tasks.create_task(reflector.run())
+            tasks.create_task(self._monitors.run())
+            for reflector in self._reflectors:
+                await reflector.wait_synced()
+            for part in self._parts:
+                tasks.create_task(part.run())
+        raise AssertionError("controllers run until they are cancelled")
+
+    def _reflect(self, cache: Cache[Any], *, namespace: str | None = None, selectors: Selectors | None = None) -> None:
+        self._reflectors.append(
+            Reflector(self._client, cache, namespace=namespace, selectors=selectors, clock=self._clock)
+        )
+
+    def _named(self, resource: Resource, name: str, namespace: str | None = None) -> Cache[KubeObject]:
+        cache: Cache[KubeObject] = Cache(resource, KubeObject)
+        self._reflect(cache, namespace=namespace, selectors={"field_selector": f"metadata.name={name}"})
+        return cache
+
+    def _keep(self, cache: Cache[Any], wanted: Wanted) -> Kept:
+        return Kept(f"standard {cache.resource}", self._client, cache, wanted, clock=self._clock)
+
+    def _keep_namespaces(self) -> Kept:
+        names = standard.SYSTEM_NAMESPACES
+        kept = self._keep(self._namespaces, lambda key: standard.namespace(key.name) if key.name in names else None)
+        kept.look_at(Key("", name) for name in names)
+        return kept
+
+    def _keep_everywhere(self, resource: Resource, name: str, make: Callable[[str], standard.Object]) -> Kept:
+        def wanted(key: Key) -> dict[str, Any] | None:
+            namespace = self._namespaces.get(Key("", key.namespace))
+            alive = namespace is not None and not namespace.deleting
+            return make(key.namespace) if alive and key.name == name else None
+
+        def keys(old: Namespace | None, new: Namespace | None) -> Iterable[Key]:
+            return () if new is None else (Key(new.metadata.name, name),)
+
+        kept = self._keep(self._named(resource, name), wanted)
+        kept.follow(self._namespaces, keys)
+        return kept
+
+    def _keep_in_default(self, resource: Resource, wanted: dict[str, Any]) -> Kept:
+        place = standard.SERVICE
+        kept = self._keep(
+            self._named(resource, place.name, place.namespace), lambda key: wanted if key == place else None
+        )
+        kept.follow(self._namespaces, lambda old, new: (place,) if new and new.metadata.name == place.namespace else ())
+        return kept
