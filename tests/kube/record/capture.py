@@ -62,6 +62,7 @@ class Capture:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._server.close()
         self._webhook.shutdown()
         self._thread.join()
         self._webhook.server_close()

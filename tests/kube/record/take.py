@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.kube.real.cluster import RealControlPlane
-from tests.kube.record import creations, files, kinds, protobuf, resources, schemas, wire
+from tests.kube.record import creations, files, kinds, protobuf, refusals, resources, schemas, wire
 from tests.kube.record.capture import PLANE_ARGS, Capture
 from tests.kube.record.defaults import Prober
 from tests.kube.record.server import Server
 from tests.kube.record.structure import Structure
 
-_TEST_DATA: Final = Path(__file__).parents[2] / "apiserver" / "data"
+TEST_DATA: Final = Path(__file__).parents[2] / "apiserver" / "data"
 
 
 def take() -> dict[Path, bytes]:
@@ -22,16 +22,15 @@ def take() -> dict[Path, bytes]:
     examples["protobuf_pairs"] = protobuf.pairs(_kinds(said["schemas"]), creations.probes())
     return {
         **{files.FOLDER / f"{name}.json.gz": files.as_json(value) for name, value in said.items()},
-        **{_TEST_DATA / f"{name}.json.gz": files.as_json(value) for name, value in examples.items()},
+        **{TEST_DATA / f"{name}.json.gz": files.as_json(value) for name, value in examples.items()},
     }
 
 
 def _ask_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    with RealControlPlane() as plane:
-        server = Server(plane)
+    with RealControlPlane() as plane, Server(plane) as server:
         structure, entries = schemas.record(server), resources.discover(server)
         columns = resources.columns(server)
-        created = creations.record(server, entries)
+        created, refused = creations.record(server, entries), refusals.record(server)
     wires = wire.record(types, structure)
     with RealControlPlane(apiserver_args=PLANE_ARGS) as plane, Capture(plane) as capture:
         defaults, conditional = Prober(capture, Structure(structure), wires).record(entries)
@@ -43,7 +42,7 @@ def _ask_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
         "defaults": defaults,
         "protobuf": protobuf.record(types, structure),
     }
-    return said, {"conditional_defaults": conditional, "creations": created}
+    return said, {"conditional_defaults": conditional, "creations": created, "protobuf_refusals": refused}
 
 
 def _kinds(structure: dict[str, Any]) -> list[str]:
