@@ -66,6 +66,10 @@ def _no_fields(_obj: Object) -> dict[str, str]:
     return {}
 
 
+def _no_conditions(_obj: Object) -> list[Object]:
+    return []
+
+
 @dataclass(frozen=True, slots=True)
 class Behaviour:
     """The rules of one kind in one version."""
@@ -80,6 +84,8 @@ class Behaviour:
     columns: Sequence[Column]
     cells: Callable[[Object, float], list[Any]]
     """The table row of an object at a time (seconds since the epoch)."""
+    row_conditions: Callable[[Object], list[Object]] = _no_conditions
+    """What the row says beside its cells, such as that a pod has completed."""
     prepare_create: Callable[[Object], None] = _nothing
     prepare_update: Callable[[Object, Object], None] = _keep
     prepare_status: Callable[[Object, Object], None] = _keep
@@ -89,6 +95,8 @@ class Behaviour:
     validate_status: Callable[[Object, Object], list[FieldError]] = _fine_change
     check_name: NameCheck = subdomain_name
     """Messages against a name."""
+    kube_finalizers: bool = False
+    """A finalizer without a domain must be one of Kubernetes' own."""
     warnings: Callable[[Object, Object | None], list[str]] = _no_warnings
     fields: Callable[[Object], dict[str, str]] = _no_fields
     """Selectable fields beyond metadata.name and metadata.namespace."""

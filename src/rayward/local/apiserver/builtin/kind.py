@@ -1,0 +1,134 @@
+"""How the behaviour of a built-in kind is put together from the recordings and its own rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache
+from typing import Any
+
+from rayward.kube.machinery import duration
+from rayward.kube.machinery.apply import Type, set_of, type_of
+from rayward.local.apiserver import recorded
+from rayward.local.apiserver.behaviour import Behaviour, Column, Object
+from rayward.local.apiserver.builtin.coerce import compile_kind
+
+Cells = Callable[[Object, float], list[Any]]
+
+STATUS = set_of(("f:status",))
+SPEC = set_of(("f:spec",))
+
+_shared_types: dict[str, Type] = {}
+
+
+def behaviour(type_name: str, resource: str, cells: Cells, **rules: Any) -> Behaviour:
+    """The behaviour of a kind, e.g. ``io.k8s.api.core.v1.Pod`` served as ``v1/pods``.
+
+    ``rules`` are further fields of Behaviour; a kind with a status resets it on the main endpoint and everything else
+    on the status endpoint unless told otherwise.
+    """
+    structure = recorded.schema(type_name)
+    rules.setdefault("default", _nothing)
+    if rules.get("has_status"):
+        rules.setdefault("reset", STATUS)
+        rules.setdefault("reset_status", SPEC)
+    return Behaviour(
+        type=type_of(structure, recorded.schemas().get, _shared_types),
+        coerce=compile_kind(type_name),
+        columns=columns(resource),
+        cells=cells,
+        patch_schema=structure,
+        **rules,
+    )
+
+
+@cache
+def columns(resource: str) -> Sequence[Column]:
+    """The recorded columns of a resource such as ``v1/pods``."""
+    return tuple(
+        Column(c["name"], c["type"], c.get("format", ""), c.get("description", ""), c.get("priority", 0))
+        for c in recorded.columns().get(resource) or _NAME_AND_AGE
+    )
+
+
+_NAME_AND_AGE: Sequence[Mapping[str, Any]] = (
+    {"name": "Name", "type": "string", "format": "name"},
+    {"name": "Created At", "type": "date"},
+)
+
+
+def _nothing(_obj: Object) -> None:
+    return None
+
+
+def meta_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The metadata of an object, to read."""
+    return obj.get("metadata") or {}
+
+
+def name_of(obj: Mapping[str, Any]) -> str:
+    """The name of an object, or nothing."""
+    return meta_of(obj).get("name") or ""
+
+
+def age(timestamp: str | None, now: float) -> str:
+    """How long ago, as kubectl shows it."""
+    return duration.since(timestamp, datetime.fromtimestamp(now, UTC))
+
+
+def age_of(obj: Mapping[str, Any], now: float) -> str:
+    """How old an object is."""
+    return age(meta_of(obj).get("creationTimestamp"), now)
+
+
+def keep_status(new: Object, old: Object) -> None:
+    """The main endpoint never changes the status."""
+    if "status" in old:
+        new["status"] = old["status"]
+    else:
+        new.pop("status", None)
+
+
+def keep_spec(new: Object, old: Object) -> None:
+    """The status endpoint never changes the specification."""
+    if "spec" in old:
+        new["spec"] = old["spec"]
+    else:
+        new.pop("spec", None)
+
+
+def selector_text(selector: Mapping[str, Any] | None) -> str:
+    """A label selector in one line; ``<none>`` when it selects everything or nothing."""
+    if selector is None:
+        return "<none>"
+    return requirements_text(selector) or "<none>"
+
+
+def requirements_text(selector: Mapping[str, Any]) -> str:
+    """The requirements of a label selector in the form that requests use, sorted by key."""
+    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    for expression in selector.get("matchExpressions") or ():
+        key, operator = expression.get("key") or "", expression.get("operator")
+        values = ",".join(sorted(expression.get("values") or ()))
+        text = {
+            "In": f"{key} in ({values})",
+            "NotIn": f"{key} notin ({values})",
+            "Exists": key,
+            "DoesNotExist": f"!{key}",
+        }.get(operator or "", "<error>")
+        parts.append((key, text))
+    return ",".join(text for _, text in sorted(parts, key=lambda part: part[0]))
+
+
+def labels_text(labels: Mapping[str, str] | None) -> str:
+    """Labels in one line."""
+    return ",".join(f"{key}={labels[key]}" for key in sorted(labels)) if labels else "<none>"
+
+
+def containers_text(spec: Mapping[str, Any]) -> tuple[str, str]:
+    """Names and images of the containers of a pod specification."""
+    containers = spec.get("containers") or ()
+    return (
+        ",".join(container.get("name") or "" for container in containers),
+        ",".join(container.get("image") or "" for container in containers),
+    )

@@ -1,0 +1,36 @@
+"""Whether a label selector in an object matches labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
+    """No selector matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_meets(expression, labels) for expression in selector.get("matchExpressions") or ())
+
+
+def _meets(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, operator, values = expression.get("key") or "", expression.get("operator"), expression.get("values") or ()
+    if operator == "In":
+        return key in labels and labels[key] in values
+    if operator == "NotIn":
+        return key not in labels or labels[key] not in values
+    return (key in labels) == (operator == "Exists")
+
+
+def is_sound(selector: Mapping[str, Any] | None) -> bool:
+    """Whether every expression has an operator that is known and the values it needs."""
+    for expression in (selector or {}).get("matchExpressions") or ():
+        operator, values = expression.get("operator"), expression.get("values") or ()
+        if operator in ("In", "NotIn"):
+            if not values:
+                return False
+        elif operator not in ("Exists", "DoesNotExist") or values:
+            return False
+    return True

@@ -1,0 +1,1 @@
+"""Rules for the specification of pods, wherever one is embedded."""
