@@ -41,7 +41,7 @@ class _Component:
     def __init__(self, name: str, command: Sequence[str], log: Path) -> None:
         self.name = name
         self.log = log
-        guard = [sys.executable, "-S", "-E", str(Path(__file__).with_name("guard.py"))]
+        guard = [sys.executable, "-S", "-E", str(Path(__file__).with_name("guard.py")), str(log.parent)]
         with log.open("ab") as stream:
             self._guard = subprocess.Popen(
                 [*guard, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stream, start_new_session=True
@@ -57,7 +57,7 @@ class _Component:
         return "\n".join(self.log.read_text(errors="replace").splitlines()[-lines:])
 
     def stop(self) -> None:
-        self._guard.communicate()
+        self._guard.communicate(b".")
 
 
 class RealControlPlane:
