@@ -110,21 +110,13 @@ class Mask:
             self._addresses.add(value)
             return "<ip>"
         if key == "message":
-            value = self._without_quotations(value)
+            value = without_quotations(value)
+            for address in self._addresses:
+                value = value.replace(address, "<ip>")
             value = _NUMBER.sub(lambda m: self._versions.get(m[0], m[0]), value)
             if "resource version" in value.lower():
                 value = _CURRENT_VERSION.sub(r"\1<rv>", value)
         return self.text(value)
-
-    def _without_quotations(self, message: str) -> str:
-        # Objects quoted in full in Go's own notation, between what is wrong and why.
-        message = _QUOTED_OBJECT.sub('patch: Invalid value: "<object>": ', message)
-        message = _QUOTED_POD.sub("Invalid value: <object>: ", message)
-        message = _QUOTED_DIFFERENCE.sub("\n<difference>", message)
-        message = _COMPILER.sub("compilation failed: <words of the compiler>", message)
-        for address in self._addresses:
-            message = message.replace(address, "<ip>")
-        return message
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:
         columns = table.get("columnDefinitions") or []
@@ -165,6 +157,14 @@ class Mask:
         if what == "uid" and raw in self._said:
             return raw
         return names.setdefault(raw, f"<{what} {len(names) + 1}>")
+
+
+def without_quotations(message: str) -> str:
+    """A message without the objects it quotes in full in Go's own notation, and without a compiler's own words."""
+    message = _QUOTED_OBJECT.sub('patch: Invalid value: "<object>": ', message)
+    message = _QUOTED_POD.sub("Invalid value: <object>: ", message)
+    message = _COMPILER.sub("compilation failed: <words of the compiler>", message)
+    return _QUOTED_DIFFERENCE.sub("\n<difference>", message)
 
 
 def _ordered(entries: list[Any]) -> list[Any]:

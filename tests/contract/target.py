@@ -27,7 +27,7 @@ def embedded_server(data_dir: Path | None = None) -> Generator[Server]:
         log = stack.enter_context((folder / "server.log").open("wb+"))
         command = [sys.executable, "-m", "rayward.local.apiserver", "--data-dir", str(folder)]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        stack.callback(_end, process)
+        stack.callback(ended, process)
         yield Server.from_kubeconfig(_kubeconfig(folder, process))
 
 
@@ -42,7 +42,8 @@ def _kubeconfig(folder: Path, process: subprocess.Popen[bytes]) -> Path:
     return path
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def ended(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process: asked first, then made to."""
     process.terminate()
     try:
         process.wait(20)

@@ -1,0 +1,1 @@
+"""The sessions, one module per theme, each with a list SESSIONS."""
