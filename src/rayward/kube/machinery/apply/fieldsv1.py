@@ -40,7 +40,7 @@ def _node(node: Any, depth: int) -> FieldSet:
         below: FieldSet = child
         if child or type(child) is not OBJECT:
             below = LEAF if spelled is None or step == SELF else _node(child, depth + 1)
-        if below is child and spelled is step:
+        if below is child and spelled == step:
             continue
         if kept is node:
             kept = dict(node)

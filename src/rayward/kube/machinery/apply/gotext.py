@@ -114,7 +114,9 @@ def json_text(value: Any) -> str:
 def _json_float(value: float) -> str:
     if not isfinite(value):
         raise ValueError(value)
-    if value == 0 or 1e-6 <= abs(value) < 1e21:
+    if value == 0:
+        return "0"
+    if 1e-6 <= abs(value) < 1e21:
         return format(Decimal(repr(value)).normalize(), "f")
     return repr(value)
 

@@ -44,8 +44,13 @@ def _dumps(value: Any) -> bytes | None:
 
 
 def _same_inside(a: Any, b: Any) -> bool:
-    if type(a) is OBJECT:
-        return all(_same_inside(a[key], b[key]) for key in a)
-    if type(a) is ARRAY:
-        return all(_same_inside(a[index], b[index]) for index in range(len(a)))
-    return (a is True or a is False) == (b is True or b is False)
+    pairs = [(a, b)]
+    while pairs:
+        a, b = pairs.pop()
+        if type(a) is OBJECT:
+            pairs += [(a[key], b[key]) for key in a]
+        elif type(a) is ARRAY:
+            pairs += zip(a, b, strict=True)
+        elif (a is True or a is False) != (b is True or b is False):
+            return False
+    return True

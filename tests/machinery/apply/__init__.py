@@ -1,0 +1,1 @@
+"""Specification of server-side apply."""
