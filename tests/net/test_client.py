@@ -67,7 +67,7 @@ async def test_a_redirect_is_an_answer(plain: Peer) -> None:
 
 
 async def test_an_answer_in_chunks_is_put_together(plain: Peer) -> None:
-    plain.answers["/chunks"] = lambda handler: handler.chunks(b"ab", b"cd", b"")
+    plain.answers["/chunks"] = lambda handler: handler.chunks(b"ab", b"cd")
     async with HttpClient() as client:
         assert (await client.request("GET", f"{plain.url}/chunks")).body == b"abcd"
 
@@ -215,7 +215,6 @@ class TestProxy:
                 ).status == 200
         finally:
             proxy.close()
-        assert answer.status == 200
         assert proxy.asked == [f"GET {plain.url}/echo HTTP/1.1"]
 
 

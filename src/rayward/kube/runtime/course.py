@@ -20,7 +20,7 @@ from rayward.kube.client.errors import (
     TooManyRequests,
 )
 from rayward.kube.runtime.backoff import Backoff
-from rayward.net.errors import NetworkError, TimedOut
+from rayward.net.errors import NetworkError, ProtocolError, TimedOut
 
 BACKOFF: Final = Backoff(0.8, 30.0)
 _STREAM_FAILURES: Final = 3
@@ -84,7 +84,8 @@ def _listing(course: Course, error: ApiError | NetworkError | None, failures: in
     if course.step is not Step.STREAM:
         return course.listing
     # Refused, or accepted by an old server that never says where the initial events end.
-    unable = isinstance(error, Invalid | BadRequest) or failures >= _STREAM_FAILURES
+    unending = isinstance(error, ProtocolError | TimedOut) and failures >= _STREAM_FAILURES
+    unable = isinstance(error, Invalid | BadRequest) or unending
     return Step.LIST if unable else Step.STREAM
 
 

@@ -7,13 +7,14 @@ import random
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, Literal
 
 import msgspec
 
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import ApiError, NotFound
+from rayward.kube.client.errors import AlreadyExists, ApiError, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.meta import rfc3339
@@ -33,6 +34,7 @@ Slot = tuple[str, ...]
 
 
 class _Waiting(msgspec.Struct):
+    name: str
     happening: Happening
     count: int
     first: str
@@ -97,7 +99,9 @@ class EventRecorder:
             self.dropped += 1
             return
         else:
-            self._waiting[folded.slot] = _Waiting(folded.happening, 1, when, when)
+            # Named now: if the answer to its creation is lost, the next try finds it instead of making another.
+            name = f"{about.name}.{self._unique():x}"
+            self._waiting[folded.slot] = _Waiting(name, folded.happening, 1, when, when)
         self._workers.add(folded.slot)
 
     @property
@@ -124,7 +128,7 @@ class EventRecorder:
             newer = self._waiting.get(slot)
             if newer is not None:
                 newer.count += waiting.count
-                newer.first = waiting.first
+                newer.name, newer.first = waiting.name, waiting.first
             else:
                 self._waiting[slot] = waiting
             raise
@@ -151,12 +155,11 @@ class EventRecorder:
         happening = waiting.happening
         about = happening.about
         namespace = about.namespace or "default"
-        name = f"{about.name}.{self._unique():x}"
         source = {"component": self._component, **({"host": self._instance} if self._instance else {})}
         event = {
             "apiVersion": "v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": {"name": waiting.name, "namespace": namespace},
             "involvedObject": msgspec.to_builtins(about),
             "type": happening.type,
             "reason": happening.reason,
@@ -168,8 +171,9 @@ class EventRecorder:
             "reportingComponent": self._component,
             "reportingInstance": self._instance,
         }
-        await self._client.answer(verbs.create(EVENTS, event, namespace))
-        self._written[slot] = _Written(name, waiting.count)
+        with suppress(AlreadyExists):
+            await self._client.answer(verbs.create(EVENTS, event, namespace))
+        self._written[slot] = _Written(waiting.name, waiting.count)
         if len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
 

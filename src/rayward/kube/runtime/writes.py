@@ -24,9 +24,9 @@ class Writes:
     def __init__(self, released: Callable[[Key], None], *, longest_seconds: float = LONGEST_SECONDS) -> None:
         self._released = released
         self._longest = longest_seconds
-        self._awaited: dict[Key, dict[int, int]] = {}
+        self._awaited: dict[Key, dict[Cache[Any], int]] = {}
         self._deadlines: dict[Key, float] = {}
-        self._heaps: dict[int, list[tuple[int, Key]]] = {}
+        self._heaps: dict[Cache[Any], list[tuple[int, Key]]] = {}
 
     def wrote(self, writer: Key, cache: Cache[Any], answer: KubeObject, now: float) -> None:
         """The server answered a create, update, patch or delete with ``answer``."""
@@ -34,11 +34,10 @@ class Writes:
         # The watch is often faster than the answer.
         if version <= cache.version:
             return
-        place = self._place(cache)
         awaited = self._awaited.setdefault(writer, {})
-        if version > awaited.get(place, -1):
-            awaited[place] = version
-            heapq.heappush(self._heaps[place], (version, writer))
+        if version > awaited.get(cache, -1):
+            awaited[cache] = version
+            heapq.heappush(self._heap(cache), (version, writer))
         self._deadlines[writer] = now + self._longest
 
     def waits(self, writer: Key, now: float) -> float | None:
@@ -51,21 +50,20 @@ class Writes:
         del self._awaited[writer], self._deadlines[writer]
         return None
 
-    def _place(self, cache: Cache[Any]) -> int:
-        place = id(cache)
-        if place not in self._heaps:
-            self._heaps[place] = []
-            cache.subscribe_version(lambda version: self._reached(place, version))
-        return place
+    def _heap(self, cache: Cache[Any]) -> list[tuple[int, Key]]:
+        if cache not in self._heaps:
+            self._heaps[cache] = []
+            cache.subscribe_version(lambda version: self._reached(cache, version))
+        return self._heaps[cache]
 
-    def _reached(self, place: int, version: int) -> None:
-        heap = self._heaps[place]
+    def _reached(self, cache: Cache[Any], version: int) -> None:
+        heap = self._heaps[cache]
         while heap and heap[0][0] <= version:
             _, writer = heapq.heappop(heap)
             awaited = self._awaited.get(writer)
-            if awaited is None or awaited.get(place, -1) > version:
+            if awaited is None or awaited.get(cache, -1) > version:
                 continue
-            awaited.pop(place, None)
+            awaited.pop(cache, None)
             if not awaited:
                 del self._awaited[writer], self._deadlines[writer]
                 self._released(writer)

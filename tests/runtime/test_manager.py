@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import asyncio
+import gc
+
+from rayward.kube.client.api import Client
+from rayward.kube.core.objects import Key
+from rayward.kube.core.pod import Pod
+from rayward.kube.core.resource import PODS
+from rayward.kube.runtime import manager
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.reflector import Reflector
+from tests.runtime.simulated import ConnectFailed, Simulated
+from tests.runtime.virtual import VirtualClock, run
+
+
+def test_controllers_begin_when_every_cache_is_full() -> None:
+    async def scenario() -> None:
+        slow, fast = Simulated(), Simulated()
+        slow.refuse_next.extend([ConnectFailed("x")] * 3)
+        fast.create("p")
+        caches = [Cache(PODS, Pod), Cache(PODS, Pod)]
+        reflectors = [
+            Reflector(Client(server), cache, clock=VirtualClock(), chance=lambda: 0.5)
+            for server, cache in zip((slow, fast), caches, strict=True)
+        ]
+        runs: list[tuple[Key, bool]] = []
+
+        async def reconcile(key: Key) -> Result:
+            runs.append((key, all(cache.synced for cache in caches)))
+            return DONE
+
+        controller = Controller("c", reconcile, clock=VirtualClock(), chance=lambda: 0.5)
+        controller.watch(caches[1])
+        background = asyncio.Event()
+
+        async def work() -> None:
+            background.set()
+            await asyncio.sleep(1e9)
+
+        task = asyncio.ensure_future(manager.run(reflectors, [controller], [work]))
+        await asyncio.sleep(1)
+        assert background.is_set()
+        assert runs == []
+        await asyncio.sleep(10)
+        assert runs == [(Key("a", "p"), True)]
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+
+    thresholds = gc.get_threshold()
+    try:
+        run(scenario())
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
