@@ -77,4 +77,5 @@ def test_order() -> None:
         "i:2",
         "i:10",
     ]
-    assert sorted(steps[::-1], key=order) == steps
+    backwards = steps[::-1]
+    assert sorted(backwards, key=order) == steps

@@ -129,11 +129,13 @@ def _list_of(schema: dict[str, Any]) -> List:
 def _map_of(schema: dict[str, Any]) -> Map:
     declared = schema.get("fields") or ()
     other = schema.get("elementType")
-    return Map(
+    found = Map(
         {f["name"]: Field("f:" + f["name"], type_of(f["type"]), f.get("default")) for f in declared},
         type_of(other) if other else None,
         atomic=schema.get("elementRelationship") == "atomic",
     )
+    found.open = not declared and (found.element is DEDUCED or (other or {}).get("scalar") == "untyped")
+    return found
 
 
 def _canonical(recorded: dict[str, Any]) -> dict[str, Any]:
