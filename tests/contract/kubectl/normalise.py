@@ -16,10 +16,10 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"/tmp/[\w./-]*kubectl-[\w.-]+", "<file>"),
         (r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\.\d+ [+-]\d{4}", "<time>"),
         (r"\b[EWI]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "<log> "),
-        (r"(?<=\s)(\d+[smhd]){1,2}(?= |$)", "<age>"),
-        (r"(?<=\s)\d+y\d*d?(?= |$)", "<age>"),
-        (r"\((\d+[smhd]){1,2} ago\)", "(<age> ago)"),
-        (r"(?<=\S)  +", "  "),
+        (r"(?<=\s\s)(\d+s|\d+m\d+s)(?=\s\s|$| \()", "<age>"),
+        (r"(?<=\s)\d+y(\d+d)?(?= |$|\))", "<age>"),
+        (r"(?<=\()(\d+s|\d+m\d+s)(?= ago\))", "<age>"),
+        (r"(?<=[^\s+-])  +", "  "),
     )
 )
 _SERVICE_IP = re.compile(r"\b10\.(?:43|96)\.\d+\.\d+\b")
@@ -30,12 +30,12 @@ OUR_GROUPS = ("v1", "apps/v1", "batch/v1", "coordination.k8s.io/v1", "discovery.
               "networking.k8s.io/v1", "policy/v1", "scheduling.k8s.io/v1", "rbac.authorization.k8s.io/v1",
               "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1", "authentication.k8s.io/v1",
               "authorization.k8s.io/v1", "ray.io/v1")  # fmt: skip
-_OUR_KINDS = {"Namespace", "Node", "Pod", "Service", "Endpoints", "EndpointSlice", "ConfigMap", "Secret", "ServiceAccount",
-              "Event", "PersistentVolumeClaim", "ResourceQuota", "Lease", "Role", "RoleBinding", "ClusterRole",
-              "ClusterRoleBinding", "Job", "Deployment", "ControllerRevision", "Ingress", "NetworkPolicy",
-              "PodDisruptionBudget", "PriorityClass", "CustomResourceDefinition", "MutatingWebhookConfiguration",
-              "ValidatingWebhookConfiguration", "SelfSubjectAccessReview", "SelfSubjectReview", "TokenReview",
-              "RayCluster", "Binding"}  # fmt: skip
+_OUR_KINDS = {"Namespace", "Node", "Pod", "Service", "Endpoints", "EndpointSlice", "ConfigMap", "Secret",
+              "ServiceAccount", "Event", "PersistentVolumeClaim", "ResourceQuota", "Lease", "Role", "RoleBinding",
+              "ClusterRole", "ClusterRoleBinding", "Job", "Deployment", "ControllerRevision", "Ingress",
+              "NetworkPolicy", "PodDisruptionBudget", "PriorityClass", "CustomResourceDefinition",
+              "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration", "SelfSubjectAccessReview",
+              "SelfSubjectReview", "TokenReview", "RayCluster", "Binding"}  # fmt: skip
 
 
 class Normaliser:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -79,9 +80,19 @@ def run(line: str) -> Command:
     return Command(line)
 
 
-def watched(line: str, lines: int, *during: str) -> Command:
+def watched(line: str, lines: int, *during: str | Command) -> Command:
     """A command that goes on until it printed so many lines; the others run after its first."""
-    return Command(line, lines=lines, during=during)
+    return Command(line, lines=lines, during=[each if isinstance(each, str) else each.line for each in during])
+
+
+def status(target: str, **fields: Any) -> Command:
+    """A patch of an object's status."""
+    return patch(target, {"status": fields}, "--subresource=status --type=merge")
+
+
+def patch(target: str, change: Any, flags: str = "--type=merge") -> Command:
+    """A patch, by default a JSON merge patch."""
+    return Command(f"patch {target} {flags} -p {shlex.quote(json.dumps(change))}")
 
 
 def manifests(*objects: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.kubectl.session import Command, manifests, run, session, watched
+from tests.contract.kubectl.session import Command, manifests, patch, run, session, status, watched
 from tests.contract.objects import configmap, job, pod, service
 
 
@@ -28,7 +28,7 @@ SESSIONS = [
         "delete: cascade in the background",
         *_family(),
         "delete cm owner --cascade=background",
-        run("wait --for=delete cm -l child=yes --timeout=30s"),
+        run("wait --for=delete cm -l child=yes --timeout=30s").showing("nothing"),
         "get cm -l child=yes",
     ),
     session(
@@ -50,7 +50,7 @@ SESSIONS = [
         "delete: the default cascade",
         *_family(),
         "delete cm owner",
-        run("wait --for=delete cm -l child=yes --timeout=30s"),
+        run("wait --for=delete cm -l child=yes --timeout=30s").showing("nothing"),
         "get cm -l child=yes",
     ),
     session(
@@ -108,7 +108,7 @@ SESSIONS = [
     ),
     session(
         "delete: Pods with and without grace",
-        run("create -f -").with_stdin(pod("p"), pod("q", nodeName="n"), pod("r", nodeName="n")),
+        run("create -f -").with_stdin(pod("p"), pod("q", nodeName="node-1"), pod("r", nodeName="node-1")),
         "delete pod p",
         "delete pod q --wait=false",
         "get pod q",
@@ -123,7 +123,7 @@ SESSIONS = [
         "delete cm c --wait=false",
         "delete cm c --timeout=1s",
         "get cm c -o jsonpath='{.metadata.finalizers}'",
-        'patch cm c --type=merge -p \'{"metadata":{"finalizers":null}}\'',
+        patch("cm c", {"metadata": {"finalizers": None}}),
         "get cm c",
     ),
     session(
@@ -149,7 +149,7 @@ SESSIONS = [
         "delete namespace x-{ns} --wait=false",
         "wait --for=jsonpath='{.status.phase}'=Terminating ns/x-{ns} --timeout=10s",
         "create configmap late -n x-{ns}",
-        'patch cm c -n x-{ns} --type=merge -p \'{"metadata":{"finalizers":null}}\'',
+        patch("cm c -n x-{ns}", {"metadata": {"finalizers": None}}),
         "wait --for=delete ns/x-{ns} --timeout=40s",
         "get ns x-{ns}",
     ),
@@ -163,7 +163,7 @@ SESSIONS = [
         "wait",
         run("create -f -").with_stdin(pod("p")),
         "wait --for=condition=Ready pod/p --timeout=1s",
-        'patch pod p --subresource=status --type=merge -p \'{"status":{"conditions":[{"type":"Ready","status":"True"}]}}\'',
+        status("pod p", conditions=[{"type": "Ready", "status": "True"}]),
         "wait --for=condition=Ready pod/p --timeout=5s",
         "wait --for=condition=Ready=False pod/p --timeout=1s",
         "wait --for=jsonpath='{.status.phase}'=Pending pod/p",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract.kubectl.session import manifests, run, session, watched
+from tests.contract.kubectl.session import manifests, patch, run, session, status, watched
 from tests.contract.objects import (
     claim,
     configmap,
@@ -35,7 +35,16 @@ _PODS = manifests(
         metadata={"labels": {"app": "b"}, "annotations": {"note": "hello"}},
     ),
 )
-_STATUS = '{"status":{"phase":"Running","podIP":"10.0.0.9","podIPs":[{"ip":"10.0.0.9"}],"conditions":[{"type":"Ready","status":"True"}],"containerStatuses":[{"name":"main","image":"busybox","imageID":"","ready":true,"started":true,"restartCount":0,"state":{"running":{"startedAt":"2020-01-01T00:00:00Z"}}}]}}'
+_RUNNING = {
+    "phase": "Running",
+    "podIP": "10.0.0.9",
+    "podIPs": [{"ip": "10.0.0.9"}],
+    "conditions": [{"type": "Ready", "status": "True"}],
+    "containerStatuses": [
+        {"name": "main", "image": "busybox", "imageID": "", "ready": True, "started": True, "restartCount": 0}
+        | {"state": {"running": {"startedAt": "2020-01-01T00:00:00Z"}}}
+    ],
+}
 _EVENT = {
     "apiVersion": "v1",
     "kind": "Event",
@@ -47,7 +56,7 @@ _EVENT = {
     "firstTimestamp": "2020-01-01T00:00:00Z",
     "lastTimestamp": "2020-01-01T00:00:00Z",
     "count": 2,
-    "source": {"component": "kubelet", "host": "n"},
+    "source": {"component": "kubelet", "host": "h"},
 }
 _WARNING = {
     **_EVENT,
@@ -152,14 +161,14 @@ SESSIONS = [
     session(
         "watch: rows as they change",
         run("create configmap c --from-literal=a=1 "),
-        watched("get cm c -w", 4, "label cm c x=y", 'patch cm c --type=merge -p \'{"data":{"b":"2"}}\'', "delete cm c"),
+        watched("get cm c -w", 4, "label cm c x=y", patch("cm c", {"data": {"b": "2"}}), "delete cm c"),
         run("create configmap c --from-literal=a=1"),
         watched("get cm c -w --output-watch-events", 4, "label cm c x=y", "delete cm c"),
     ),
     session(
         "watch: objects as JSON paths",
         run("create configmap c --from-literal=a=1"),
-        watched("get cm c -w -o jsonpath='{.data.a}{\"\\n\"}'", 2, 'patch cm c --type=merge -p \'{"data":{"a":"2"}}\''),
+        watched("get cm c -w -o jsonpath='{.data.a}{\"\\n\"}'", 2, patch("cm c", {"data": {"a": "2"}})),
     ),
     session(
         "watch: pods by selector",
@@ -169,7 +178,7 @@ SESSIONS = [
     session(
         "describe: a Pod",
         run("apply -f -").with_stdin(_PODS),
-        "patch pod a --subresource=status --type=merge -p '" + _STATUS + "'",
+        status("pod a", **_RUNNING),
         run("create -f -").with_stdin(_EVENT),
         "describe pod a",
         "describe pod b",
@@ -251,12 +260,12 @@ SESSIONS = [
     ),
     session(
         "explain: a custom kind",
-        "explain raycluster",
+        run("explain raycluster").showing("fields"),
         "explain raycluster.spec",
         "explain raycluster.spec.workerGroupSpecs",
         "explain rayclusters.status",
         run("explain raycluster.spec.headGroupSpec.template").showing("fields"),
-        "explain raycluster --api-version=ray.io/v1alpha1",
+        run("explain raycluster --api-version=ray.io/v1alpha1").showing("fields"),
         "explain raycluster.spec.nothing",
         run("explain raycluster.spec.autoscalerOptions --recursive").showing("fields"),
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.contract.kubectl.session import manifests, run, session
+from tests.contract.kubectl.session import manifests, patch, run, session, status
 from tests.contract.objects import configmap, container, deployment, pod, raycluster, service, worker_group
 
 _CM = configmap("c", {"a": "1", "b": "2"})
@@ -45,7 +45,7 @@ SESSIONS = [
     session(
         "apply: a custom kind merges as JSON",
         run("apply -f -").with_stdin(_RAY),
-        'patch raycluster r --type=merge -p \'{"spec":{"suspend":true}}\'',
+        patch("raycluster r", {"spec": {"suspend": True}}),
         run("apply -f -").with_stdin(raycluster("r", workerGroupSpecs=[worker_group("w", 3)])),
         "get raycluster r -o yaml",
     ),
@@ -149,7 +149,6 @@ SESSIONS = [
         run("diff --server-side -f -").with_stdin(_TWO),
         run("diff --server-side --force-conflicts -f -").with_stdin(_TWO),
         run("diff -f -").with_stdin({**_CM, "odd": 1}),
-        run("diff --show-managed-fields -f -").with_stdin(_TWO),
     ),
     session(
         "edit",
@@ -179,16 +178,16 @@ SESSIONS = [
     session(
         "patch: three types",
         run("apply -f -").with_stdin(deployment("d")),
-        'patch deployment d -p \'{"spec":{"template":{"spec":{"containers":[{"name":"side","image":"x"}]}}}}\'',
+        patch("deployment d", {"spec": {"template": {"spec": {"containers": [{"name": "side", "image": "x"}]}}}}, ""),
         "get deployment d -o jsonpath='{.spec.template.spec.containers[*].name}'",
-        'patch deployment d --type=merge -p \'{"spec":{"replicas":4}}\'',
-        'patch deployment d --type=json -p \'[{"op":"replace","path":"/spec/replicas","value":5}]\'',
-        'patch deployment d -p \'{"spec":{"replicas":5}}\'',
-        'patch deployment d --type=json -p \'[{"op":"remove","path":"/spec/nothing"}]\'',
+        patch("deployment d", {"spec": {"replicas": 4}}),
+        patch("deployment d", [{"op": "replace", "path": "/spec/replicas", "value": 5}], "--type=json"),
+        patch("deployment d", {"spec": {"replicas": 5}}, ""),
+        patch("deployment d", [{"op": "remove", "path": "/spec/nothing"}], "--type=json"),
         "patch deployment d -p 'nonsense'",
-        'patch deployment d -p \'{"spec":{"replicas":"x"}}\'',
-        "patch deployment nothing -p '{}'",
-        "patch deployment d --type=odd -p '{}'",
+        patch("deployment d", {"spec": {"replicas": "x"}}, ""),
+        patch("deployment nothing", {}, ""),
+        patch("deployment d", {}, "--type=odd"),
         "patch deployment d --patch-file=p.yaml",
         'patch -f d.yaml -p \'{"metadata":{"labels":{"x":"y"}}}\' -o name',
         "patch deployment d --dry-run=server -p '{\"spec\":{\"paused\":true}}' -o jsonpath='{.spec.paused}'",
@@ -197,12 +196,12 @@ SESSIONS = [
     session(
         "patch: custom kinds and status",
         run("apply -f -").with_stdin(_RAY),
-        'patch raycluster r -p \'{"spec":{"suspend":true}}\'',
-        'patch raycluster r --type=merge -p \'{"spec":{"suspend":true}}\'',
-        'patch raycluster r --subresource=status --type=merge -p \'{"status":{"state":"ready"}}\'',
+        patch("raycluster r", {"spec": {"suspend": True}}, ""),
+        patch("raycluster r", {"spec": {"suspend": True}}),
+        status("raycluster r", state="ready"),
         "get raycluster r",
-        'patch raycluster r --type=merge -p \'{"spec":{"suspend":"yes"}}\'',
-        "patch raycluster r --subresource=scale --type=merge -p '{}'",
+        patch("raycluster r", {"spec": {"suspend": "yes"}}),
+        patch("raycluster r", {}, "--subresource=scale --type=merge"),
     ),
     session(
         "label",

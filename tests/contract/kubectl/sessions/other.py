@@ -1,0 +1,117 @@
+"""Commands off the beaten track."""
+
+from __future__ import annotations
+
+from tests.contract.kubectl.session import manifests, run, session, status, watched
+from tests.contract.objects import configmap, deployment, pod, raycluster, service
+
+SESSIONS = [
+    session(
+        "programs without a node to run on",
+        run("apply -f -").with_stdin(pod("p")),
+        "logs p",
+        "logs nothing",
+        "exec p -- true",
+        "attach p",
+        "port-forward pod/p 0:80",
+        "cp p:/a b",
+        "logs deployment/nothing",
+    ),
+    session(
+        "lists of everything",
+        run("apply -f -").with_stdin(
+            configmap("c", labels={"one": "{ns}"}), service("s", metadata={"labels": {"one": "{ns}"}})
+        ),
+        "get cm,svc -A -l one={ns}",
+        "get cm -A -l one={ns} -o name",
+        "get all -A -l one={ns}",
+        "get cm -A --field-selector=metadata.namespace={ns},metadata.name=c",
+        "get cm c -o jsonpath-as-json='{.metadata.labels}'",
+        "get cm c -o template='{{.data.a}}'",
+        "get cm -o custom-columns-file=columns.txt -l one",
+        "get cm -l one --label-columns=one --show-kind",
+        "get cm c -o yaml --show-managed-fields=true --output-watch-events=false",
+        files={"columns.txt": "NAME  DATA\n.metadata.name  .data.a\n"},
+    ),
+    session(
+        "a manifest of a List",
+        run("apply -f -").with_stdin({"apiVersion": "v1", "kind": "List", "items": [configmap("a"), configmap("b")]}),
+        run("create -f -").with_stdin({"apiVersion": "v1", "kind": "List", "items": [configmap("a"), configmap("c")]}),
+        run("get -f -").with_stdin({"apiVersion": "v1", "kind": "List", "items": [configmap("a"), configmap("b")]}),
+        run("delete -f -").with_stdin({"apiVersion": "v1", "kind": "List", "items": [configmap("a"), configmap("b")]}),
+        "delete all,cm -l none=here",
+    ),
+    session(
+        "flags of the request",
+        "get pods --request-timeout=5s",
+        "get pods --as=someone",
+        "get pods --as=system:serviceaccount:{ns}:default --as-group=x",
+        "get pods --token=nonsense",
+        "get pods --context=nothing",
+        "get pods --v=0",
+        "get pods --match-server-version=false",
+        "get pods --server=https://127.0.0.1:1",
+        differs="our server grants all to whoever holds a token; it has no impersonation to refuse",
+    ),
+    session(
+        "watching events and deletions",
+        run("create configmap c"),
+        watched(
+            "get cm c -w --output-watch-events -o jsonpath='{.type}{.object.metadata.name}{\"\\n\"}'", 2, "delete cm c"
+        ),
+        run("apply -f -").with_stdin(raycluster("r")),
+        watched("get raycluster -w", 3, "label raycluster r a=b"),
+        watched("get raycluster r -w -o name", 2, "delete raycluster r"),
+    ),
+    session(
+        "rollouts by hand",
+        run("apply -f -").with_stdin(deployment("d")),
+        "rollout status deployment/d --watch=false --timeout=1s",
+        "set image deployment/d '*=new:1'",
+        "set image deployment d main=x --local -o name",
+        "set env deployment d --from=configmap/nothing",
+        status("deployment d", observedGeneration=1, replicas=1, unavailableReplicas=1),
+        "rollout status deployment/d --watch=false",
+        "get deployment d -o wide",
+        "delete deployment d",
+    ),
+    session(
+        "secrets and their kinds",
+        "create secret generic basic --type=kubernetes.io/basic-auth --from-literal=username=u",
+        "create secret generic bad --type=kubernetes.io/basic-auth --from-literal=x=u",
+        "create secret tls t --cert=nothing --key=nothing",
+        "get secret basic -o jsonpath='{.type}'",
+        "describe secret basic",
+        "create secret generic basic --from-literal=a=b --dry-run=client -o yaml",
+        "create secret generic immutable --from-literal=a=b",
+        "patch secret immutable -p '{\"immutable\":true}'",
+        'patch secret immutable -p \'{"data":{"a":"Yg=="}}\'',
+        "get secrets",
+    ),
+    session(
+        "applying what changed hands",
+        run("apply -f -").with_stdin(deployment("d", replicas=1)),
+        "scale deployment d --replicas=4",
+        run("diff -f -").with_stdin(deployment("d", replicas=1)),
+        run("apply -f -").with_stdin(deployment("d")),
+        "get deployment d -o jsonpath='{.spec.replicas}'",
+        run("apply --server-side -f -").with_stdin(deployment("d", replicas=2)),
+        "scale deployment d --replicas=7",
+        run("apply --server-side -f -").with_stdin(deployment("d", replicas=2)),
+        run("apply --server-side --force-conflicts -f -").with_stdin(deployment("d", replicas=2)),
+        "get deployment d -o jsonpath='{.spec.replicas}'",
+    ),
+    session(
+        "kinds that are not there",
+        run("apply -f -").with_stdin({"apiVersion": "example.com/v1", "kind": "Odd", "metadata": {"name": "x"}}),
+        "create -f nothing.yaml",
+        "apply -f empty.yaml",
+        "describe odd x",
+        "explain odd.spec",
+        "api-resources --api-group=example.com",
+        "wait --for=create odd/x --timeout=1s",
+        "label odd x a=b",
+        "scale odd x --replicas=1",
+        files={"empty.yaml": manifests("# nothing\n")},
+    ),
+]
