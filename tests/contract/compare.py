@@ -16,7 +16,14 @@ _WIDE = 400
 def differences(expected: list[Answer], got: list[Answer]) -> dict[int, list[str]]:
     """Per step that differs, its `-` expected and `+` received lines."""
     pairs = enumerate(zip(expected, got, strict=True))
-    return {index: lines for index, (want, have) in pairs if (lines := list(_compare("", want, have)))}
+    return {index: lines for index, (want, have) in pairs if (lines := _without_echo(list(_compare("", want, have))))}
+
+
+def _without_echo(lines: list[str]) -> list[str]:
+    # The message of a Status repeats its causes.
+    if any("body.details.causes" in line for line in lines):
+        return [line for line in lines if not line[2:].startswith("body.message")] or lines
+    return lines
 
 
 def report(theme: str, case: Case, differing: dict[int, list[str]], *, lines: int, every_step: bool) -> str:
@@ -58,6 +65,8 @@ def _compare(path: str, want: Any, have: Any) -> Iterator[str]:
     elif isinstance(want, list) and isinstance(have, list):
         yield from _compare_lists(path, want, have)
     elif want != have or type(want) is not type(have):
+        if isinstance(want, str) and isinstance(have, str):
+            want, have = _around_the_difference(want, have)
         yield f"- {path} = {_show(want)}"
         yield f"+ {path} = {_show(have)}"
 
@@ -75,6 +84,16 @@ def _compare_lists(path: str, want: list[Any], have: list[Any]) -> Iterator[str]
         elif tag != "equal":
             yield from (f"- {path}[{i}] = {_show(want[i])}" for i in range(i1, i2))
             yield from (f"+ {path}[{j}] = {_show(have[j])}" for j in range(j1, j2))
+
+
+def _around_the_difference(want: str, have: str) -> tuple[str, str]:
+    if max(len(want), len(have)) <= _WIDE // 2:
+        return want, have
+    pairs = enumerate(zip(want, have, strict=False))
+    same = next((index for index, (left, right) in pairs if left != right), min(len(want), len(have)))
+    start = max(0, same - 60)
+    lead = "..." if start else ""
+    return lead + want[start : same + 160], lead + have[start : same + 160]
 
 
 def _show(value: Any, width: int = _WIDE) -> str:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from tests.contract.case import apply, case, create, delete, get, json_patch, merge, update
+from tests.contract.case import (
+    NEVER_A_SERVER_ERROR,
+    apply,
+    bad_request_in,
+    case,
+    create,
+    delete,
+    get,
+    json_patch,
+    merge,
+    update,
+)
 from tests.contract.definitions import (
     CRD,
     GROUP,
@@ -182,6 +193,8 @@ CASES = [
         create(WIDGETS, widget(spec={})),
         get(f"{WIDGETS}/w/scale"),
         merge(f"{WIDGETS}/w/scale", {"spec": {"replicas": 2}}),
+        differs=NEVER_A_SERVER_ERROR,
+        ours=bad_request_in(3),
     ),
     case(
         "deletion of a definition deletes its objects",

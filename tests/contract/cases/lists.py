@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.case import Step, case, create, delete, get, merge
+from tests.contract.case import NEVER_A_SERVER_ERROR, Step, bad_request_in, case, create, delete, get, merge
 from tests.contract.objects import lease, pod, secret
 
 _THREE = [create("secrets", secret(name, labels={"n": name, "app": "x"})) for name in ("a", "b", "c")]
@@ -171,6 +171,8 @@ CASES = [
         get("leases/l?resourceVersion=abc"),
         get("leases?resourceVersion=-1"),
         get("leases?resourceVersion=1.5"),
+        differs=NEVER_A_SERVER_ERROR,
+        ours=bad_request_in(1),
     ),
     case(
         "a list at a resource version of the future is refused",

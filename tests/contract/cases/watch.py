@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tests.contract.case import case, create, delete, get, merge, watch
+from tests.contract.case import NEVER_A_SERVER_ERROR, bad_request_in, case, create, delete, get, merge, watch
 from tests.contract.objects import configmap, lease, pod, raycluster
 
 _PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -123,7 +123,12 @@ CASES = [
         get("leases").keeping(rv="metadata.resourceVersion").only_of("kind"),
         watch("leases?resourceVersion={rv}&allowWatchBookmarks=true&timeoutSeconds=4", 1),
     ),
-    case("a resource version that is no number is refused", watch("leases?resourceVersion=abc", 0)),
+    case(
+        "a resource version that is no number is refused",
+        watch("leases?resourceVersion=abc", 0),
+        differs=NEVER_A_SERVER_ERROR,
+        ours=bad_request_in(0),
+    ),
     case(
         "a watch from before the server's memory has expired",
         watch("rayclusters?resourceVersion=1&timeoutSeconds=2", 0),

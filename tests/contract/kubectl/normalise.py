@@ -17,7 +17,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\.\d+ [+-]\d{4}", "<time>"),
         (r"\b[EWI]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ", "<log> "),
         (r"(?<=\s\s)(\d+s|\d+m\d+s)(?=\s\s|$| \()", "<age>"),
-        (r"(?<=\s)\d+y(\d+d)?(?= |$|\))", "<age>"),
+        (r"(?:^|(?<=\s))\d+y(\d+d)?(?= |$|\))", "<age>"),
         (r"(?<=\()(\d+s|\d+m\d+s)(?= ago\))", "<age>"),
         (r"(?<=[^\s+-])  +", "  "),
     )
