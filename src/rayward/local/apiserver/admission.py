@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -58,8 +58,15 @@ class Webhooks(Protocol):
 
 
 Mutate = Callable[["Core", Attributes], None]
-Begin = Callable[["Core", Object, Object | None], None]
-Check = Callable[["Core", Attributes], Awaitable[None] | None]
+Check = Callable[["Core", Attributes], None]
+
+
+class Allocate(Protocol):
+    """Gives an object what only the server can give."""
+
+    def __call__(self, core: Core, obj: Object, old: Object | None, *, dry_run: bool) -> None:
+        """Complete the object in place, or raise ApiError."""
+        ...
 
 
 class Admission:
@@ -69,8 +76,8 @@ class Admission:
         self,
         *,
         mutators: dict[str, Mutate] | None = None,
-        allocators: dict[str, Begin] | None = None,
-        checks: tuple[Callable[[Core, Attributes], None], ...] = (),
+        allocators: dict[str, Allocate] | None = None,
+        checks: tuple[Check, ...] = (),
         webhooks: Webhooks | None = None,
     ) -> None:
         self._mutators = mutators or {}
@@ -84,9 +91,9 @@ class Admission:
         assert obj is not None
         if attributes.operation == "CREATE":
             check_namespace(core, attributes)
-            mutator = self._mutators.get(attributes.resource.qualified_name)
-            if mutator is not None and not attributes.subresource:
-                mutator(core, attributes)
+        mutator = self._mutators.get(attributes.resource.qualified_name)
+        if mutator is not None and not attributes.subresource:
+            mutator(core, attributes)
         if self._webhooks is not None and self._webhooks.concern(attributes):
             return await self._webhooks.mutate(core, attributes, warnings, manager)
         return obj
@@ -100,17 +107,11 @@ class Admission:
         for check in self._checks:
             check(core, attributes)
 
-    def begin_create(self, core: Core, resource: Resource, obj: Object) -> None:
-        """Allocate what only the server can give, such as a cluster IP."""
+    def allocate(self, core: Core, resource: Resource, obj: Object, old: Object | None, *, dry_run: bool) -> None:
+        """Give the object what only the server can give, such as a cluster IP."""
         allocator = self._allocators.get(resource.qualified_name)
         if allocator is not None:
-            allocator(core, obj, None)
-
-    def begin_update(self, core: Core, resource: Resource, obj: Object, old: Object) -> None:
-        """Allocate or keep what only the server can give."""
-        allocator = self._allocators.get(resource.qualified_name)
-        if allocator is not None:
-            allocator(core, obj, old)
+            allocator(core, obj, old, dry_run=dry_run)
 
 
 def check_namespace(core: Core, attributes: Attributes) -> None:

@@ -93,12 +93,14 @@ class App:
 
     async def _answer(self, scope: Scope, receive: Receive, warnings: list[str]) -> Response | Stream:
         method: str = scope["method"]
+        if method == "HEAD":
+            raise status.method_not_allowed()
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
         path = unquote(raw_path.partition(b"?")[0].decode("latin-1"))
         headers: dict[bytes, bytes] = dict(scope["headers"])
         user = self._authenticator.user(headers, scope)
-        if user is None and path.partition("?")[0] not in _OPEN_PATHS and not path.startswith(("/livez/", "/readyz/")):
-            raise status.unauthorized()
+        if user is None and (b"authorization" in headers or not _is_open(path)):
+            raise self._refusal(method, path, headers)
         raw_query: bytes = scope["query_string"]
         query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
         body = await _read_body(receive, headers) if method not in {"GET", "HEAD"} else b""
@@ -109,12 +111,10 @@ class App:
                 answer = await page(self._core, caller, path, query, headers, body)
                 if answer is not None:
                     return answer
-            return _NOT_FOUND
+            return self._not_found(path)
         resource = self._core.registry.find(info.group, info.version, info.resource)
         if resource is None:
-            if self._core.registry.has_group(info.group, info.version):
-                raise status.no_such_resource()
-            return _NOT_FOUND
+            return self._not_found(path)
         request = Request(info, resource, query, headers, body, caller, warnings)
         if resource.deprecation:
             warnings.append(resource.deprecation)
@@ -122,6 +122,21 @@ class App:
         answer = await handler(self._core, request)
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
+
+    def _refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> status.ApiError:
+        info = parse(method, path)
+        resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
+        if b"authorization" in headers or info is None or resource is None:
+            return status.unauthorized()
+        return status.anonymous(info.verb, resource, info.namespace, info.name)
+
+    def _not_found(self, path: str) -> Response:
+        parts = path.split("/")
+        group = parts[2] if parts[1:2] == ["apis"] and len(parts) > 2 else ""
+        known = parts[1:2] in (["api"], ["version"]) or (group and self._core.registry.has_builtin_group(group))
+        if known:
+            raise status.no_such_resource()
+        return _NOT_FOUND
 
     def _handler(self, info: RequestInfo, resource: Resource, query: Query) -> Handler:
         if info.namespace and not resource.namespaced:
@@ -132,7 +147,7 @@ class App:
                 ("*", info.subresource)
             )
             if info.subresource not in resource.subresources:
-                raise status.no_such_resource()
+                raise status.no_such_resource() if resource.builtin else status.not_found(resource, info.name)
             if special is not None:
                 handler = special.get(info.verb)
                 if handler is None:
@@ -141,8 +156,10 @@ class App:
             if info.subresource != "status" or verb not in _STATUS_VERBS:
                 raise status.method_not_allowed()
             return _VERBS[verb]
-        if verb == "create" and (info.name or (resource.namespaced and not info.namespace)):
+        if verb == "create" and ((info.name and resource.builtin) or (resource.namespaced and not info.namespace)):
             raise status.method_not_allowed()
+        if verb in {"update", "patch"} and not info.name:
+            raise status.method_not_allowed() if resource.builtin else status.bad_request("name must be provided")
         if verb == "deletecollection" and resource.namespaced and not info.namespace:
             raise status.method_not_allowed()
         if resource.namespaced and info.name and not info.namespace:
@@ -164,6 +181,10 @@ def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") ->
     if accept == b"application/yaml":
         return Response(error.code, to_yaml(body), b"application/yaml", headers)
     return Response(error.code, body, headers=headers)
+
+
+def _is_open(path: str) -> bool:
+    return path in _OPEN_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/"))
 
 
 async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:

@@ -6,7 +6,7 @@ so the ``prepare`` steps change them in place; ``old`` is never changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,12 +62,25 @@ def _no_warnings(_new: Object, _old: Object | None) -> list[str]:
     return []
 
 
+def _never(_obj: Object) -> bool:
+    return False
+
+
 def _no_fields(_obj: Object) -> dict[str, str]:
     return {}
 
 
 def _no_conditions(_obj: Object) -> list[Object]:
     return []
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """The rules of a subresource through which an object is changed."""
+
+    prepare: Callable[[Object, Object], None] = _keep
+    validate: Callable[[Object, Object], list[FieldError]] = _fine_change
+    counts_generation: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,12 @@ class Behaviour:
     """DELETE answers with the object, not with a Status."""
     orphans: bool = False
     """A delete without a propagation policy leaves the dependents alone."""
+    endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
+    """Subresources other than status that change the object."""
+    mark: Callable[[Object, str], Object] | None = None
+    """The object at the moment it is first asked to go, where that is a step of its own."""
+    held: Callable[[Object], bool] = _never
+    """Whether something beyond its finalizers keeps a deleted object."""
     grace: Callable[[Object, int | None], int] | None = None
     """Seconds of grace for a delete with the asked ones; None: the kind has no graceful deletion."""
     patch_schema: Object | None = None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 import yaml
+from yaml.scanner import ScannerError
 
 from rayward.local.apiserver import media, status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
+_HALF = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,10 @@ class Body:
 
 class MalformedError(Exception):
     """The bytes are not of the format they claim."""
+
+
+class MalformedYamlError(MalformedError):
+    """The bytes are not YAML."""
 
 
 def decode(data: bytes, content_type: str, *, strict: bool, protobuf: Callable[[bytes], Object] | None) -> Body:
@@ -47,11 +54,31 @@ def decode_json(data: bytes, *, strict: bool = False) -> Body:
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError as error:
-        raise MalformedError(syntax_error(data) or str(error)) from None
-    if not strict or len(data) == len(orjson.dumps(value)):
-        # a compact body that encodes back to its own length cannot hold a key twice
+        wrong = syntax_error(data)
+        if wrong:
+            raise MalformedError(wrong) from None
+        try:
+            value = _without_half_characters(data)
+        except (ValueError, RecursionError):
+            raise MalformedError(str(error)) from None
+    if not strict or _is_compact(data, value):
         return Body(value, [])
     return Body(value, _doubled_fields(data))
+
+
+def _is_compact(data: bytes, value: Any) -> bool:
+    """A body that encodes back to its own length cannot hold a key twice."""
+    try:
+        return len(data) == len(orjson.dumps(value))
+    except TypeError:
+        # nested more deeply than orjson writes
+        return False
+
+
+def _without_half_characters(data: bytes) -> Any:
+    """JSON whose escapes name half of a character pair: Go puts the replacement character there."""
+    text = json.dumps(json.loads(data), ensure_ascii=False)
+    return orjson.loads(_HALF.sub("\ufffd", text))
 
 
 def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
@@ -64,18 +91,18 @@ def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
     loader = _Loader(data)
     doubled: list[str] = []
     try:
-        node: Any = loader.get_single_node()
+        node: Any = loader.get_node() if loader.check_node() else None
         if node is not None and _weight(node, {}) > _MAX_YAML_NODES:
             raise yaml.YAMLError("document contains excessive aliasing")
         value = None if node is None else _value(loader, node, doubled)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise MalformedError(f"error converting YAML to JSON: {_one_line(error)}") from None
+        raise MalformedYamlError(_one_line(error)) from None
     finally:
         loader.dispose()
     try:
         return Body(orjson.loads(orjson.dumps(value)), doubled if strict else [])
     except (TypeError, orjson.JSONEncodeError) as error:
-        raise MalformedError(f"error converting YAML to JSON: {error}") from None
+        raise MalformedYamlError(str(error)) from None
 
 
 class _Loader(yaml.CSafeLoader):
@@ -111,7 +138,8 @@ def _value(loader: Any, node: Any, doubled: list[str]) -> Any:
     for key_node, value_node in node.value:
         key = _key_text(_value(loader, key_node, doubled))
         if key in result:
-            doubled.append(f'line {key_node.start_mark.line + 1}: key "{key}" already set in map')
+            line = key_node.start_mark.line + 1
+            doubled.append(f'yaml: unmarshal errors:\n  line {line}: key "{key}" already set in map')
         result[key] = _value(loader, value_node, doubled)
     return result
 
@@ -157,6 +185,13 @@ def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
 
 
 def _one_line(error: Exception) -> str:
-    mark = getattr(error, "problem_mark", None)
-    problem = getattr(error, "problem", None) or str(error)
-    return f"yaml: line {mark.line + 1}: {problem}" if mark is not None else f"yaml: {problem}"
+    """A YAML failure as go-yaml words it; the line is counted as it counts, which depends on who found the mistake."""
+    problem: str = getattr(error, "problem", None) or str(error)
+    if problem == "found undefined alias":
+        mark: Any = getattr(error, "problem_mark", None)
+        name = re.match(r"\*([\w-]+)", mark.buffer[mark.pointer :]) if mark is not None and mark.buffer else None
+        return f"yaml: unknown anchor '{name[1] if name else ''}' referenced"
+    for mark in (getattr(error, "context_mark", None), getattr(error, "problem_mark", None)):
+        if mark is not None and mark.line:
+            return f"yaml: line {mark.line + isinstance(error, ScannerError)}: {problem}"
+    return f"yaml: {problem}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from rayward.local.apiserver import media, status
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import Query
@@ -56,7 +57,10 @@ class Discovery:
         if self._generation != core.registry.generation:
             self._documents.clear()
             self._generation = core.registry.generation
-        aggregated = len(parts) == 1 and _wants_aggregated(headers.get(b"accept", b"").decode("latin-1"))
+        accept = headers.get(b"accept", b"").decode("latin-1")
+        aggregated = len(parts) == 1 and _wants_aggregated(accept)
+        if not aggregated and "as=APIGroupDiscoveryList" in accept and not _plain_will_do(accept):
+            raise status.not_acceptable(media.OFFERED)
         known = self._documents.get((path, aggregated))
         if known is None:
             document = self._document(core, parts, aggregated=aggregated)
@@ -82,7 +86,8 @@ class Discovery:
             case ["apis", group] if group in groups:
                 return {"kind": "APIGroup", "apiVersion": "v1", **_group(group, groups[group])}
             case ["api", version] if version in groups[""]:
-                return _resource_list(version, groups[""][version])
+                # the oldest list of all says no apiVersion
+                return {k: v for k, v in _resource_list(version, groups[""][version]).items() if k != "apiVersion"}
             case ["apis", group, version] if version in groups.get(group, {}):
                 return _resource_list(f"{group}/{version}", groups[group][version])
             case _:
@@ -94,6 +99,10 @@ def _wants_aggregated(accept: str) -> bool:
         "as=APIGroupDiscoveryList" in clause and "v=v2" in clause and "v=v2beta1" not in clause
         for clause in accept.split(",")
     )
+
+
+def _plain_will_do(accept: str) -> bool:
+    return any(clause.strip() in {media.JSON, "*/*"} for clause in accept.split(","))
 
 
 def _grouped(core: Core) -> dict[str, dict[str, list[Resource]]]:
@@ -178,7 +187,7 @@ def _aggregated(groups: Mapping[str, Mapping[str, Sequence[Resource]]]) -> Objec
 def _aggregated_entry(resource: Resource) -> Object:
     entry: Object = {
         "resource": resource.plural,
-        "responseKind": {"group": resource.group, "version": resource.version, "kind": resource.kind},
+        "responseKind": _response_kind(resource, resource.group, resource.version, resource.kind),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(resource.verbs),
@@ -191,9 +200,16 @@ def _aggregated_entry(resource: Resource) -> Object:
         entry["subresources"] = [
             {
                 "subresource": part.name,
-                "responseKind": {"group": part.group, "version": part.version, "kind": part.kind},
+                "responseKind": _response_kind(resource, part.group, part.version, part.kind),
                 "verbs": list(part.verbs),
             }
             for part in resource.subresources.values()
         ]
     return entry
+
+
+def _response_kind(resource: Resource, group: str, version: str, kind: str) -> Object:
+    if resource.builtin and (group, version) == (resource.group, resource.version):
+        # kube-apiserver leaves out what is the endpoint's own
+        return {"group": "", "version": "", "kind": kind}
+    return {"group": group, "version": version, "kind": kind}

@@ -48,7 +48,7 @@ def accept(header: str) -> Accept:
         if media == PROTOBUF:
             protobuf_asked = True
             continue
-        if media not in {JSON, "application/*", "*/*", YAML}:
+        if media not in {JSON, "*/*", YAML}:
             continue
         wanted = values.get("as", "")
         if not wanted:

@@ -33,6 +33,20 @@ _PATCH_TYPES = (
 )
 
 
+_VERSION_DOCUMENT: Object = {
+    "openapi": "3.0.0",
+    "info": {"title": "Kubernetes", "version": "v1.36.3"},
+    "paths": {
+        "/version/": {
+            "get": {
+                "operationId": "getCodeVersion",
+                "responses": {"200": {"description": "OK", "content": {"application/json": {}}}},
+            }
+        }
+    },
+}
+
+
 class OpenApi:
     """Answers ``/openapi/v3`` and below; documents are kept until the registry changes."""
 
@@ -52,12 +66,14 @@ class OpenApi:
             self._generation = core.registry.generation
         place = path.removeprefix("/openapi/v3").strip("/")
         if not place:
-            return Response(200, orjson.dumps({"paths": self._index(core)}))
+            return Response(200, orjson.dumps({"paths": self._index(core)}), b"text/plain; charset=utf-8")
+        if place == "version":
+            return Response(200, orjson.dumps(_VERSION_DOCUMENT))
         document = self._documents.get(place)
         if document is None:
             resources = [resource for resource in core.registry if _place(resource) == place]
             if not resources:
-                return None
+                return Response(404, b"", b"")
             document = self._documents[place] = orjson.dumps(self._document(resources))
         return Response(200, document)
 
@@ -66,7 +82,8 @@ class OpenApi:
         for resource in core.registry:
             places.setdefault(_place(resource), []).append(resource)
         return {
-            place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={_fingerprint(core, place)}"} for place in places
+            place: {"serverRelativeURL": f"/openapi/v3/{place}?hash={_fingerprint(core, place)}"}
+            for place in (*places, "version")
         }
 
     def _document(self, resources: list[Resource]) -> Object:
@@ -103,11 +120,9 @@ def _fingerprint(core: Core, place: str) -> str:
 
 def schema_name(resource: Resource) -> str:
     """The component that describes the resource's kind."""
-    if resource.builtin:
-        wanted = {"group": resource.group, "kind": resource.kind, "version": resource.version}
-        for name, schema in recorded.schemas().items():
-            if wanted in schema.get("x-kubernetes-group-version-kind", ()):
-                return name
+    known = recorded.type_name(resource.group, resource.version, resource.kind) if resource.builtin else None
+    if known is not None:
+        return known
     reversed_group = ".".join(reversed(resource.group.split(".")))
     return f"{reversed_group}.{resource.version}.{resource.kind}"
 
@@ -169,6 +184,7 @@ def _add_paths(paths: Object, resource: Resource) -> None:
     paths[collection] = one
     if resource.namespaced and "list" in verbs:
         every = _operation(resource, "list", list_kind=True, parameters=_list_parameters())
+        every["operationId"] = every["operationId"].replace("Namespaced", "") + "ForAllNamespaces"
         paths[f"{root}/{resource.plural}"] = {"parameters": shared, "get": every}
     named = [_parameter("name", "path", "string"), *scope, *shared]
     item: Object = {"parameters": named}
@@ -219,6 +235,7 @@ def _operation(
     shown = _META + answer if answer else name
     content = {"application/json": {"schema": {"$ref": _REFERENCE + shown}}}
     operation: Object = {
+        "operationId": _operation_id(resource, action, part),
         "responses": {"200": {"description": "OK", "content": content}, "401": {"description": "Unauthorized"}},
         "x-kubernetes-action": action,
         "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
@@ -235,12 +252,21 @@ def _operation(
     return operation
 
 
+_ACTIONS = {"get": "read", "list": "list", "post": "create", "put": "replace", "patch": "patch", "delete": "delete"}
+
+
+def _operation_id(resource: Resource, action: str, part: Subresource | None) -> str:
+    group = resource.group.removesuffix(".k8s.io") or "core"
+    place = "".join(word.capitalize() for word in group.split(".")) + resource.version.capitalize()
+    verb = "deleteCollection" if action == "deletecollection" else _ACTIONS[action]
+    if verb == "deleteCollection":
+        verb, place = "delete", f"{place}Collection"
+    scope = "Namespaced" if resource.namespaced else ""
+    return f"{verb}{place}{scope}{resource.kind}{part.name.capitalize() if part else ''}"
+
+
 def _named(group: str, version: str, kind: str) -> str:
-    wanted = {"group": group, "kind": kind, "version": version}
-    for name, schema in recorded.schemas().items():
-        if wanted in schema.get("x-kubernetes-group-version-kind", ()):
-            return name
-    return f"{_META}Status"
+    return recorded.type_name(group, version, kind) or f"{_META}Status"
 
 
 def _parameter(name: str, place: str, kind: str) -> Object:

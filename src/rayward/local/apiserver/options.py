@@ -179,11 +179,11 @@ def _check_watch(options: ListOptions) -> list[FieldError]:
     return errors
 
 
-def resource_version(value: str) -> int:
+def resource_version(value: str, prefix: str = "") -> int:
     """A resource version from the query; empty and ``0`` are 0."""
     if not value:
         return 0
     if not (value.isascii() and value.isdigit()) or int(value) > 2 * _MAX_INT64 + 1:
         error = invalid("resourceVersion", value, f'strconv.ParseUint: parsing "{value}": invalid syntax')
-        raise status.bad_request(str(error))
+        raise status.bad_request(f"{prefix}{error}")
     return int(value)

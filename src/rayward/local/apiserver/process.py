@@ -12,7 +12,7 @@ from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
-from rayward.local.apiserver import builtin, credentials, reviews, subresources, wiring
+from rayward.local.apiserver import bootstrap, builtin, credentials, reviews, subresources, wiring
 from rayward.local.apiserver.app import App
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
@@ -26,6 +26,7 @@ from rayward.local.apiserver.pages import Pages
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.store import Store
+from rayward.net.client import HttpClient
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
 
@@ -48,14 +49,17 @@ class ApiServer:
         hub = Hub()
         self._store = await Store.open(self._data / "store.db", on_commit=hub.on_commit)
         secrets = credentials.ensure(self._data)
+        self._client = HttpClient()
         listener = self._listen()
         address = f"{self._host}:{listener.getsockname()[1]}"
         registry = Registry(builtin.resources())
-        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub))
+        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._client))
+        wiring.complete_kinds(registry)
         definitions = wiring.serve_definitions(registry)
         lifecycle = Lifecycle(core, definitions)
         hub.listen(lifecycle.on_commit)
         lifecycle.load()
+        await bootstrap.ensure(core)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
         app = App(
@@ -115,6 +119,7 @@ class ApiServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._core.hub.close()
         await self._server.stop()
+        await self._client.close()
         await self._store.close()
 
 

@@ -45,9 +45,9 @@ class Registry:
         """The resource in whichever version is served first."""
         return next((r for r in self._resources.values() if r.group == group and r.plural == plural), None)
 
-    def has_group(self, group: str, version: str = "") -> bool:
-        """Whether a group, or a version of it, has any resource."""
-        return any(r.group == group and version in {"", r.version} for r in self._resources.values())
+    def has_builtin_group(self, group: str) -> bool:
+        """Whether the group is one of Kubernetes' own."""
+        return any(r.group == group and r.builtin for r in self._resources.values())
 
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._resources.values())

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from rayward.kube.machinery import table
+from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour, Object
 
 
@@ -87,12 +88,8 @@ class Resource:
     @cached_property
     def empty(self) -> Object:
         """What a typed server shows of an object with nothing set, as its bookmarks do."""
-        return {**self.behaviour.type.zero} if self.builtin else {}
-
-    @property
-    def core_rules(self) -> bool:
-        """Whether its metadata follows the stricter rules of Kubernetes' own kinds."""
-        return self.builtin and self.group != "apiextensions.k8s.io"
+        name = recorded.type_name(self.group, self.version, self.kind) if self.builtin else None
+        return recorded.wire()[name]["zero"] if name is not None else {}
 
     @cached_property
     def qualified_name(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import yaml
@@ -60,7 +60,21 @@ def _wants_pretty(request: Request) -> bool:
 
 def to_yaml(value: bytes) -> bytes:
     """JSON bytes as YAML bytes."""
-    return yaml.dump(orjson.loads(value), Dumper=yaml.CSafeDumper, allow_unicode=True).encode()
+    return yaml.dump(orjson.loads(value), Dumper=_Dumper, allow_unicode=True, width=1 << 20).encode()
+
+
+class _Dumper(yaml.CSafeDumper):
+    """YAML as Go writes it: text that could be taken for something else stands in double quotes."""
+
+    def represent_text(self, text: str) -> yaml.ScalarNode:
+        """A text as a plain, quoted or block scalar."""
+        resolved: Any = self.resolve(yaml.ScalarNode, text, (True, False))
+        plain = resolved == "tag:yaml.org,2002:str"
+        style = None if plain and text else "|" if "\n" in text else '"'
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:

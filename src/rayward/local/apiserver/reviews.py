@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from rayward.kube.machinery.apply import track_update
 from rayward.kube.machinery.fielderror import invalid
 from rayward.local.apiserver import status
 from rayward.local.apiserver.app import Handler
@@ -25,7 +26,15 @@ def _asked(core: Core, request: Request) -> Object:
     metadata.pop("resourceVersion", None)
     if request.namespace:
         metadata["namespace"] = request.namespace
-    return review
+    tracked, _owners = track_update(
+        None,
+        review,
+        type=request.resource.behaviour.type,
+        manager=options.manager,
+        api_version=request.resource.api_version,
+        now=stamp(core.clock()),
+    )
+    return tracked
 
 
 async def access(core: Core, request: Request) -> Response:
@@ -71,7 +80,7 @@ def token_review(tokens: Tokens, admin: Callable[[str], User | None]) -> Handler
         token = spec.get("token") or ""
         user: User | None = admin(token) or tokens.user(token)
         if user is None:
-            review["status"] = {"user": {}, "error": "[invalid bearer token, token lookup failed]"}
+            review["status"] = {"user": {}, "error": "invalid bearer token"}
         else:
             review["status"] = {
                 "authenticated": True,

@@ -133,6 +133,18 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     return ApiError(415, "UnsupportedMediaType", text + ", ".join(accepted))
 
 
+def wrong_patch_type() -> ApiError:
+    """A patch of a built-in kind in a format no patch has."""
+    return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+
+
+def anonymous(verb: str, resource: Resource, namespace: str, name: str) -> ApiError:
+    """Nobody in particular asked, and nobody in particular may do nothing."""
+    place = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
+    text = f'User "system:anonymous" cannot {verb} resource "{resource.plural}" in API group "{resource.group}"{place}'
+    return forbidden(resource, name, text)
+
+
 def not_acceptable(offered: Sequence[str]) -> ApiError:
     """The caller reads none of the formats the server writes."""
     return ApiError(406, "NotAcceptable", "only the following media types are accepted: " + ", ".join(offered))

@@ -8,12 +8,13 @@ from typing import Any
 import orjson
 
 from rayward.kube.machinery.apply import Owners
-from rayward.kube.machinery.fielderror import invalid, not_supported, required
-from rayward.kube.machinery.jsonvalue import entries, is_object, section
+from rayward.kube.machinery.fielderror import invalid
+from rayward.kube.machinery.jsonvalue import is_object, section
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
 from rayward.local.apiserver import body, media, status
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin import podadmit
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import write_options
@@ -25,8 +26,9 @@ from rayward.local.apiserver.respond import shown, shown_object
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.verbs.delete import delete
 from rayward.local.apiserver.verbs.incoming import object_in
-from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH
-from rayward.local.apiserver.verbs.update import check_name, check_uid, modify, tracked
+from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch
+from rayward.local.apiserver.verbs.read import get
+from rayward.local.apiserver.verbs.update import check_name, check_uid, modify, tracked, update
 
 _SHORTEST_TOKEN = 600
 _LONGEST_TOKEN = 1 << 32
@@ -40,6 +42,7 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
         ("pods", "eviction"): {"create": evict},
         ("serviceaccounts", "token"): {"create": _token_handler(tokens)},
         ("namespaces", "finalize"): {"update": finalize},
+        ("pods", "ephemeralcontainers"): {"get": get, "update": update, "patch": patch},
     }
 
 
@@ -62,10 +65,10 @@ def _places(request: Request) -> Scale:
 
 
 def _selector_text(obj: Object, places: Scale) -> str:
-    if places.selector_path:
-        return str(_at(obj, places.selector_path) or "")
-    labels = section(section(section(obj, "spec"), "selector"), "matchLabels")
-    return ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+    value = _at(obj, places.selector_path) if places.selector_path else None
+    if is_object(value):
+        return ",".join(f"{key}={text}" for key, text in sorted(section(value, "matchLabels").items()))
+    return str(value or "")
 
 
 def scale_of(obj: Object, places: Scale) -> Object:
@@ -157,44 +160,21 @@ async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
     options = write_options(request.query, request.agent, "CreateOptions")
     given = _body_of(request)
-    target = section(given, "target")
-    node = target.get("name") or ""
-    if not node:
-        raise status.invalid("", "Binding", request.name, [required("target.name")])
-    if target.get("kind") not in {None, "", "Node"}:
-        error = not_supported("target.kind", target["kind"], ["Node", "<empty>"])
-        raise status.invalid("", "Binding", request.name, [error])
+    errors = podadmit.check_binding(given)
+    if errors:
+        raise status.bad_request(str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]")
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
             raise status.not_found(request.resource, request.name)
         obj = orjson.loads(orjson.dumps(live.value))
-        if obj["metadata"].get("deletionTimestamp"):
-            raise status.conflict(
-                request.resource, request.name, f"pod {request.name} is being deleted, cannot be assigned to a host"
-            )
-        if obj["spec"].get("nodeName"):
-            text = f'pod {request.name} is already assigned to node "{obj["spec"]["nodeName"]}"'
-            raise status.conflict(request.resource, request.name, text)
-        if obj["spec"].get("schedulingGates"):
-            text = f"pod {request.name} has non-empty .spec.schedulingGates"
-            raise status.conflict(request.resource, request.name, text)
-        obj["spec"]["nodeName"] = node
-        conditions: list[Object] = entries(section(obj, "status"), "conditions")
-        scheduled = {
-            "type": "PodScheduled",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": stamp(core.clock()),
-        }
-        if obj["metadata"].get("generation"):
-            scheduled["observedGeneration"] = obj["metadata"]["generation"]
-        kept = [c for c in conditions if c["type"] != "PodScheduled"]
-        obj.setdefault("status", {})["conditions"] = [*kept, scheduled]
+        why = podadmit.bind(obj, given, stamp(core.clock()))
+        if why:
+            raise status.conflict(request.resource, request.name, why)
         return tracked(core, request, live, obj, options)
 
     await modify(core, request, change, options)
-    answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
 
 
@@ -214,7 +194,7 @@ async def evict(core: Core, request: Request) -> Response:
     given = _body_of(request)
     name = section(given, "metadata").get("name")
     if name and name != request.name:
-        raise status.bad_request("name in URL does not match name in Eviction object: " + f"{request.name} != {name}")
+        raise status.bad_request("name in URL does not match name in Eviction object")
     options = section(given, "deleteOptions")
     inner = Request(
         request.info,
@@ -226,7 +206,7 @@ async def evict(core: Core, request: Request) -> Response:
         request.warnings,
     )
     await delete(core, inner)
-    answer = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
 
 

@@ -4,22 +4,52 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import orjson
+
 from rayward.kube.machinery import names
-from rayward.local.apiserver.admission import Admission
-from rayward.local.apiserver.behaviour import Object
+from rayward.kube.machinery.jsonvalue import section
+from rayward.local.apiserver import quota
+from rayward.local.apiserver.admission import Admission, Attributes
+from rayward.local.apiserver.allocation import Allocation
+from rayward.local.apiserver.behaviour import Endpoint, Object
+from rayward.local.apiserver.builtin import podchange
+from rayward.local.apiserver.builtin.namespace import prepare_finalize
+from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd import definition
 from rayward.local.apiserver.crd.custom import published_schema
+from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
+from rayward.local.apiserver.podadmission import PodAdmission
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.store import Store
+from rayward.net.client import HttpClient
 
+_NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
-def admission(store: Store, hub: Hub) -> Admission:
+def admission(store: Store, hub: Hub, client: HttpClient) -> Admission:
     """The admission chain of this server."""
-    return Admission()
+    allocation = Allocation(store)
+    webhooks = HttpWebhooks(store, client, lambda namespace, name, port: service_address(store, namespace, name, port))
+    hub.listen(allocation.on_commit)
+    hub.listen(webhooks.on_commit)
+    return Admission(
+        mutators={"pods": PodAdmission().admit, "nodes": taint_new_node},
+        allocators={"services": allocation.give},
+        checks=(quota.check,),
+        webhooks=webhooks,
+    )
+
+
+def service_address(store: Store, namespace: str, name: str, port: int) -> str:
+    """Where a webhook behind a service is reached: the service's address, or its name if it has none."""
+    record = store.get(f"/services/{namespace}/{name}")
+    address = section(orjson.loads(record.value), "spec").get("clusterIP") if record is not None else None
+    host = address if address not in {None, "", "None"} else f"{name}.{namespace}.svc"
+    return f"{host}:{port}"
 
 
 def serve_definitions(registry: Registry) -> Resource:
@@ -37,10 +67,49 @@ def serve_definitions(registry: Registry) -> Resource:
         has_status=True,
         counts_generation=True,
         needs_resource_version=True,
+        mark=terminating,
     )
     resource = replace(plain, behaviour=behaviour)
     registry.add(resource)
     return resource
+
+
+def complete_kinds(registry: Registry) -> None:
+    """Give built-in kinds what lies between them and the server: subresources that write, and how they go."""
+    pods = registry.find("", "v1", "pods")
+    namespaces = registry.find("", "v1", "namespaces")
+    assert pods is not None
+    assert namespaces is not None
+    ephemeral = Endpoint(podchange.prepare_ephemeral, podchange.check_ephemeral, counts_generation=True)
+    endpoints = {"ephemeralcontainers": ephemeral, "binding": Endpoint(), "eviction": Endpoint()}
+    registry.add(replace(pods, behaviour=replace(pods.behaviour, endpoints=endpoints)))
+    registry.add(
+        replace(
+            namespaces,
+            behaviour=replace(
+                namespaces.behaviour,
+                endpoints={"finalize": Endpoint(prepare_finalize)},
+                mark=_terminating,
+                held=lambda namespace: bool(section(namespace, "spec").get("finalizers")),
+            ),
+        )
+    )
+
+
+def _terminating(namespace: Object, now: str) -> Object:
+    metadata = {**namespace["metadata"], "deletionTimestamp": now}
+    return {**namespace, "metadata": metadata, "status": {**section(namespace, "status"), "phase": "Terminating"}}
+
+
+def taint_new_node(core: Core, attributes: Attributes) -> None:
+    """A node takes no pods before its kubelet says that it is ready."""
+    node = attributes.obj
+    if node is None or attributes.operation != "CREATE":
+        return
+    spec = node.setdefault("spec", {})
+    taints: list[Object] = spec.get("taints") or []
+    if not any(t.get("key") == _NOT_READY and t.get("effect") == "NoSchedule" for t in taints):
+        spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]
 
 
 def schema_of(resource: Resource) -> Object | None:

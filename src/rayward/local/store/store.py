@@ -134,6 +134,14 @@ class Store:
         self._require_use()
         return self._state.count(prefix)
 
+    def newest_count(self, prefix: str) -> int:
+        """How many keys will begin with ``prefix`` once everything queued is committed."""
+        count = self.count(prefix)
+        for key, event in self._newest.items():
+            if key.startswith(prefix):
+                count += (event.record is not None) - (key in self._state.records)
+        return count
+
     def events(self, since: int, prefix: str) -> Sequence[Event]:
         """The committed events above ``since`` whose key begins with ``prefix`` (empty: all), in order.
 

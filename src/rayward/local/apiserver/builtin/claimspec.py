@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subd
 from rayward.kube.machinery.objectmeta import check_annotations
 from rayward.kube.machinery.quantity import parse
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, labels
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.resources import check_quantity
 
 Spec = Mapping[str, Any]
@@ -36,13 +37,13 @@ _OTHER_META = (
 
 def check_template(template: Spec, at: str, out: Errors) -> None:
     """The claim that is made for an ephemeral volume."""
-    meta = template.get("metadata") or {}
+    meta = template.get("metadata") or NOTHING
     out += check_annotations(meta.get("annotations"), f"{at}.metadata.annotations")
     labels(meta.get("labels"), f"{at}.metadata.labels", out)
     for field in _OTHER_META:
         if meta.get("uid" if field == "uID" else field):
             out.append(forbidden(f"{at}.metadata.{field}", "cannot be set"))
-    check_claim_spec(template.get("spec") or {}, f"{at}.spec", out)
+    check_claim_spec(template.get("spec") or NOTHING, f"{at}.spec", out)
 
 
 def check_claim_spec(spec: Spec, at: str, out: Errors, *, any_group: bool = False) -> None:
@@ -56,7 +57,7 @@ def check_claim_spec(spec: Spec, at: str, out: Errors, *, any_group: bool = Fals
             out.append(not_supported(f"{at}.accessModes", mode, list(_ACCESS_MODES)))
     if "ReadWriteOncePod" in modes and any(m in _ACCESS_MODES and m != "ReadWriteOncePod" for m in modes):
         out.append(forbidden(f"{at}.accessModes", "may not use ReadWriteOncePod with other access modes"))
-    _check_storage((spec.get("resources") or {}).get("requests") or {}, f"{at}.resources[storage]", out)
+    _check_storage((spec.get("resources") or NOTHING).get("requests") or NOTHING, f"{at}.resources[storage]", out)
     if spec.get("storageClassName"):
         fits(check_dns1123_subdomain, spec["storageClassName"], f"{at}.storageClassName", out)
     volume_mode = spec.get("volumeMode")

@@ -14,8 +14,9 @@ import orjson
 
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.builtin import scalars
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.scalars import mismatch
-from rayward.local.apiserver.recorded import schema, wire
+from rayward.local.apiserver.recorded import protobuf, schema, wire
 
 At = tuple[Any, str | int] | None
 """Where a value lies: the place of what holds it, and its key or index there."""
@@ -41,12 +42,37 @@ def compile_kind(type_name: str) -> Callable[[Object], list[str]]:
     return coerce
 
 
+class _Embedded(str):
+    """A level that Go has and JSON has not; only type errors show it."""
+
+    __slots__ = ()
+
+
+# By type: the Go struct whose fields JSON shows one level up. Which fields they are is recorded.
+_EMBEDDED: Final = {
+    "ConfigMapEnvSource": "LocalObjectReference",
+    "ConfigMapKeySelector": "LocalObjectReference",
+    "ConfigMapProjection": "LocalObjectReference",
+    "ConfigMapVolumeSource": "LocalObjectReference",
+    "EphemeralContainer": "EphemeralContainerCommon",
+    "IngressRule": "IngressRuleValue",
+    "PersistentVolumeSpec": "PersistentVolumeSource",
+    "Probe": "ProbeHandler",
+    "RuleWithOperations": "Rule",
+    "SecretEnvSource": "LocalObjectReference",
+    "SecretKeySelector": "LocalObjectReference",
+    "SecretProjection": "LocalObjectReference",
+    "Volume": "VolumeSource",
+}
+
+
 def path(at: At) -> str:
     """``spec.containers[0]``."""
     parts: list[str] = []
     while at is not None:
         at, key = at
-        parts.append(f"[{key}]" if isinstance(key, int) else f".{key}")
+        if not isinstance(key, _Embedded):
+            parts.append(f"[{key}]" if isinstance(key, int) else f".{key}")
     return "".join(reversed(parts)).removeprefix(".")
 
 
@@ -63,18 +89,21 @@ def _fields_path(at: At) -> str:
 def _struct(type_name: str) -> Callable[[Any, At, list[str]], Object]:
     facts = wire()[type_name]
     owner = facts["go"].rpartition(".")[2]
-    properties: Mapping[str, Any] = schema(type_name).get("properties") or {}
+    properties: Mapping[str, Any] = schema(type_name).get("properties") or NOTHING
     pointers = frozenset(facts["pointers"])
     texts: dict[str, type] = {}
     walks: dict[str, Walk] = {}
     for name, go in facts["fields"].items():
-        shape = properties.get(name) or {}
+        shape = properties.get(name) or NOTHING
         if shape.get("type") == "string" and shape.get("format") != "byte":
             texts[name] = str
         elif shape.get("type") == "boolean":
             texts[name] = bool
         else:
             walks[name] = _walk(shape, go, owner, pointer=name in pointers)
+    embedded = _embedded_fields(type_name, owner)
+    for name in embedded.keys() & walks.keys():
+        walks[name] = _one_level_up(walks[name], embedded[name])
     go_types: Mapping[str, str] = facts["fields"]
     always = tuple((name, _maker(value)) for name, value in facts["zero"].items())
     text_of, walk_of = texts.get, walks.get
@@ -88,7 +117,8 @@ def _struct(type_name: str) -> Callable[[Any, At, list[str]], Object]:
                     if value or key in pointers:
                         continue
                 elif value is not None:
-                    raise mismatch(value, f"struct field {owner}.{_fields_path((at, key))}", go_types[key])
+                    holder = (at, embedded[key]) if key in embedded else at
+                    raise mismatch(value, _where(owner, (holder, key)), go_types[key])
             else:
                 walk = walk_of(key)
                 if walk is None:
@@ -115,6 +145,22 @@ def _struct(type_name: str) -> Callable[[Any, At, list[str]], Object]:
     return struct
 
 
+def _embedded_fields(type_name: str, owner: str) -> Mapping[str, _Embedded]:
+    name = _Embedded(_EMBEDDED.get(owner, ""))
+    if not name:
+        return {}
+    fields = protobuf().get(type_name, {}).values()
+    return {inner[0]: name for _, kind, of in fields if kind == "inline" for inner in of.values()}
+
+
+def _one_level_up(walk: Walk, name: _Embedded) -> Walk:
+    def embedded(value: Any, at: At, unknown: list[str]) -> Any:
+        assert at is not None
+        return walk(value, ((at[0], name), at[1]), unknown)
+
+    return embedded
+
+
 def _maker(zero: Any) -> Callable[[], Any]:
     if isinstance(zero, dict):
         if not zero:
@@ -129,13 +175,13 @@ def _walk(shape: Mapping[str, Any], go: str, owner: str, *, pointer: bool) -> Wa
     if reference:
         facts = wire()[reference]
         if facts.get("custom"):
-            return _custom(reference, pointer=pointer)
+            return _custom(reference, owner)
         return _nested(reference, go, owner)
     kind = shape.get("type")
     if kind == "array":
-        return _list(shape.get("items") or {}, go, owner)
+        return _list(shape.get("items") or NOTHING, go, owner)
     if kind == "object":
-        return _map(shape.get("additionalProperties") or {}, go, owner)
+        return _map(shape.get("additionalProperties") or NOTHING, go, owner)
     if kind == "integer":
         return _integer(go, owner, pointer=pointer)
     if kind == "number":
@@ -294,14 +340,14 @@ def _map_value_type(go: str, values: Mapping[str, Any]) -> str:
     return wire()[reference]["go"] if reference else "string"
 
 
-def _custom(reference: str, *, pointer: bool) -> Walk:
+def _custom(reference: str, owner: str) -> Walk:
     name = reference.rpartition(".")[2]
     reader = _READERS.get(name)
     if reader is not None:
         read = reader
 
-        def scalar(value: Any, _at: At, _unknown: list[str]) -> Any:
-            return read(value)
+        def scalar(value: Any, at: At, _unknown: list[str]) -> Any:
+            return read(value, lambda: _where(owner, at))
 
         return scalar
     if name in ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray"):

@@ -8,6 +8,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, to
 from rayward.kube.machinery.names import check_config_map_key
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
 from rayward.local.apiserver.builtin.scalars import size_of_base64
 from rayward.local.apiserver.builtin.secret import MAX_BYTES, WHEN_IMMUTABLE
@@ -28,7 +29,7 @@ def configmap_behaviour() -> Behaviour:
 def validate(obj: Object) -> list[FieldError]:
     """A new config map."""
     out: Errors = []
-    data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
+    data, binary = obj.get("data") or NOTHING, obj.get("binaryData") or NOTHING
     size = 0
     for key, value in data.items():
         for message in check_config_map_key(key):
@@ -41,7 +42,8 @@ def validate(obj: Object) -> list[FieldError]:
             out.append(invalid(f"binaryData[{key}]", key, message))
         size += size_of_base64(value)
     if size > MAX_BYTES:
-        out.append(too_long("", MAX_BYTES))
+        # The path of the whole object, as the real server writes it.
+        out.append(too_long("[]", MAX_BYTES))
     return out
 
 
@@ -52,7 +54,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         if not new.get("immutable"):
             out.append(forbidden("immutable", WHEN_IMMUTABLE))
         for field in ("data", "binaryData"):
-            if (new.get(field) or {}) != (old.get(field) or {}):
+            if (new.get(field) or NOTHING) != (old.get(field) or NOTHING):
                 out.append(forbidden(field, WHEN_IMMUTABLE))
     return out + validate(new)
 

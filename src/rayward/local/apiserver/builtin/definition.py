@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Behaviour, Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import behaviour, keep_spec, keep_status, meta_of, name_of
 
 
@@ -33,7 +34,7 @@ def default(obj: Object) -> None:
     if not names.get("listKind") and kind:
         names["listKind"] = f"{kind}List"
     conversion = spec.setdefault("conversion", {"strategy": "None"})
-    service = ((conversion.get("webhook") or {}).get("clientConfig") or {}).get("service")
+    service = ((conversion.get("webhook") or NOTHING).get("clientConfig") or NOTHING).get("service")
     if service is not None:
         service.setdefault("port", 443)
     if not status.get("storedVersions"):

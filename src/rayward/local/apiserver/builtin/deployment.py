@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, inv
 from rayward.kube.machinery.names import check_percent
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, label_selector, not_negative
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import go_json, inner, shown
 from rayward.local.apiserver.builtin.kind import (
     age_of,
@@ -19,7 +20,7 @@ from rayward.local.apiserver.builtin.kind import (
     name_of,
     requirements_text,
 )
-from rayward.local.apiserver.builtin.matching import matches
+from rayward.local.apiserver.builtin.matching import is_sound, matches
 from rayward.local.apiserver.builtin.podspec.defaults import default_template, drop_disabled
 from rayward.local.apiserver.builtin.podspec.spec import check_template
 from rayward.local.apiserver.builtin.podspec.warnings import spec_warnings
@@ -106,8 +107,11 @@ def validate(obj: Object) -> list[FieldError]:
         label_selector(selector, "spec.selector", out)
         if not selector.get("matchLabels") and not selector.get("matchExpressions"):
             out.append(invalid("spec.selector", selector, "empty selector is invalid for deployment"))
-    _check_template(spec, out)
-    _check_strategy(spec.get("strategy") or {}, out)
+    if is_sound(selector):
+        _check_template(spec, out)
+    else:
+        out.append(shown("*LabelSelector", selector, "spec.selector", "invalid label selector"))
+    _check_strategy(spec.get("strategy") or NOTHING, out)
     ready, deadline = spec.get("minReadySeconds") or 0, spec.get("progressDeadlineSeconds")
     not_negative(ready, "spec.minReadySeconds", out)
     not_negative(spec.get("revisionHistoryLimit") or 0, "spec.revisionHistoryLimit", out)
@@ -120,12 +124,12 @@ def validate(obj: Object) -> list[FieldError]:
 
 def _check_template(spec: Spec, out: Errors) -> None:
     template, selector, at = spec["template"], spec.get("selector"), "spec.template"
-    labels = (template.get("metadata") or {}).get("labels")
-    if not matches(selector, labels or {}) and not (selector is not None and not any(selector.values())):
+    labels = (template.get("metadata") or NOTHING).get("labels")
+    if not matches(selector, labels or NOTHING) and not (selector is not None and not any(selector.values())):
         text = "`selector` does not match template `labels`"
         out.append(invalid(f"{at}.metadata.labels", labels, text))
     check_template(template, at, out)
-    pod = template.get("spec") or {}
+    pod = template.get("spec") or NOTHING
     if pod.get("restartPolicy") != "Always":
         out.append(not_supported(f"{at}.spec.restartPolicy", pod.get("restartPolicy") or "", ["Always"]))
     if pod.get("activeDeadlineSeconds") is not None:
@@ -192,17 +196,17 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a controller reports."""
     out: Errors = []
-    status = new.get("status") or {}
+    status = new.get("status") or NOTHING
     for field in _COUNTS:
         not_negative(status.get(field) or 0, f"status.{field}", out)
     replicas = status.get("replicas") or 0
     for field in ("updatedReplicas", "readyReplicas", "availableReplicas"):
         if (status.get(field) or 0) > replicas:
-            out.append(invalid(f"status.{field}", status[field], "cannot be greater than status.replicas"))
+            out.append(invalid(f"status.{field}", status.get(field) or 0, "cannot be greater than status.replicas"))
     available = status.get("availableReplicas") or 0
     if available > (status.get("readyReplicas") or 0):
         out.append(invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
-    before = (old.get("status") or {}).get("collisionCount")
+    before = (old.get("status") or NOTHING).get("collisionCount")
     if before is not None and (status.get("collisionCount") or 0) < before:
         out.append(invalid("status.collisionCount", status.get("collisionCount") or 0, "cannot be decremented"))
     return out
@@ -213,13 +217,13 @@ def warnings(new: Object, old: Object | None) -> list[str]:
     if old is not None and new["metadata"].get("generation") == old["metadata"].get("generation"):
         return []
     template = new["spec"]["template"]
-    return spec_warnings("spec.template", template.get("spec") or {}, template.get("metadata") or {})
+    return spec_warnings("spec.template", template.get("spec") or NOTHING, template.get("metadata") or NOTHING)
 
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Ready, Up-to-date, Available, Age, Containers, Images, Selector."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    names, images = containers_text((spec.get("template") or {}).get("spec") or {})
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
+    names, images = containers_text((spec.get("template") or NOTHING).get("spec") or NOTHING)
     return [
         name_of(obj),
         f"{status.get('readyReplicas') or 0}/{spec.get('replicas') or 0}",
@@ -228,5 +232,5 @@ def cells(obj: Object, now: float) -> list[Any]:
         age_of(obj, now),
         names,
         images,
-        requirements_text(spec.get("selector") or {}),
+        requirements_text(spec.get("selector") or NOTHING),
     ]

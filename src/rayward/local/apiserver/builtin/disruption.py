@@ -10,6 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, not_supported
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, label_selector, not_negative
 from rayward.local.apiserver.builtin.deployment import at_most_all, count_or_percent
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.matching import is_sound, matches
@@ -47,7 +48,7 @@ def prepare_create(obj: Object) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """A budget, new or changed."""
     out: Errors = []
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
         text = "minAvailable and maxUnavailable cannot be both set"
         out.append(shown("PodDisruptionBudgetSpec", spec, "spec", text))
@@ -66,18 +67,18 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
     """What a controller counts."""
     out: Errors = []
     for field in _COUNTS:
-        not_negative((new.get("status") or {}).get(field) or 0, f"status.{field}", out)
+        not_negative((new.get("status") or NOTHING).get(field) or 0, f"status.{field}", out)
     return out
 
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Min Available, Max Unavailable, Allowed Disruptions, Age."""
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     return [
         name_of(obj),
         str(spec.get("minAvailable", "N/A")),
         str(spec.get("maxUnavailable", "N/A")),
-        (obj.get("status") or {}).get("disruptionsAllowed") or 0,
+        (obj.get("status") or NOTHING).get("disruptionsAllowed") or 0,
         age_of(obj, now),
     ]
 
@@ -97,12 +98,12 @@ class Verdict:
 
 def may_evict(pod: Spec, budgets: Sequence[Spec], now: str) -> Verdict:
     """Ask the budgets of the pod's namespace; ``now`` is noted in the budget that pays for it."""
-    status = pod.get("status") or {}
+    status = pod.get("status") or NOTHING
     done = status.get("phase") in ("Succeeded", "Failed", "Pending") or meta_of(pod).get("deletionTimestamp")
     if done:
         return Verdict(200)
-    labels = meta_of(pod).get("labels") or {}
-    selectors = [(budget, (budget.get("spec") or {}).get("selector")) for budget in budgets]
+    labels = meta_of(pod).get("labels") or NOTHING
+    selectors = [(budget, (budget.get("spec") or NOTHING).get("selector")) for budget in budgets]
     concerned = [budget for budget, selector in selectors if is_sound(selector) and matches(selector, labels)]
     if not concerned:
         return Verdict(200)
@@ -120,15 +121,15 @@ def _is_ready(status: Spec) -> bool:
 
 
 def _frees_unready(budget: Spec) -> bool:
-    if (budget.get("spec") or {}).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
+    if (budget.get("spec") or NOTHING).get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
         return True
-    status = budget.get("status") or {}
+    status = budget.get("status") or NOTHING
     desired = status.get("desiredHealthy") or 0
     return (status.get("currentHealthy") or 0) >= desired > 0
 
 
 def _pay(pod: str, budget: Spec, now: str) -> Verdict:
-    status, name = dict(budget.get("status") or {}), name_of(budget)
+    status, name = dict(budget.get("status") or NOTHING), name_of(budget)
     refused = "Cannot evict pod as it would violate the pod's disruption budget."
     if (status.get("observedGeneration") or 0) < (meta_of(budget).get("generation") or 0):
         return Verdict(429, refused, f"The disruption budget {name} is still being processed by the server.")
@@ -138,13 +139,13 @@ def _pay(pod: str, budget: Spec, now: str) -> Verdict:
     if allowed == 0:
         return Verdict(429, refused, _why_not(name, status))
     status["disruptionsAllowed"] = allowed - 1
-    status["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod: now}
+    status["disruptedPods"] = {**(status.get("disruptedPods") or NOTHING), pod: now}
     return Verdict(200, budget={**budget, "status": status})
 
 
 def _why_not(name: str, status: Spec) -> str:
     conditions = {c.get("type"): c for c in status.get("conditions") or ()}
-    condition = conditions.get("DisruptionAllowed") or {}
+    condition = conditions.get("DisruptionAllowed") or NOTHING
     denied = condition.get("status") == "False" and condition.get("message")
     if denied and condition.get("reason") == "SyncFailed":
         return (

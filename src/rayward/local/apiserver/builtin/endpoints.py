@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_dns1123_subdomain, check_port_num
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.address import endpoint_ip, ip_warnings, legacy_ip
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits, one_of_required, qualified_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.container import PROTOCOLS
 
@@ -48,7 +49,7 @@ def validate(obj: Object) -> list[FieldError]:
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
             out.append(required(at, "must specify `addresses` or `notReadyAddresses`"))
         for field in ("addresses", "notReadyAddresses"):
-            for number, address in enumerate(subset.get(field) or ()):
+            for number, address in enumerate(subset.get(field) or NO_ITEMS):
                 _check_address(address, f"{at}.{field}[{number}]", out)
         for number, port in enumerate(ports):
             _check_port(port, f"{at}.ports[{number}]", out, needs_name=len(ports) > 1)
@@ -80,12 +81,12 @@ def _check_port(port: Spec, at: str, out: Errors, *, needs_name: bool) -> None:
 
 def warnings(new: Object, _old: Object | None) -> list[str]:
     """Doubts about addresses; a controller's own are trusted."""
-    if (meta_of(new).get("labels") or {}).get("endpoints.kubernetes.io/managed-by") == "endpoint-controller":
+    if (meta_of(new).get("labels") or NOTHING).get("endpoints.kubernetes.io/managed-by") == "endpoint-controller":
         return []
     found: list[str] = []
     for index, subset in enumerate(new.get("subsets") or ()):
         for field in ("addresses", "notReadyAddresses"):
-            for number, address in enumerate(subset.get(field) or ()):
+            for number, address in enumerate(subset.get(field) or NO_ITEMS):
                 found += ip_warnings(address.get("ip") or "", f"subsets[{index}].{field}[{number}].ip")
     return found
 

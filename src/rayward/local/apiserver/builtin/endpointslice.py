@@ -20,7 +20,8 @@ from rayward.local.apiserver.builtin.check import (
     one_of_required,
     qualified_name,
 )
-from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
+from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.container import PROTOCOLS
 
 Spec = Mapping[str, Any]
@@ -35,6 +36,7 @@ def endpointslice_behaviour() -> Behaviour:
         "discovery.k8s.io/v1/endpointslices",
         cells,
         default=default,
+        prepare_update=prepare_update,
         validate=lambda obj: validate(obj, None),
         validate_update=validate,
         counts_generation=True,
@@ -47,6 +49,12 @@ def default(obj: Object) -> None:
     for port in obj.get("ports") or ():
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
+
+
+def prepare_update(new: Object, old: Object) -> None:
+    """New labels make a new generation too."""
+    if (meta_of(new).get("labels") or NOTHING) != (meta_of(old).get("labels") or NOTHING):
+        new["metadata"]["generation"] = (meta_of(old).get("generation") or 0) + 1
 
 
 def validate(obj: Object, old: Object | None) -> list[FieldError]:
@@ -99,7 +107,7 @@ def _check_endpoints(endpoints: Sequence[Spec], kind: str, out: Errors) -> None:
         labels(endpoint.get("deprecatedTopology"), f"{at}.deprecatedTopology", out)
         if endpoint.get("hostname") is not None:
             dns_label(endpoint["hostname"], f"{at}.hostname", out)
-        hints = endpoint.get("hints") or {}
+        hints = endpoint.get("hints") or NOTHING
         _check_hints(hints.get("forZones") or (), f"{at}.hints.forZones", out, check_label_value)
         _check_hints(hints.get("forNodes") or (), f"{at}.hints.forNodes", out, check_dns1123_subdomain)
 

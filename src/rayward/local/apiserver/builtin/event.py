@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid, required
 from rayward.kube.machinery.names import check_dns1123_subdomain, path_segment_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, fits, qualified_name
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age, behaviour, meta_of, name_of
 
@@ -90,7 +91,7 @@ def _check(event: Spec, controller_field: str) -> list[FieldError]:
     """The rules that events of both groups meet; ``event`` is in core form."""
     out: Errors = []
     namespace = meta_of(event).get("namespace") or ""
-    about = (event.get("involvedObject") or {}).get("namespace") or ""
+    about = (event.get("involvedObject") or NOTHING).get("namespace") or ""
     mismatch = invalid("involvedObject.namespace", about, "does not match event.namespace")
     if not event.get("eventTime"):
         if (about and about != namespace) or (not about and namespace not in ("", "default")):
@@ -174,19 +175,19 @@ def validate_new_update(new: Object, old: Object) -> list[FieldError]:
 
 def fields(obj: Spec) -> dict[str, str]:
     """What events can be selected by."""
-    about = obj.get("involvedObject") or {}
+    about = obj.get("involvedObject") or NOTHING
     controller = obj.get("reportingComponent") or ""
     return {f"involvedObject.{field}": about.get(field) or "" for field in _OBJECT_FIELDS} | {
         "reason": obj.get("reason") or "",
         "reportingComponent": controller,
-        "source": (obj.get("source") or {}).get("component") or controller,
+        "source": (obj.get("source") or NOTHING).get("component") or controller,
         "type": obj.get("type") or "",
     }
 
 
 def new_fields(obj: Spec) -> dict[str, str]:
     """What events of the new group can be selected by."""
-    about = obj.get("regarding") or {}
+    about = obj.get("regarding") or NOTHING
     return {f"regarding.{field}": about.get(field) or "" for field in _OBJECT_FIELDS} | {
         "reason": obj.get("reason") or "",
         "reportingController": obj.get("reportingController") or "",
@@ -201,7 +202,7 @@ def cells(obj: Spec, now: float) -> list[Any]:
     count, series = obj.get("count") or 1, obj.get("series")
     if series is not None:
         last, count = age(series.get("lastObservedTime"), now), series.get("count") or 0
-    about, source = obj.get("involvedObject") or {}, obj.get("source") or {}
+    about, source = obj.get("involvedObject") or NOTHING, obj.get("source") or NOTHING
     target = (about.get("kind") or "").lower()
     component = source.get("component") or obj.get("reportingComponent") or ""
     instance = source.get("host") or obj.get("reportingInstance") or ""

@@ -17,6 +17,7 @@ from rayward.kube.machinery.names import (
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.address import legacy_ip, parse
 from rayward.local.apiserver.builtin.check import Errors, fits
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.service import balancer_addresses
 
@@ -39,7 +40,7 @@ def ingress_behaviour() -> Behaviour:
         prepare_update=keep_status,
         prepare_status=keep_spec,
         validate=validate,
-        validate_update=lambda new, _old: check_spec(new.get("spec") or {}),
+        validate_update=lambda new, _old: check_spec(new.get("spec") or NOTHING),
         validate_status=validate_status,
         warnings=warnings,
         has_status=True,
@@ -55,9 +56,9 @@ def prepare_create(obj: Object) -> None:
 
 def validate(obj: Object) -> list[FieldError]:
     """A new ingress."""
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     out = check_spec(spec)
-    annotation, name = (meta_of(obj).get("annotations") or {}).get(_CLASS), spec.get("ingressClassName")
+    annotation, name = (meta_of(obj).get("annotations") or NOTHING).get(_CLASS), spec.get("ingressClassName")
     if annotation is not None and name is not None and annotation != name:
         text = "must match `ingressClassName` when both are specified"
         out.append(invalid(f"annotations.{_CLASS}", annotation, text))
@@ -75,7 +76,7 @@ def check_spec(spec: Spec) -> list[FieldError]:
     for index, rule in enumerate(rules or ()):
         _check_rule(rule, f"spec.rules[{index}]", out)
     for index, tls in enumerate(spec.get("tls") or ()):
-        for number, host in enumerate(tls.get("hosts") or ()):
+        for number, host in enumerate(tls.get("hosts") or NO_ITEMS):
             _check_host(host, f"spec.tls[{index}].hosts[{number}]", out)
         if tls.get("secretName"):
             fits(check_dns1123_subdomain, tls["secretName"], f"spec.tls[{index}].secretName", out)
@@ -122,7 +123,7 @@ def _check_path(entry: Spec, at: str, out: Errors) -> None:
             out.append(invalid(f"{at}.path", path, "must be an absolute path"))
     else:
         out.append(not_supported(f"{at}.pathType", kind, _PATH_TYPES))
-    _check_backend(entry.get("backend") or {}, f"{at}.backend", out)
+    _check_backend(entry.get("backend") or NOTHING, f"{at}.backend", out)
 
 
 def _check_backend(backend: Spec, at: str, out: Errors) -> None:
@@ -152,7 +153,7 @@ def _check_service(service: Spec, at: str, out: Errors) -> None:
         out.append(required(f"{at}.service.name"))
     else:
         fits(check_dns1123_label, service["name"], f"{at}.service.name", out)
-    port = service.get("port") or {}
+    port = service.get("port") or NOTHING
     name, number = port.get("name"), port.get("number")
     if name and number:
         out.append(invalid(at, "", "cannot set both port name & port number"))
@@ -168,7 +169,9 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a load balancer reports."""
     out: Errors = []
     at = "status.loadBalancer.ingress"
-    points, before = (((o.get("status") or {}).get("loadBalancer") or {}).get("ingress") or () for o in (new, old))
+    points, before = (
+        ((o.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or () for o in (new, old)
+    )
     known = [point["ip"] for point in before if point.get("ip")]
     for index, point in enumerate(points):
         if point.get("ip"):
@@ -183,14 +186,14 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
 
 def warnings(new: Object, old: Object | None) -> list[str]:
     """Doubts about an ingress."""
-    if old is None and _CLASS in (meta_of(new).get("annotations") or {}):
+    if old is None and _CLASS in (meta_of(new).get("annotations") or NOTHING):
         return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
     return []
 
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Class, Hosts, Address, Ports, Age."""
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     return [
         name_of(obj),
         spec.get("ingressClassName", "<none>"),

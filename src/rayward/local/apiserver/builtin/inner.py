@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, Reason
+from rayward.local.apiserver.builtin.empty import NOTHING
 
 _EMPTY: Mapping[str, Any] = {"string": "", "int": 0, "bool": False, "quantity": "0", "time": None, "intstr": 0}
 _MOVED = {
@@ -52,7 +53,7 @@ def inner(kind: str, value: Any) -> Any:
             continue
         result[name] = inner(of, held)
     if kind == "PodSpec":
-        _move_host_namespaces(result, value or {})
+        _move_host_namespaces(result, value or NOTHING)
     return result
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery import duration
-from rayward.kube.machinery.names import check_dns1123_label
+from rayward.kube.machinery.names import check_dns1123_label, check_label_value
 from rayward.local.apiserver.behaviour import Behaviour, Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.jobcheck import validate, validate_update
 from rayward.local.apiserver.builtin.jobstatus import is_true, validate_status
 from rayward.local.apiserver.builtin.kind import (
@@ -45,7 +46,7 @@ def job_behaviour() -> Behaviour:
         validate_update=validate_update,
         validate_status=validate_status,
         warnings=warnings,
-        fields=lambda obj: {"status.successful": str((obj.get("status") or {}).get("succeeded") or 0)},
+        fields=lambda obj: {"status.successful": str((obj.get("status") or NOTHING).get("succeeded") or 0)},
         selectable=frozenset({"status.successful"}),
         has_status=True,
         counts_generation=True,
@@ -62,14 +63,14 @@ def default(obj: Object) -> None:
         spec["completions"] = 1
     fill("parallelism", 1)
     fill("backoffLimit", 2**31 - 1 if "backoffLimitPerIndex" in spec else 6)
-    labels = (spec["template"].get("metadata") or {}).get("labels")
+    labels = (spec["template"].get("metadata") or NOTHING).get("labels")
     if labels and not meta_of(obj).get("labels"):
         obj["metadata"]["labels"] = dict(labels)
     fill("completionMode", "NonIndexed")
     fill("suspend", False)
     fill("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed")
     fill("manualSelector", False)
-    for rule in (spec.get("podFailurePolicy") or {}).get("rules") or ():
+    for rule in (spec.get("podFailurePolicy") or NOTHING).get("rules") or ():
         for pattern in rule.get("onPodConditions") or ():
             if not pattern.get("status"):
                 pattern["status"] = "True"
@@ -79,6 +80,8 @@ def default(obj: Object) -> None:
 def prepare_create(obj: Object) -> None:
     """A new job selects its pods by its own uid unless told how."""
     spec, meta = obj["spec"], meta_of(obj)
+    own = meta.get("labels") or NOTHING
+    follows = own == ((spec["template"].get("metadata") or NOTHING).get("labels") or NOTHING)
     if not spec.get("manualSelector"):
         labels = spec["template"].setdefault("metadata", {}).setdefault("labels", {})
         for key in _NAME_LABELS:
@@ -89,6 +92,10 @@ def prepare_create(obj: Object) -> None:
         if selector is None:
             selector = spec["selector"] = {}
         selector.setdefault("matchLabels", {}).setdefault(_UID_LABELS[1], meta.get("uid") or "")
+    template_labels = (spec["template"].get("metadata") or NOTHING).get("labels")
+    # Labels that the template got are seen on the job too, unless they cannot be labels at all.
+    if (own and follows) or (not own and not any(map(check_label_value, (template_labels or NOTHING).values()))):
+        obj["metadata"]["labels"] = dict(template_labels or NOTHING)
     obj["status"] = {}
     drop_disabled(spec["template"]["spec"])
 
@@ -118,13 +125,13 @@ def warnings(new: Object, old: Object | None) -> list[str]:
                 "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
             )
     template = spec["template"]
-    return found + spec_warnings("spec.template", template.get("spec") or {}, template.get("metadata") or {})
+    return found + spec_warnings("spec.template", template.get("spec") or NOTHING, template.get("metadata") or NOTHING)
 
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Status, Completions, Duration, Age, Containers, Images, Selector."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    names, images = containers_text((spec.get("template") or {}).get("spec") or {})
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
+    names, images = containers_text((spec.get("template") or NOTHING).get("spec") or NOTHING)
     return [
         name_of(obj),
         _state(obj, status),

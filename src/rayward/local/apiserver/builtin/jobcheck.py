@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid, not_supported
 from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subdomain
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, fits, label_selector, not_negative
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.formats import http_path
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.jobpolicy import check_failure_policy, check_success_policy
@@ -60,7 +61,7 @@ def _check_generated(obj: Object, out: Errors, *, prefixed: bool) -> None:
     uid, name = meta.get("uid") or "", meta.get("name") or ""
     if not uid:
         out.append(required("metadata.uid"))
-    labels: Mapping[str, str] = (spec["template"].get("metadata") or {}).get("labels") or {}
+    labels: Mapping[str, str] = (spec["template"].get("metadata") or NOTHING).get("labels") or NOTHING
     expected: dict[str, str] = dict(zip(_OLD_LABELS, (uid, name), strict=True))
     if prefixed:
         expected |= dict(zip(_LABELS, (uid, name), strict=True))
@@ -99,8 +100,8 @@ def check_spec(spec: Spec, out: Errors) -> None:
         out.append(required("spec.selector"))
     else:
         label_selector(selector, "spec.selector", out)
-    labels = (spec["template"].get("metadata") or {}).get("labels")
-    if is_sound(selector) and not matches(selector, labels or {}):
+    labels = (spec["template"].get("metadata") or NOTHING).get("labels")
+    if is_sound(selector) and not matches(selector, labels or NOTHING):
         text = "`selector` does not match template `labels`"
         out.append(invalid("spec.template.metadata.labels", labels, text))
 
@@ -164,7 +165,10 @@ def _check_replacement(spec: Spec, out: Errors) -> None:
 
 
 def _check_restart_policy(spec: Spec, out: Errors) -> None:
-    at, policy = "spec.template.spec.restartPolicy", (spec["template"].get("spec") or {}).get("restartPolicy") or ""
+    at, policy = (
+        "spec.template.spec.restartPolicy",
+        (spec["template"].get("spec") or NOTHING).get("restartPolicy") or "",
+    )
     if policy in ("Always", ""):
         out.append(required(at, 'valid values: "OnFailure", "Never"'))
     elif policy not in ("OnFailure", "Never"):
@@ -177,7 +181,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed job: most of it stands once made."""
     out: Errors = []
     spec, before = new["spec"], old["spec"]
-    labels = (before["template"].get("metadata") or {}).get("labels") or {}
+    labels = (before["template"].get("metadata") or NOTHING).get("labels") or NOTHING
     _check(new, out, prefixed=all(key in labels for key in _LABELS))
     check_spec(spec, out)
     _check_completions_change(spec, before, out)
@@ -213,13 +217,13 @@ def _check_template_change(new: Object, old: Object, out: Errors) -> None:
     template, before = new["spec"]["template"], old["spec"]["template"]
     if template == before:
         return
-    status, suspended = old.get("status") or {}, bool(old["spec"].get("suspend"))
+    status, suspended = old.get("status") or NOTHING, bool(old["spec"].get("suspend"))
     idle = not status.get("startTime") or is_true(status, "Suspended")
     if not (suspended and idle and not status.get("active")):
         out.append(shown("PodTemplateSpec", template, "spec.template", IMMUTABLE))
         return
     then = _with_directives_of(before, template)
-    spec, then_spec = template.get("spec") or {}, dict(then.get("spec") or {})
+    spec, then_spec = template.get("spec") or NOTHING, dict(then.get("spec") or NOTHING)
     for field in ("containers", "initContainers"):
         then_spec[field] = _with_resources_of(then_spec.get(field) or [], spec.get(field) or [])
         if not then_spec[field]:
@@ -230,12 +234,12 @@ def _check_template_change(new: Object, old: Object, out: Errors) -> None:
 
 def _with_directives_of(before: Spec, template: Spec) -> dict[str, Any]:
     """The old template with what says where pods run taken from the new one."""
-    now, then = template.get("spec") or {}, dict(before.get("spec") or {})
+    now, then = template.get("spec") or NOTHING, dict(before.get("spec") or NOTHING)
     for field in ("nodeSelector", "tolerations", "schedulingGates"):
         then.pop(field, None)
         if field in now:
             then[field] = now[field]
-    others = {k: v for k, v in (then.get("affinity") or {}).items() if k != "nodeAffinity"}
+    others = {k: v for k, v in (then.get("affinity") or NOTHING).items() if k != "nodeAffinity"}
     affinity = now.get("affinity")
     if affinity is not None and affinity.get("nodeAffinity") is not None:
         others["nodeAffinity"] = affinity["nodeAffinity"]
@@ -250,6 +254,6 @@ def _with_resources_of(before: Sequence[Spec], now: Sequence[Spec]) -> list[Spec
     if len(before) != len(now):
         return list(before)
     return [
-        {**then, "resources": new.get("resources") or {}} if then.get("name") == new.get("name") else then
+        {**then, "resources": new.get("resources") or NOTHING} if then.get("name") == new.get("name") else then
         for then, new in zip(before, now, strict=True)
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import OMIT, duplicate, invalid, not_supported, required, too_long, too_many
 from rayward.local.apiserver.builtin.check import Errors, not_negative, qualified_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes
 
 Spec = Mapping[str, Any]
@@ -25,7 +26,7 @@ def check_failure_policy(spec: Spec, at: str, out: Errors) -> None:
     rules = spec["podFailurePolicy"].get("rules") or ()
     if len(rules) > 20:
         out.append(too_many(f"{at}.rules", len(rules), 20))
-    pod = spec["template"].get("spec") or {}
+    pod = spec["template"].get("spec") or NOTHING
     names = {c.get("name") for field in ("containers", "initContainers") for c in pod.get(field) or ()}
     for index, rule in enumerate(rules):
         here, action = f"{at}.rules[{index}]", rule.get("action") or ""
@@ -59,7 +60,7 @@ def _check_conditions(patterns: Sequence[Spec], at: str, out: Errors) -> None:
 
 
 def _check_exit_codes(codes: Spec, names: set[Any], at: str, out: Errors) -> None:
-    operator, values = codes.get("operator") or "", codes.get("values") or []
+    operator, values = codes.get("operator") or "", codes.get("values") or NO_ITEMS
     if not operator:
         out.append(required(f"{at}.operator", _valid_values(_OPERATORS)))
     elif operator not in _OPERATORS:

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import OMIT, FieldError, duplicate, invalid, required
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, not_negative
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes, overlap
 
@@ -33,7 +34,7 @@ def _is_finished(status: Spec) -> bool:
 def validate_status(new: Object, old: Object) -> list[FieldError]:
     """A change through the status endpoint; rules apply to what the change touches."""
     out: Errors = []
-    spec, status, before = new["spec"], new.get("status") or {}, old.get("status") or {}
+    spec, status, before = new["spec"], new.get("status") or NOTHING, old.get("status") or NOTHING
     for field in _COUNTS:
         not_negative(status.get(field) or 0, f"status.{field}", out)
     _check_uncounted(status, out)
@@ -54,7 +55,7 @@ def _turned(status: Spec, before: Spec, kind: str) -> bool:
 
 
 def _check_uncounted(status: Spec, out: Errors) -> None:
-    uncounted, seen = status.get("uncountedTerminatedPods") or {}, set[str]()
+    uncounted, seen = status.get("uncountedTerminatedPods") or NOTHING, set[str]()
     for field in ("succeeded", "failed"):
         for index, uid in enumerate(uncounted.get(field) or ()):
             at = f"status.uncountedTerminatedPods.{field}[{index}]"
@@ -117,7 +118,7 @@ def _check_finished(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldErr
     if finished and not status.get("startTime") and not nothing_to_do:
         if turned or _changed(status, before, "startTime"):
             yield required("status.startTime", "startTime is required for finished job")
-    uncounted = status.get("uncountedTerminatedPods") or {}
+    uncounted = status.get("uncountedTerminatedPods") or NOTHING
     if finished and any(uncounted.values()) and (turned or _changed(status, before, "uncountedTerminatedPods")):
         text = "must be empty for finished job"
         yield shown("*UncountedTerminatedPods", uncounted, "status.uncountedTerminatedPods", text)

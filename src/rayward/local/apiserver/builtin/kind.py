@@ -5,15 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from rayward.kube.machinery import duration
-from rayward.kube.machinery.apply import Type, set_of, type_of
+from rayward.kube.machinery.apply import FieldSet, Type, set_of, type_of
+from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery.names import NameCheck
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour, Column, Object
 from rayward.local.apiserver.builtin.coerce import compile_kind
+from rayward.local.apiserver.builtin.empty import NOTHING
 
 Cells = Callable[[Object, float], list[Any]]
+
+
+class Rules(TypedDict, total=False):
+    """What a kind may say beside its structure; the names are those of Behaviour."""
+
+    default: Callable[[Object], Any]
+    row_conditions: Callable[[Object], list[Object]]
+    prepare_create: Callable[[Object], Any]
+    prepare_update: Callable[[Object, Object], Any]
+    prepare_status: Callable[[Object, Object], Any]
+    validate: Callable[[Object], list[FieldError]]
+    validate_update: Callable[[Object, Object], list[FieldError]]
+    validate_status: Callable[[Object, Object], list[FieldError]]
+    check_name: NameCheck
+    kube_finalizers: bool
+    warnings: Callable[[Object, Object | None], list[str]]
+    fields: Callable[[Object], dict[str, str]]
+    selectable: frozenset[str]
+    reset: FieldSet
+    reset_status: FieldSet
+    has_status: bool
+    counts_generation: bool
+    create_on_update: bool
+    needs_resource_version: bool
+    returns_deleted: bool
+    orphans: bool
+    grace: Callable[[Object, int | None], int]
+
 
 STATUS = set_of(("f:status",))
 SPEC = set_of(("f:spec",))
@@ -21,7 +52,7 @@ SPEC = set_of(("f:spec",))
 _shared_types: dict[str, Type] = {}
 
 
-def behaviour(type_name: str, resource: str, cells: Cells, **rules: Any) -> Behaviour:
+def behaviour(type_name: str, resource: str, cells: Cells, **rules: Unpack[Rules]) -> Behaviour:
     """The behaviour of a kind, e.g. ``io.k8s.api.core.v1.Pod`` served as ``v1/pods``.
 
     ``rules`` are further fields of Behaviour; a kind with a status resets it on the main endpoint and everything else
@@ -63,7 +94,7 @@ def _nothing(_obj: Object) -> None:
 
 def meta_of(obj: Mapping[str, Any]) -> Mapping[str, Any]:
     """The metadata of an object, to read."""
-    return obj.get("metadata") or {}
+    return obj.get("metadata") or NOTHING
 
 
 def name_of(obj: Mapping[str, Any]) -> str:
@@ -106,7 +137,7 @@ def selector_text(selector: Mapping[str, Any] | None) -> str:
 
 def requirements_text(selector: Mapping[str, Any]) -> str:
     """The requirements of a label selector in the form that requests use, sorted by key."""
-    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
+    parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or NOTHING).items()]
     for expression in selector.get("matchExpressions") or ():
         key, operator = expression.get("key") or "", expression.get("operator")
         values = ",".join(sorted(expression.get("values") or ()))

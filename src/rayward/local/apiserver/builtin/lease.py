@@ -7,6 +7,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import NEGATIVE, Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
 
 
@@ -27,7 +28,7 @@ def lease_behaviour() -> Behaviour:
 
 def _drop_disabled(obj: Object) -> None:
     """Coordinated elections are off unless asked for."""
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     spec.pop("strategy", None)
     spec.pop("preferredHolder", None)
 
@@ -35,7 +36,7 @@ def _drop_disabled(obj: Object) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """A lease, new or changed."""
     out: Errors = []
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     seconds, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
     if seconds is not None and seconds <= 0:
         out.append(invalid("spec.leaseDurationSeconds", seconds, "must be greater than 0"))
@@ -46,4 +47,4 @@ def validate(obj: Object) -> list[FieldError]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Holder, Age."""
-    return [name_of(obj), (obj.get("spec") or {}).get("holderIdentity") or "", age_of(obj, now)]
+    return [name_of(obj), (obj.get("spec") or NOTHING).get("holderIdentity") or "", age_of(obj, now)]

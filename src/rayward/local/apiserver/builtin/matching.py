@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayward.kube.machinery.names import check_label_value, check_qualified_name
+from rayward.local.apiserver.builtin.empty import NOTHING
+
 
 def matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
     """No selector matches nothing, an empty one everything."""
     if selector is None:
         return False
-    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or {}).items()):
+    if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or NOTHING).items()):
         return False
     return all(_meets(expression, labels) for expression in selector.get("matchExpressions") or ())
 
@@ -25,9 +28,14 @@ def _meets(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
 
 
 def is_sound(selector: Mapping[str, Any] | None) -> bool:
-    """Whether every expression has an operator that is known and the values it needs."""
-    for expression in (selector or {}).get("matchExpressions") or ():
+    """Whether keys and values have their form, and every expression a known operator with the values it needs."""
+    for key, value in ((selector or NOTHING).get("matchLabels") or NOTHING).items():
+        if check_qualified_name(key) or check_label_value(value):
+            return False
+    for expression in (selector or NOTHING).get("matchExpressions") or ():
         operator, values = expression.get("operator"), expression.get("values") or ()
+        if check_qualified_name(expression.get("key") or "") or any(map(check_label_value, values)):
+            return False
         if operator in ("In", "NotIn"):
             if not values:
                 return False

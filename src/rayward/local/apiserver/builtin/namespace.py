@@ -8,6 +8,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.kube.machinery.names import check_qualified_name, label_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, fits
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -28,7 +29,7 @@ def namespace_behaviour() -> Behaviour:
         validate_update=lambda new, _old: validate(new),
         validate_status=validate_status,
         check_name=label_name,
-        fields=lambda obj: {"status.phase": (obj.get("status") or {}).get("phase") or "", "name": name_of(obj)},
+        fields=lambda obj: {"status.phase": (obj.get("status") or NOTHING).get("phase") or "", "name": name_of(obj)},
         selectable=frozenset({"status.phase", "name"}),
         has_status=True,
         returns_deleted=True,
@@ -56,8 +57,8 @@ def prepare_create(obj: Object) -> None:
 def prepare_update(new: Object, old: Object) -> None:
     """Finalizers change only through the finalize endpoint, the status only through its own."""
     keep_status(new, old)
-    finalizers = (old.get("spec") or {}).get("finalizers")
-    new["spec"] = {**(new.get("spec") or {}), "finalizers": finalizers}
+    finalizers = (old.get("spec") or NOTHING).get("finalizers")
+    new["spec"] = {**(new.get("spec") or NOTHING), "finalizers": finalizers}
     if not finalizers:
         del new["spec"]["finalizers"]
     new["metadata"].setdefault("labels", {})[_NAME_LABEL] = name_of(new)
@@ -71,7 +72,7 @@ def prepare_finalize(new: Object, old: Object) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """Finalizers of the specification."""
     out: Errors = []
-    for name in (obj.get("spec") or {}).get("finalizers") or ():
+    for name in (obj.get("spec") or NOTHING).get("finalizers") or ():
         _check_finalizer(name, "spec.finalizers", out)
     return out
 
@@ -79,7 +80,7 @@ def validate(obj: Object) -> list[FieldError]:
 def validate_finalize(new: Object, _old: Object) -> list[FieldError]:
     """A change through the finalize endpoint."""
     out: Errors = []
-    for index, name in enumerate((new.get("spec") or {}).get("finalizers") or ()):
+    for index, name in enumerate((new.get("spec") or NOTHING).get("finalizers") or ()):
         _check_finalizer(name, f"spec.finalizers[{index}]", out)
     return out
 
@@ -92,7 +93,7 @@ def _check_finalizer(name: str, at: str, out: Errors) -> None:
 
 def validate_status(new: Object, _old: Object) -> list[FieldError]:
     """The phase follows the deletion."""
-    phase = (new.get("status") or {}).get("phase") or ""
+    phase = (new.get("status") or NOTHING).get("phase") or ""
     if meta_of(new).get("deletionTimestamp"):
         if phase != "Terminating":
             text = "may only be 'Terminating' if `deletionTimestamp` is not empty"
@@ -104,4 +105,4 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Status, Age."""
-    return [name_of(obj), (obj.get("status") or {}).get("phase") or "", age_of(obj, now)]
+    return [name_of(obj), (obj.get("status") or NOTHING).get("phase") or "", age_of(obj, now)]

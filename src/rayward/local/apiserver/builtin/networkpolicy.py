@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_port_name, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.address import cidr_warnings, legacy_cidr, parse_cidr
 from rayward.local.apiserver.builtin.check import Errors, label_selector
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of, selector_text
 
 Spec = Mapping[str, Any]
@@ -45,7 +46,7 @@ def default(obj: Object) -> None:
 
 def _cidrs(obj: Object) -> Any:
     for direction, peers in _DIRECTIONS:
-        for rule in (obj.get("spec") or {}).get(direction) or ():
+        for rule in (obj.get("spec") or NOTHING).get(direction) or ():
             for peer in rule.get(peers) or ():
                 block = peer.get("ipBlock")
                 if block is not None:
@@ -55,16 +56,16 @@ def _cidrs(obj: Object) -> Any:
 
 def _check(obj: Object, known: Collection[str]) -> list[FieldError]:
     out: Errors = []
-    spec = obj.get("spec") or {}
+    spec = obj.get("spec") or NOTHING
     label_selector(spec.get("podSelector"), "spec.podSelector", out)
     for direction, peers in _DIRECTIONS:
         for index, rule in enumerate(spec.get(direction) or ()):
             at = f"spec.{direction}[{index}]"
-            for number, port in enumerate(rule.get("ports") or ()):
+            for number, port in enumerate(rule.get("ports") or NO_ITEMS):
                 _check_port(port, f"{at}.ports[{number}]", out)
-            for number, peer in enumerate(rule.get(peers) or ()):
+            for number, peer in enumerate(rule.get(peers) or NO_ITEMS):
                 _check_peer(peer, f"{at}.{peers}[{number}]", known, out)
-    types = spec.get("policyTypes") or []
+    types = spec.get("policyTypes") or NO_ITEMS
     if len(types) > 2:
         out.append(invalid("spec.policyTypes", types, "may not specify more than two policyTypes"))
         return out
@@ -130,17 +131,17 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
     """Doubts about address ranges."""
     found: list[str] = []
     for direction, peers in _DIRECTIONS:
-        for index, rule in enumerate((new.get("spec") or {}).get(direction) or ()):
-            for number, peer in enumerate(rule.get(peers) or ()):
+        for index, rule in enumerate((new.get("spec") or NOTHING).get(direction) or ()):
+            for number, peer in enumerate(rule.get(peers) or NO_ITEMS):
                 block, at = peer.get("ipBlock"), f"spec.{direction}[{index}].{peers}[{number}].ipBlock"
                 if block is None:
                     continue
                 found += cidr_warnings(block.get("cidr") or "", f"{at}.cidr")
-                for position, part in enumerate(block.get("except") or ()):
+                for position, part in enumerate(block.get("except") or NO_ITEMS):
                     found += cidr_warnings(part, f"{at}.except[{position}]")
     return found
 
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Pod-Selector, Age."""
-    return [name_of(obj), selector_text((obj.get("spec") or {}).get("podSelector") or {}), age_of(obj, now)]
+    return [name_of(obj), selector_text((obj.get("spec") or NOTHING).get("podSelector") or NOTHING), age_of(obj, now)]

@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_label_value
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.address import cidr_warnings, is_dual_stack, legacy_cidr
 from rayward.local.apiserver.builtin.check import Errors, one_of, positive, qualified_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import duplicated
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.scheduling import EFFECTS
@@ -17,6 +18,7 @@ from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 
 Spec = Mapping[str, Any]
 
+_NOT_READY = "node.kubernetes.io/not-ready"
 _ROLE_LABEL = "node-role.kubernetes.io/"
 
 
@@ -34,7 +36,7 @@ def node_behaviour() -> Behaviour:
         validate_update=lambda new, old: validate(new) + check_change(new, old),
         validate_status=check_change,
         warnings=warnings,
-        fields=lambda obj: {"spec.unschedulable": str(bool((obj.get("spec") or {}).get("unschedulable"))).lower()},
+        fields=lambda obj: {"spec.unschedulable": str(bool((obj.get("spec") or NOTHING).get("unschedulable"))).lower()},
         selectable=frozenset({"spec.unschedulable"}),
         has_status=True,
         kube_finalizers=True,
@@ -56,6 +58,13 @@ def default(obj: Object) -> None:
         spec["podCIDR"] = several[0]
 
 
+def admit(obj: Object) -> None:
+    """A new node takes no pods until something says that it is ready."""
+    taints = obj["spec"].setdefault("taints", [])
+    if all((taint.get("key"), taint.get("effect")) != (_NOT_READY, "NoSchedule") for taint in taints):
+        taints.append({"key": _NOT_READY, "effect": "NoSchedule"})
+
+
 def prepare_create(obj: Object) -> None:
     """Nodes may be created with a status; a configuration from elsewhere is no more."""
     obj["spec"].pop("configSource", None)
@@ -65,7 +74,7 @@ def prepare_create(obj: Object) -> None:
 def prepare_update(new: Object, old: Object) -> None:
     """The status changes only through its own endpoint."""
     keep_status(new, old)
-    if (old.get("spec") or {}).get("configSource") is None:
+    if (old.get("spec") or NOTHING).get("configSource") is None:
         new["spec"].pop("configSource", None)
 
 
@@ -89,20 +98,20 @@ def check_taints(taints: Sequence[Spec], at: str, out: Errors) -> None:
 
 def _check_resources(obj: Object, out: Errors) -> None:
     for field in ("capacity", "allocatable"):
-        for name, value in ((obj.get("status") or {}).get(field) or {}).items():
+        for name, value in ((obj.get("status") or NOTHING).get(field) or NOTHING).items():
             check_quantity(name, value, f"status.{field}.{name}", out)
 
 
 def validate(obj: Object) -> list[FieldError]:
     """A node, new or changed."""
     out: Errors = []
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
     check_taints(spec.get("taints") or (), "metadata.taints", out)
     _check_resources(obj, out)
-    swap = ((status.get("nodeInfo") or {}).get("swap") or {}).get("capacity")
+    swap = ((status.get("nodeInfo") or NOTHING).get("swap") or NOTHING).get("capacity")
     if swap is not None:
         positive(swap, "metadata.nodeSwapStatus.capacity", out)
-    ranges = spec.get("podCIDRs") or []
+    ranges = spec.get("podCIDRs") or NO_ITEMS
     for index, value in enumerate(ranges):
         legacy_cidr(value, f"spec.podCIDRs[{index}]", out)
     if len(ranges) > 2 or (len(ranges) == 2 and not is_dual_stack([value.partition("/")[0] for value in ranges])):
@@ -113,14 +122,14 @@ def validate(obj: Object) -> list[FieldError]:
 def check_change(new: Object, old: Object) -> list[FieldError]:
     """What stays once a node has it."""
     out: Errors = []
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    spec, before = new.get("spec") or NOTHING, old.get("spec") or NOTHING
     _check_resources(new, out)
     seen: list[Any] = []
-    for index, address in enumerate((new.get("status") or {}).get("addresses") or ()):
+    for index, address in enumerate((new.get("status") or NOTHING).get("addresses") or ()):
         if address in seen:
             out.append(duplicated("NodeAddress", address, f"status.addresses[{index}]"))
         seen.append(address)
-    ranges = before.get("podCIDRs") or []
+    ranges = before.get("podCIDRs") or NO_ITEMS
     if ranges and ranges != (spec.get("podCIDRs") or []):
         out.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
@@ -133,7 +142,7 @@ def check_change(new: Object, old: Object) -> list[FieldError]:
 
 def warnings(new: Object, _old: Object | None) -> list[str]:
     """Doubts about a node."""
-    spec, found = new.get("spec") or {}, list[str]()
+    spec, found = new.get("spec") or NOTHING, list[str]()
     if spec.get("configSource") is not None:
         found.append("spec.configSource: the feature is removed")
     if spec.get("externalID"):
@@ -145,8 +154,8 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Status, Roles, Age, Version, Internal-IP, External-IP, OS-Image, Kernel-Version, Container-Runtime."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    info = status.get("nodeInfo") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
+    info = status.get("nodeInfo") or NOTHING
     kernel = info.get("kernelVersion") or "<unknown>"
     if info.get("architecture"):
         kernel = f"{kernel} ({info['architecture']})"
@@ -154,7 +163,7 @@ def cells(obj: Object, now: float) -> list[Any]:
     return [
         name_of(obj),
         _state(spec, status),
-        _roles(meta_of(obj).get("labels") or {}),
+        _roles(meta_of(obj).get("labels") or NOTHING),
         age_of(obj, now),
         info.get("kubeletVersion") or "",
         _address(addresses, "InternalIP"),

@@ -10,6 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden
 from rayward.kube.machinery.names import check_dns1123_label
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import STATUS, behaviour, keep_spec, meta_of, name_of
 from rayward.local.apiserver.builtin.podchange import check_change
 from rayward.local.apiserver.builtin.podspec.apparmor import apply_annotations
@@ -81,6 +82,8 @@ def default(obj: Object) -> None:
     spec = obj["spec"]
     default_spec(spec)
     default_pod_only(spec)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1
     drop_init_annotations(obj["metadata"])
     status = obj.get("status")
     if status:
@@ -98,23 +101,23 @@ def _settle_addresses(status: Object) -> None:
 def prepare_create(obj: Object) -> None:
     """What a new pod starts with."""
     spec = obj["spec"]
-    given = (obj.get("status") or {}).get("qosClass")
+    given = (obj.get("status") or NOTHING).get("qosClass")
     status: Object = {"phase": "Pending"}
     drop_disabled(spec)
     if spec.get("schedulingGates"):
-        status["conditions"] = [dict(_GATED)]
+        status["conditions"] = [{**_GATED, "lastTransitionTime": meta_of(obj).get("creationTimestamp")}]
     status["qosClass"] = given or quality(spec)
     obj["status"] = status
-    _merge_label_keys(spec, meta_of(obj).get("labels") or {})
-    apply_annotations(meta_of(obj).get("annotations") or {}, spec)
+    _merge_label_keys(spec, meta_of(obj).get("labels") or NOTHING)
+    apply_annotations(meta_of(obj).get("annotations") or NOTHING, spec)
 
 
 def _merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
-    affinity = spec.get("affinity") or {}
+    affinity = spec.get("affinity") or NOTHING
     for field in ("podAffinity", "podAntiAffinity"):
-        pods = affinity.get(field) or {}
+        pods = affinity.get(field) or NOTHING
         for weighted in pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-            _extend_selector(weighted.get("podAffinityTerm") or {}, labels)
+            _extend_selector(weighted.get("podAffinityTerm") or NOTHING, labels)
         for term in pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
             _extend_selector(term, labels)
     for constraint in spec.get("topologySpreadConstraints") or ():
@@ -134,7 +137,7 @@ def _extend_selector(term: Object, labels: Mapping[str, str]) -> None:
 
 def prepare_update(new: Object, old: Object) -> None:
     """A change of the pod leaves its status alone."""
-    new["status"] = old.get("status") or {}
+    new["status"] = old.get("status") or NOTHING
     drop_disabled(new["spec"])
 
 
@@ -146,7 +149,7 @@ def prepare_status(new: Object, old: Object) -> None:
         metadata.pop(field, None)
     if "ownerReferences" in before:
         metadata["ownerReferences"] = before["ownerReferences"]
-    status, old_status = new.setdefault("status", {}), old.get("status") or {}
+    status, old_status = new.setdefault("status", {}), old.get("status") or NOTHING
     if not status.get("qosClass") and old_status.get("qosClass"):
         status["qosClass"] = old_status["qosClass"]
     keep_observed_generations(status, old_status)
@@ -161,7 +164,7 @@ def validate(obj: Object) -> list[FieldError]:
         out.append(forbidden("spec.ephemeralContainers", "cannot be set on create"))
     if spec.get("nodeName") and spec.get("schedulingGates"):
         out.append(forbidden("spec.nodeName", "cannot be set until all schedulingGates have been cleared"))
-    check_profiles_match(meta.get("annotations") or {}, spec, "spec", out)
+    check_profiles_match(meta.get("annotations") or NOTHING, spec, "spec", out)
     return out
 
 
@@ -181,7 +184,7 @@ def warnings(new: Object, old: Object | None) -> list[str]:
 
 def fields(obj: Object) -> dict[str, str]:
     """What pods can be selected by."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
     addresses = status.get("podIPs") or ()
     return {
         "spec.nodeName": spec.get("nodeName") or "",
@@ -197,7 +200,7 @@ def fields(obj: Object) -> dict[str, str]:
 
 def grace(obj: Object, asked: int | None) -> int:
     """Seconds that a deleted pod gets; none if it runs nowhere."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
     seconds = asked if asked is not None else spec.get("terminationGracePeriodSeconds") or 0
     if not spec.get("nodeName") or status.get("phase") in ("Failed", "Succeeded"):
         return 0

@@ -10,6 +10,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, not_supported, required
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.annotations import MIRROR
 
@@ -26,9 +27,9 @@ class Refused(Exception):
 
 def account_of(pod: Spec) -> str:
     """The service account whose object ``admit`` needs; empty if it needs none."""
-    if MIRROR in (meta_of(pod).get("annotations") or {}):
+    if MIRROR in (meta_of(pod).get("annotations") or NOTHING):
         return ""
-    return (pod.get("spec") or {}).get("serviceAccountName") or "default"
+    return (pod.get("spec") or NOTHING).get("serviceAccountName") or "default"
 
 
 def admit(pod: Object, account: Spec | None, classes: Iterable[Spec], suffix: str) -> None:
@@ -43,11 +44,20 @@ def admit(pod: Object, account: Spec | None, classes: Iterable[Spec], suffix: st
     _admit_account(pod, account, suffix)
     _admit_priority(pod["spec"], classes)
     add_tolerations(pod["spec"])
+    _admit_runtime_class(pod["spec"])
+
+
+def _admit_runtime_class(spec: Spec) -> None:
+    # No RuntimeClass is served, so none can be found.
+    if spec.get("runtimeClassName") is not None:
+        raise Refused(f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
+    if spec.get("overhead"):
+        raise Refused("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
 
 
 def admit_change(new: Object, old: Spec) -> None:
     """Keep what ``admit`` gave to a pod when a writer leaves it out."""
-    spec, before = new["spec"], old.get("spec") or {}
+    spec, before = new["spec"], old.get("spec") or NOTHING
     for field in ("priority", "preemptionPolicy"):
         if field not in spec and field in before:
             spec[field] = before[field]
@@ -56,7 +66,7 @@ def admit_change(new: Object, old: Spec) -> None:
 
 def _admit_account(pod: Object, account: Spec | None, suffix: str) -> None:
     spec, meta = pod["spec"], meta_of(pod)
-    if MIRROR in (meta.get("annotations") or {}):
+    if MIRROR in (meta.get("annotations") or NOTHING):
         if spec.get("serviceAccountName"):
             raise Refused("a mirror pod may not reference service accounts")
         return
@@ -79,7 +89,7 @@ def _mount_token(spec: Object, suffix: str) -> None:
     needed = False
     for field in ("initContainers", "containers"):
         for container in spec.get(field) or ():
-            mounts = container.get("volumeMounts") or []
+            mounts = container.get("volumeMounts") or NO_ITEMS
             if any(mount.get("mountPath") == _TOKEN_MOUNT for mount in mounts):
                 continue
             mount = {"name": name, "readOnly": True, "mountPath": _TOKEN_MOUNT}
@@ -109,7 +119,7 @@ def _admit_priority(spec: Object, classes: Iterable[Spec]) -> None:
             raise Refused(f"no PriorityClass with name {name} was found")
     else:
         chosen = min((c for c in classes if c.get("globalDefault")), key=lambda c: c.get("value") or 0, default=None)
-    value: int = (chosen or {}).get("value") or 0
+    value: int = (chosen or NOTHING).get("value") or 0
     policy = chosen.get("preemptionPolicy") if chosen is not None else "PreemptLowerPriority"
     if chosen is not None:
         spec["priorityClassName"] = name_of(chosen)
@@ -131,7 +141,7 @@ def _admit_priority(spec: Object, classes: Iterable[Spec]) -> None:
 
 def add_tolerations(spec: Object) -> None:
     """A pod stays five minutes on a node that is lost, unless it says otherwise."""
-    tolerations = spec.get("tolerations") or []
+    tolerations = spec.get("tolerations") or NO_ITEMS
     keys = {t.get("key") or "" for t in tolerations if (t.get("effect") or "NoExecute") == "NoExecute"}
     for key in _TOLERATED:
         if key not in keys and "" not in keys:
@@ -143,7 +153,7 @@ def add_tolerations(spec: Object) -> None:
 
 def check_binding(binding: Spec) -> list[FieldError]:
     """A request to put a pod on a node."""
-    target = binding.get("target") or {}
+    target = binding.get("target") or NOTHING
     out: list[FieldError] = []
     if target.get("kind") not in (None, "", "Node"):
         out.append(not_supported("target.kind", target["kind"], ["Node", "<empty>"]))
@@ -166,7 +176,7 @@ def bind(pod: Object, binding: Spec, now: str) -> str:
     for field in ("annotations", "labels"):
         more = meta_of(binding).get(field)
         if more:
-            meta[field] = {**(meta.get(field) or {}), **more}
+            meta[field] = {**(meta.get(field) or NOTHING), **more}
     status = pod.setdefault("status", {})
     status.pop("nominatedNodeName", None)
     _set_scheduled(status, now)

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, required
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.formats import MAX_INT32, range_text
 from rayward.local.apiserver.builtin.inner import difference, shown
 from rayward.local.apiserver.builtin.kind import meta_of
@@ -37,7 +38,7 @@ def check_change(new: Object, old: Object) -> list[FieldError]:
         check_pod(meta_of(new), spec, out)
     else:
         # The specification was checked when it was stored; annotations may have changed.
-        check_pod_annotations(meta_of(new).get("annotations") or {}, spec, "metadata.annotations", out)
+        check_pod_annotations(meta_of(new).get("annotations") or NOTHING, spec, "metadata.annotations", out)
     check_annotation_changes(new, old, out)
     if spec == before or not _check_containers(spec, before, out) or not _check_deadline(spec, before, out):
         return out
@@ -134,18 +135,18 @@ def _take(target: dict[str, Any], source: Spec, field: str) -> None:
 
 def _check_gated(rest: dict[str, Any], before: Spec, out: Errors) -> None:
     """A gated pod may still become choosier about its node."""
-    now, then = rest.get("nodeSelector") or {}, before.get("nodeSelector") or {}
+    now, then = rest.get("nodeSelector") or NOTHING, before.get("nodeSelector") or NOTHING
     if now != then:
         if any(now.get(key) != value for key, value in then.items()):
             text = "only additions to spec.nodeSelector are allowed (no mutations or deletions)"
-            out.append(invalid("spec.nodeSelector", now, text))
+            out.append(invalid("spec.nodeSelector", now or None, text))
         _take(rest, before, "nodeSelector")
     affinity, old_affinity = rest.get("affinity"), before.get("affinity")
-    node, old_node = (affinity or {}).get("nodeAffinity"), (old_affinity or {}).get("nodeAffinity")
+    node, old_node = (affinity or NOTHING).get("nodeAffinity"), (old_affinity or NOTHING).get("nodeAffinity")
     if node == old_node:
         return
-    _check_node_affinity(node or {}, old_node or {}, out)
-    others = {key: value for key, value in (affinity or {}).items() if key != "nodeAffinity"}
+    _check_node_affinity(node or NOTHING, old_node or NOTHING, out)
+    others = {key: value for key, value in (affinity or NOTHING).items() if key != "nodeAffinity"}
     if old_node is not None:
         others["nodeAffinity"] = old_node
     if others or old_affinity is not None:
@@ -156,8 +157,8 @@ def _check_gated(rest: dict[str, Any], before: Spec, out: Errors) -> None:
 
 def _check_node_affinity(node: Spec, old_node: Spec, out: Errors) -> None:
     at = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
-    then: Sequence[Spec] = (old_node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
-    now: Sequence[Spec] = (node.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()
+    then: Sequence[Spec] = (old_node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()
+    now: Sequence[Spec] = (node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()
     if not then:
         return
     if len(now) != len(then):
@@ -171,7 +172,7 @@ def _check_node_affinity(node: Spec, old_node: Spec, out: Errors) -> None:
 
 
 def _only_adds(term: Spec, old_term: Spec) -> bool:
-    lists = [(term.get(f) or [], old_term.get(f) or []) for f in ("matchExpressions", "matchFields")]
+    lists = [(term.get(f) or NO_ITEMS, old_term.get(f) or NO_ITEMS) for f in ("matchExpressions", "matchFields")]
     if not any(then for _, then in lists):
         return not any(now for now, _ in lists)
     return all(now[: len(then)] == then for now, then in lists)
@@ -179,18 +180,18 @@ def _only_adds(term: Spec, old_term: Spec) -> bool:
 
 def prepare_ephemeral(new: Object, old: Object) -> None:
     """The ``ephemeralcontainers`` endpoint takes nothing but those."""
-    added = (new.get("spec") or {}).get("ephemeralContainers")
+    added = (new.get("spec") or NOTHING).get("ephemeralContainers")
     new["spec"] = dict(old["spec"])
     new["spec"].pop("ephemeralContainers", None)
     if added:
         new["spec"]["ephemeralContainers"] = added
-    new["status"] = old.get("status") or {}
+    new["status"] = old.get("status") or NOTHING
 
 
 def check_ephemeral(new: Object, old: Object) -> list[FieldError]:
     """A change through the ``ephemeralcontainers`` endpoint."""
     at = "spec.ephemeralContainers"
-    if MIRROR in (meta_of(old).get("annotations") or {}):
+    if MIRROR in (meta_of(old).get("annotations") or NOTHING):
         return [forbidden("", "static pods do not support ephemeral containers")]
     out: Errors = []
     check_pod(meta_of(new), new["spec"], out)

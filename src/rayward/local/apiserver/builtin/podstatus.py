@@ -18,6 +18,7 @@ from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.address import is_dual_stack, legacy_ip
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, fits, qualified_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.formats import unix_id
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.podspec.annotations import check_annotation_changes
@@ -48,7 +49,7 @@ def check_status(new: Object, old: Object) -> list[FieldError]:
     """A change through the status endpoint."""
     out: Errors = []
     check_annotation_changes(new, old, out)
-    status, before, spec = new.get("status") or {}, old.get("status") or {}, old.get("spec") or {}
+    status, before, spec = new.get("status") or NOTHING, old.get("status") or NOTHING, old.get("spec") or NOTHING
     _check_conditions(status.get("conditions") or (), out)
     _check_nominated(status, before, spec, out)
     generation = status.get("observedGeneration") or 0
@@ -101,11 +102,14 @@ def _check_restarts(
         return
     now: Sequence[Spec] = status.get(field) or ()
     for index, then in enumerate(before.get(field) or ()):
-        ended = (then.get("state") or {}).get("terminated")
+        ended = (then.get("state") or NOTHING).get("terminated")
         if ended is None:
             continue
         for current in now:
-            if current.get("name") != then.get("name") or (current.get("state") or {}).get("terminated") is not None:
+            if (
+                current.get("name") != then.get("name")
+                or (current.get("state") or NOTHING).get("terminated") is not None
+            ):
                 continue
             container = next((c for c in containers or () if c.get("name") == then.get("name")), None)
             if container is None or not _restarts(container, spec, ended.get("exitCode") or 0):
@@ -126,7 +130,7 @@ def _all_may_restart(spec: Spec) -> bool:
 def _restarts(container: Spec, spec: Spec, code: int) -> bool:
     own = container.get("restartPolicy")
     for rule in container.get("restartPolicyRules") or () if own is not None else ():
-        codes = rule.get("exitCodes") or {}
+        codes = rule.get("exitCodes") or NOTHING
         listed = code in (codes.get("values") or ())
         if listed == (codes.get("operator") == "In"):
             return True
@@ -169,9 +173,9 @@ def _check_host_addresses(status: Spec, before: Spec, out: Errors) -> None:
 
 
 def _check_users(statuses: Sequence[Spec], spec: Spec, at: str, out: Errors) -> None:
-    system = (spec.get("os") or {}).get("name") or "linux"
+    system = (spec.get("os") or NOTHING).get("name") or "linux"
     for index, status in enumerate(statuses):
-        user = (status.get("user") or {}).get("linux")
+        user = (status.get("user") or NOTHING).get("linux")
         here = f"{at}[{index}].user.linux"
         if user is None:
             continue
@@ -192,9 +196,9 @@ def _check_allocated(statuses: Sequence[Spec], containers: Sequence[Spec], at: s
         for number, allocated in enumerate(status.get("allocatedResourcesStatus") or ()):
             here, name = f"{at}[{index}].allocatedResourcesStatus[{number}]", allocated.get("name") or ""
             if container is not None:
-                _check_allocated_name(name, container.get("resources") or {}, here, out)
+                _check_allocated_name(name, container.get("resources") or NOTHING, here, out)
             seen: set[str] = set()
-            for position, device in enumerate(allocated.get("resources") or ()):
+            for position, device in enumerate(allocated.get("resources") or NO_ITEMS):
                 path, ident = f"{here}.resources[{position}]", device.get("resourceID") or ""
                 if (device.get("health") or "") not in _HEALTH:
                     out.append(not_supported(f"{path}.health", device.get("health") or "", list(_HEALTH)))

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age, age_of, meta_of, name_of
 
 Spec = Mapping[str, Any]
@@ -15,7 +16,7 @@ _COMPLETED = {"Succeeded": "The pod has completed successfully.", "Failed": "The
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Ready, Status, Restarts, Age, IP, Node, Nominated Node, Readiness Gates."""
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
     line = _Line(spec, status)
     restarts = str(line.restarts)
     if line.restarts and line.restarted:
@@ -36,7 +37,7 @@ def cells(obj: Object, now: float) -> list[Any]:
 
 def row_conditions(obj: Object) -> list[Object]:
     """What a row says of a pod that has ended."""
-    phase = (obj.get("status") or {}).get("phase") or ""
+    phase = (obj.get("status") or NOTHING).get("phase") or ""
     if phase not in _COMPLETED:
         return []
     return [{"type": "Completed", "status": "True", "reason": phase, "message": _COMPLETED[phase]}]
@@ -83,14 +84,14 @@ class _Line:
     def _read_init(self, statuses: Any, count: int) -> bool:
         restarts, restarted = 0, ""
         for index, status in enumerate(statuses):
-            state, number, last = status.get("state") or {}, status.get("restartCount") or 0, _last_end(status)
+            state, number, last = status.get("state") or NOTHING, status.get("restartCount") or 0, _last_end(status)
             restarts += number
             restarted = max(restarted, last)
             sidecar = status.get("name") in self._sidecars
             if sidecar:
                 self.restarts += number
                 self.restarted = max(self.restarted, last)
-            ended, waiting = state.get("terminated"), (state.get("waiting") or {}).get("reason") or ""
+            ended, waiting = state.get("terminated"), (state.get("waiting") or NOTHING).get("reason") or ""
             if ended is not None and not ended.get("exitCode"):
                 continue
             if sidecar and status.get("started"):
@@ -112,10 +113,10 @@ class _Line:
         self.restarts, self.restarted = self._before
         running, failure = False, ""
         for container in reversed(status.get("containerStatuses") or ()):
-            state = container.get("state") or {}
+            state = container.get("state") or NOTHING
             self.restarts += container.get("restartCount") or 0
             self.restarted = max(self.restarted, _last_end(container))
-            ended, waiting = state.get("terminated"), (state.get("waiting") or {}).get("reason") or ""
+            ended, waiting = state.get("terminated"), (state.get("waiting") or NOTHING).get("reason") or ""
             if waiting:
                 self.reason = waiting
             elif ended is not None:
@@ -139,7 +140,7 @@ def _is_true(conditions: Any, kind: str) -> bool:
 
 
 def _last_end(status: Spec) -> str:
-    return ((status.get("lastState") or {}).get("terminated") or {}).get("finishedAt") or ""
+    return ((status.get("lastState") or NOTHING).get("terminated") or NOTHING).get("finishedAt") or ""
 
 
 def _end_of(ended: Spec) -> str:

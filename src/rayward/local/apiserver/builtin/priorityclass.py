@@ -30,9 +30,9 @@ def priorityclass_behaviour() -> Behaviour:
         "scheduling.k8s.io/v1/priorityclasses",
         cells,
         default=lambda obj: obj.setdefault("preemptionPolicy", "PreemptLowerPriority"),
+        prepare_create=lambda obj: obj["metadata"].update(generation=1),
         validate=validate,
         validate_update=validate_update,
-        counts_generation=True,
         kube_finalizers=True,
     )
 

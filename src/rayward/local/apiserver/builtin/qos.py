@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery.quantity import Quantity, parse
+from rayward.local.apiserver.builtin.empty import NOTHING
 
 _MEASURED = ("cpu", "memory")
 
@@ -23,7 +24,7 @@ def quality(spec: Mapping[str, Any]) -> str:
     else:
         for field in ("containers", "initContainers"):
             for container in spec.get(field) or ():
-                resources = container.get("resources") or {}
+                resources = container.get("resources") or NOTHING
                 _add(requests, resources.get("requests"))
                 if _add(limits, resources.get("limits")) < len(_MEASURED):
                     guaranteed = False

@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid, required
 from rayward.kube.machinery.quantity import parse
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.resources import check_quantity, check_quota_name, is_quota_name, round_list
@@ -48,7 +49,7 @@ def default(obj: Object) -> None:
     """Round amounts."""
     for part, fields in (("spec", ("hard",)), ("status", ("hard", "used"))):
         for field in fields:
-            amounts = (obj.get(part) or {}).get(field)
+            amounts = (obj.get(part) or NOTHING).get(field)
             if amounts:
                 round_list(amounts)
 
@@ -59,7 +60,7 @@ def prepare_create(obj: Object) -> None:
 
 
 def _check_amounts(amounts: Spec | None, at: str, out: Errors) -> None:
-    for name, value in (amounts or {}).items():
+    for name, value in (amounts or NOTHING).items():
         check_quota_name(name, f"{at}[{name}]", out)
         check_quantity(name, value, f"{at}[{name}]", out)
 
@@ -67,7 +68,7 @@ def _check_amounts(amounts: Spec | None, at: str, out: Errors) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """A quota, new or changed."""
     out: Errors = []
-    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
     _check_amounts(spec.get("hard"), "spec.hard", out)
     _check_scopes(spec, out)
     _check_selector(spec, out)
@@ -104,7 +105,7 @@ def _check_selector(spec: Spec, out: Errors) -> None:
     at, scopes = "spec.scopeSelector.matchExpressions", set[str]()
     for expression in selector.get("matchExpressions") or ():
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
-        values = expression.get("values") or []
+        values = expression.get("values") or NO_ITEMS
         scopes.add(scope)
         if scope not in _SCOPES:
             out.append(invalid(f"{at}.scopeName", scope, "unsupported scope"))
@@ -135,7 +136,7 @@ def _check_selector(spec: Spec, out: Errors) -> None:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed quota keeps its scopes."""
-    spec, before = new.get("spec") or {}, old.get("spec") or {}
+    spec, before = new.get("spec") or NOTHING, old.get("spec") or NOTHING
     out = validate({"spec": spec})
     if set(spec.get("scopes") or ()) != set(before.get("scopes") or ()):
         out.append(invalid("spec.scopes", spec.get("scopes"), IMMUTABLE))
@@ -148,13 +149,13 @@ def validate_status(new: Object, _old: Object) -> list[FieldError]:
     if not meta_of(new).get("resourceVersion"):
         out.append(required("resourceVersion"))
     for field in ("hard", "used"):
-        _check_amounts((new.get("status") or {}).get(field), f"status.{field}", out)
+        _check_amounts((new.get("status") or NOTHING).get(field), f"status.{field}", out)
     return out
 
 
 def warnings(new: Object, old: Object | None) -> list[str]:
     """Requests beyond limits can never be used."""
-    hard = (new.get("spec") or {}).get("hard") or {}
+    hard = (new.get("spec") or NOTHING).get("hard") or NOTHING
     found: list[str] = []
     for name in ("cpu", "memory", "storage", "ephemeral-storage") if old is None else ():
         request = f"requests.{name}"
@@ -169,8 +170,8 @@ def warnings(new: Object, old: Object | None) -> list[str]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Request, Limit, Age."""
-    status = obj.get("status") or {}
-    hard, used = status.get("hard") or {}, status.get("used") or {}
+    status = obj.get("status") or NOTHING
+    hard, used = status.get("hard") or NOTHING, status.get("used") or NOTHING
     lines = {name: f"{name}: {used.get(name, '0')}/{hard[name]}" for name in sorted(hard)}
     return [
         name_of(obj),

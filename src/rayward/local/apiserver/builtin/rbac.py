@@ -9,8 +9,10 @@ from rayward.kube.machinery.fielderror import FieldError, invalid, not_supported
 from rayward.kube.machinery.names import check_dns1123_subdomain, check_path_segment, path_segment_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
+from rayward.local.apiserver.builtin.matching import is_sound
 
 Spec = Mapping[str, Any]
 
@@ -85,13 +87,15 @@ def _check_role(obj: Object, *, namespaced: bool) -> list[FieldError]:
             out.append(required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
         for index, selector in enumerate(selectors):
             label_selector(selector, f"{at}[{index}]", out)
+            if not is_sound(selector):
+                out.append(invalid(f"{at}[{index}]", None, "invalid label selector."))
     return out
 
 
 def _check_rule(rule: Spec, at: str, out: Errors, *, namespaced: bool) -> None:
     if not rule.get("verbs"):
         out.append(required(f"{at}.verbs", "verbs must contain at least one value"))
-    urls = rule.get("nonResourceURLs") or []
+    urls = rule.get("nonResourceURLs") or NO_ITEMS
     if urls:
         if namespaced:
             text = "namespaced rules cannot apply to non-resource URLs"
@@ -108,7 +112,7 @@ def _check_rule(rule: Spec, at: str, out: Errors, *, namespaced: bool) -> None:
 
 def _check_binding(obj: Object, *, namespaced: bool) -> list[FieldError]:
     out: Errors = []
-    role = obj.get("roleRef") or {}
+    role = obj.get("roleRef") or NOTHING
     kinds = ["Role", "ClusterRole"] if namespaced else ["ClusterRole"]
     if role.get("apiGroup") != _GROUP:
         out.append(not_supported("roleRef.apiGroup", role.get("apiGroup") or "", [_GROUP]))
@@ -148,7 +152,7 @@ def role_cells(obj: Object, _now: float) -> list[Any]:
 
 def binding_cells(obj: Object, now: float) -> list[Any]:
     """Name, Role, Age, Users, Groups, ServiceAccounts."""
-    role, subjects = obj.get("roleRef") or {}, obj.get("subjects") or ()
+    role, subjects = obj.get("roleRef") or NOTHING, obj.get("subjects") or ()
     accounts = [
         f"{s.get('namespace') or ''}/{s.get('name') or ''}" for s in subjects if s.get("kind") == "ServiceAccount"
     ]

@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, Reason, duplicate, for
 from rayward.kube.machinery.names import check_qualified_name
 from rayward.kube.machinery.quantity import ZERO, Quantity, QuantityError, parse
 from rayward.local.apiserver.builtin.check import NEGATIVE, Errors, dns_label
+from rayward.local.apiserver.builtin.empty import NOTHING
 
 Spec = Mapping[str, Any]
 NameCheck = Callable[[str, str, Errors], None]
@@ -130,7 +131,7 @@ def check_requirements(
     resources: Spec, claims: Collection[str], at: str, out: Errors, check: NameCheck = check_container_name
 ) -> None:
     """Requests and limits, and the device claims of a container."""
-    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    limits, requests = resources.get("limits") or NOTHING, resources.get("requests") or NOTHING
     for name, value in limits.items():
         here = f"{at}.limits[{name}]"
         check(name, here, out)

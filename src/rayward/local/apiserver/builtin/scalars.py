@@ -13,7 +13,8 @@ from rayward.kube.machinery import duration
 from rayward.kube.machinery.quantity import QuantityError, parse
 from rayward.local.apiserver.behaviour import DecodeError
 
-Read = Callable[[Any], Any]
+Read = Callable[[Any, Callable[[], str]], Any]
+"""Reads a value; the second argument says where it is, for errors."""
 
 _INT32: Final = 2**31
 _SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
@@ -60,7 +61,7 @@ def _quantity(value: str | int | float) -> str:
     return str(parse(value))
 
 
-def quantity(value: Any) -> str:
+def quantity(value: Any, _where: Callable[[], str] | None = None) -> str:
     """An amount in its canonical form."""
     try:
         if type(value) is str or type(value) is int or type(value) is float:
@@ -70,10 +71,10 @@ def quantity(value: Any) -> str:
         raise DecodeError(str(error)) from None
 
 
-def time(value: Any) -> str:
+def time(value: Any, where: Callable[[], str]) -> str:
     """A moment in whole seconds, in UTC."""
     if type(value) is not str:
-        raise mismatch(value, "", "string")
+        raise mismatch(value, where(), "string")
     moment = duration.instant(value)
     if moment is None:
         raise _bad_time(value, _RFC3339)
@@ -82,10 +83,10 @@ def time(value: Any) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").zfill(20)
 
 
-def micro_time(value: Any) -> str:
+def micro_time(value: Any, where: Callable[[], str]) -> str:
     """A moment in microseconds, in UTC."""
     if type(value) is not str:
-        raise mismatch(value, "", "string")
+        raise mismatch(value, where(), "string")
     moment = duration.instant(value) if _MICRO_FORM.fullmatch(value) else None
     if moment is None:
         raise _bad_time(value, _RFC3339_MICRO)
@@ -113,6 +114,11 @@ def _bad_time(value: str, layout: str) -> DecodeError:
         return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "Z07:00"')
     if rest[zone.end() :]:
         return DecodeError(f'parsing time "{value}": extra text: "{rest[zone.end() :]}"')
+    if zone.group() != "Z":
+        hours, minutes = int(zone.group()[1:3]), int(zone.group()[4:6])
+        if hours > 24 or minutes > 60:
+            what = "hour" if hours > 24 else "minute"
+            return DecodeError(f'parsing time "{value}": time zone offset {what} out of range')
     return DecodeError(f'parsing time "{value}": {_out_of_range(value)} out of range')
 
 
@@ -127,13 +133,13 @@ def _out_of_range(value: str) -> str:
     return "second" if second > 59 else "day"
 
 
-def int_or_string(value: Any) -> int | str:
+def int_or_string(value: Any, where: Callable[[], str]) -> int | str:
     """A number or a text."""
     if type(value) is str:
         return value
     if type(value) is int and -_INT32 <= value < _INT32:
         return value
-    raise mismatch(value, "", "int32")
+    raise mismatch(value, where(), "int32")
 
 
 def base64(value: str) -> str:
@@ -146,21 +152,35 @@ def base64(value: str) -> str:
     return binascii.b2a_base64(content, newline=False).decode()
 
 
-def _bad_byte(value: str) -> int:
-    count = 0
-    for index, character in enumerate(value):
-        if character in "\r\n":
-            continue
-        if character == "=":
-            # Padding is fine only as the end of the last group of four.
-            rest = value[index:].replace("\n", "").replace("\r", "")
-            if count % 4 == 2 and rest == "==" or count % 4 == 3 and rest == "=":
-                break
-            return index + 1 if count % 4 == 2 and len(rest) > 1 else index
-        if not (character.isascii() and (character.isalnum() or character in "+/")):
-            return index
-        count += 1
-    return len(value) - len(value) % 4 if len(value) % 4 else len(value)
+def _bad_byte(text: str) -> int:
+    """Where Go's decoder stops."""
+    at, end = 0, len(text)
+    while at < end:
+        for place in range(4):
+            at = _past_newlines(text, at)
+            if at == end:
+                return end - place if place else -1
+            character = text[at]
+            at += 1
+            if character.isascii() and (character.isalnum() or character in "+/"):
+                continue
+            if character != "=" or place < 2:
+                return at - 1
+            if place == 2:
+                at = _past_newlines(text, at)
+                if at == end:
+                    return end
+                if text[at] != "=":
+                    return at - 1
+                at += 1
+            return _past_newlines(text, at)
+    return end
+
+
+def _past_newlines(text: str, at: int) -> int:
+    while at < len(text) and text[at] in "\r\n":
+        at += 1
+    return at
 
 
 def decode_base64(value: str) -> bytes:

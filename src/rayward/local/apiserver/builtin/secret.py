@@ -10,6 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, re
 from rayward.kube.machinery.names import check_config_map_key
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, annotation_at
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 from rayward.local.apiserver.builtin.scalars import decode_base64, encode_base64, size_of_base64
 
@@ -57,7 +58,7 @@ def prepare_update(new: Object, old: Object) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """A new secret."""
     out: Errors = []
-    data: Mapping[str, str] = obj.get("data") or {}
+    data: Mapping[str, str] = obj.get("data") or NOTHING
     size = 0
     for key, value in data.items():
         for message in check_config_map_key(key):
@@ -72,7 +73,7 @@ def validate(obj: Object) -> list[FieldError]:
 def _check_type(obj: Object, data: Mapping[str, str], out: Errors) -> None:
     kind = obj.get("type") or ""
     if kind == "kubernetes.io/service-account-token":
-        if not (meta_of(obj).get("annotations") or {}).get(_ACCOUNT_NAME):
+        if not (meta_of(obj).get("annotations") or NOTHING).get(_ACCOUNT_NAME):
             out.append(required(annotation_at(_ACCOUNT_NAME)))
     elif kind in _JSON_KEYS:
         key = _JSON_KEYS[kind]
@@ -129,7 +130,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     if old.get("immutable"):
         if not new.get("immutable"):
             out.append(forbidden("immutable", WHEN_IMMUTABLE))
-        if (new.get("data") or {}) != (old.get("data") or {}):
+        if (new.get("data") or NOTHING) != (old.get("data") or NOTHING):
             out.append(forbidden("data", WHEN_IMMUTABLE))
     return out + validate(new)
 

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.names import label_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.address import cidr_warnings, ip_warnings
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import (
     age_of,
     behaviour,
@@ -68,8 +69,8 @@ def default(obj: Object) -> None:
     if affinity == "None":
         spec.pop("sessionAffinityConfig", None)
     elif affinity == "ClientIP":
-        config = spec.get("sessionAffinityConfig") or {}
-        if (config.get("clientIP") or {}).get("timeoutSeconds") is None:
+        config = spec.get("sessionAffinityConfig") or NOTHING
+        if (config.get("clientIP") or NOTHING).get("timeoutSeconds") is None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
     kind = fill("type", "ClusterIP")
     for port in spec.get("ports") or ():
@@ -82,7 +83,7 @@ def default(obj: Object) -> None:
         fill("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         fill("allocateLoadBalancerNodePorts", True)
-        for point in ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ():
+        for point in ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ():
             if point.get("ip"):
                 point.setdefault("ipMode", "VIP")
 
@@ -90,12 +91,20 @@ def default(obj: Object) -> None:
 def prepare_create(obj: Object) -> None:
     """A new service has no status of its own."""
     obj["status"] = {"loadBalancer": {}}
+    _forget_inside_traffic(obj["spec"])
+
+
+def _forget_inside_traffic(spec: Object) -> None:
+    """A name elsewhere has no traffic inside, so the field is never shown; a bad value is still refused."""
+    if spec.get("type") == "ExternalName" and spec.get("internalTrafficPolicy") in ("Cluster", "Local"):
+        del spec["internalTrafficPolicy"]
 
 
 def prepare_update(new: Object, old: Object) -> None:
     """Forget what a former type needed, unless the writer changed it too."""
     keep_status(new, old)
     spec, before = new["spec"], spec_of(old)
+    _forget_inside_traffic(spec)
     if needs_cluster_ip(before) and not needs_cluster_ip(spec):
         if _same(spec, before, "clusterIP", "clusterIPs"):
             spec.pop("clusterIP", None)
@@ -116,7 +125,7 @@ def prepare_update(new: Object, old: Object) -> None:
     if was_outside and not is_externally_accessible(spec) and _same(spec, before, "externalTrafficPolicy"):
         spec.pop("externalTrafficPolicy", None)
     if spec.get("type") != "LoadBalancer":
-        new["status"] = {**(new.get("status") or {}), "loadBalancer": {}}
+        new["status"] = {**(new.get("status") or NOTHING), "loadBalancer": {}}
 
 
 def _same(spec: Spec, before: Spec, *fields: str) -> bool:
@@ -128,7 +137,7 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
     spec, found = spec_of(new), list[str]()
     kind, outside = spec.get("type"), spec.get("externalIPs") or ()
     headless = kind == "ClusterIP" and spec.get("clusterIP") == "None"
-    if HINTS in (meta_of(new).get("annotations") or {}):
+    if HINTS in (meta_of(new).get("annotations") or NOTHING):
         found.append(f"annotation {HINTS} is deprecated, please use {TOPOLOGY_MODE} instead")
     if spec.get("clusterIP") not in (None, "", "None"):
         for index, address in enumerate(spec.get("clusterIPs") or ()):
@@ -187,12 +196,12 @@ def _port(port: Spec) -> str:
 
 def balancer_addresses(obj: Spec) -> str:
     """Where a load balancer can be reached, as far as known."""
-    points = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    points = ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
     return ",".join(sorted({p.get("ip") or p.get("hostname") for p in points if p.get("ip") or p.get("hostname")}))
 
 
 def _outside(obj: Object, spec: Spec) -> str:
-    kind, outside = spec.get("type"), spec.get("externalIPs") or []
+    kind, outside = spec.get("type"), spec.get("externalIPs") or NO_ITEMS
     if kind in ("ClusterIP", "NodePort"):
         return ",".join(outside) or "<none>"
     if kind == "LoadBalancer":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Behaviour, Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
@@ -31,9 +32,9 @@ def _only_secret_names(obj: Object) -> None:
 
 def warnings(new: Object, old: Object | None) -> list[str]:
     """Doubts about an account."""
-    if old is not None and _MOUNTABLE in (meta_of(old).get("annotations") or {}):
+    if old is not None and _MOUNTABLE in (meta_of(old).get("annotations") or NOTHING):
         return []
-    if _MOUNTABLE not in (meta_of(new).get("annotations") or {}):
+    if _MOUNTABLE not in (meta_of(new).get("annotations") or NOTHING):
         return []
     text = "deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
     return [f"metadata.annotations[{_MOUNTABLE}]: {text}"]

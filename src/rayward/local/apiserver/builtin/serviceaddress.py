@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, invalid, not_supported, required
 from rayward.local.apiserver.builtin.address import is_dual_stack, is_ipv6, legacy_ip
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.servicerules import is_headless
 
 Spec = Mapping[str, Any]
@@ -30,7 +31,7 @@ def check_addresses(spec: Spec, before: Spec | None, out: Errors) -> None:
     elif not first and addresses:
         out.append(invalid("spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified"))
     _check_families(spec, out)
-    known = (before or {}).get("clusterIPs") or ()
+    known = (before or NOTHING).get("clusterIPs") or ()
     bad = False
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":

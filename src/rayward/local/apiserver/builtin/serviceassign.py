@@ -11,6 +11,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.address import is_ipv6, parse
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.serviceaddress import check_addresses
 from rayward.local.apiserver.builtin.servicerules import (
     allocates_node_ports,
@@ -26,7 +27,6 @@ Pick = Callable[[int], int]
 """A random number below the given one."""
 
 FIRST_PORT, LAST_PORT = 30000, 32767
-_TRIES = 64
 
 
 class NotAssigned(Exception):
@@ -77,8 +77,11 @@ class Pool:
     def port(self) -> int:
         """A free node port."""
         if self.dry_run:
-            self._given.add(len(self._given))
-            return LAST_PORT + 1 + len(self._given)
+            port = LAST_PORT + 2
+            while port in self._given:
+                port += 1
+            self._given.add(port)
+            return port
         count = LAST_PORT - FIRST_PORT + 1
         start = self.pick(count)
         for step in range(count):
@@ -90,9 +93,10 @@ class Pool:
 
     def refuse_port(self, port: int) -> str:
         """Why a node port cannot be given; empty if it can."""
-        if self.dry_run:
+        if self.dry_run and port not in self._given:
+            self._given.add(port)
             return ""
-        if not FIRST_PORT <= port <= LAST_PORT:
+        if not self.dry_run and not FIRST_PORT <= port <= LAST_PORT:
             return f"provided port is not in the valid range. The range of valid ports is {FIRST_PORT}-{LAST_PORT}"
         if port in self.taken_ports or port in self._given:
             return "provided port is already allocated"
@@ -139,12 +143,12 @@ def _keep_assigned(spec: Object, before: Spec) -> None:
 
 def _settle_addresses(spec: Object, before: Spec | None) -> None:
     """``clusterIP`` and ``clusterIPs`` say the same, whichever the writer set."""
-    first, all_ = spec.get("clusterIP") or "", spec.get("clusterIPs") or []
+    first, all_ = spec.get("clusterIP") or "", spec.get("clusterIPs") or NO_ITEMS
     if before is None:
         if first and not all_:
             spec["clusterIPs"] = [first]
         return
-    former, former_all = before.get("clusterIP") or "", before.get("clusterIPs") or []
+    former, former_all = before.get("clusterIP") or "", before.get("clusterIPs") or NO_ITEMS
     if former_all and not all_ and former == first:
         spec["clusterIPs"] = all_ = former_all
     if former == first or all_ != former_all:
@@ -160,14 +164,24 @@ def _settle_families(spec: Object, before: Spec | None) -> None:
         return
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
-        inherited = (before or {}).get("ipFamilyPolicy")
+        inherited = (before or NOTHING).get("ipFamilyPolicy")
         spec["ipFamilyPolicy"] = inherited or ("RequireDualStack" if headless else "SingleStack")
     out: Errors = []
     check_addresses(spec, before, out)
     if out:
         raise NotAssigned(out)
-    policy, addresses = spec["ipFamilyPolicy"], spec.get("clusterIPs") or []
+    policy, addresses = spec["ipFamilyPolicy"], spec.get("clusterIPs") or NO_ITEMS
     families: list[str] = list(spec.get("ipFamilies") or ())
+    if before is not None and policy == "SingleStack":
+        addresses, families = _released(spec, before, addresses, families)
+    elif before is not None:
+        for name, now, then in (
+            ("cluster IP", addresses, before.get("clusterIPs") or ()),
+            ("IP family", families, before.get("ipFamilies") or ()),
+        ):
+            if now and len(now) < len(then):
+                text = f"must be 'SingleStack' to release the secondary {name}"
+                out.append(invalid("spec.ipFamilyPolicy", policy, text))
     if policy == "SingleStack":
         for name, values in (("cluster IPs", addresses), ("IP families", families)):
             if len(values) == 2:
@@ -197,6 +211,15 @@ def _settle_families(spec: Object, before: Spec | None) -> None:
     spec["ipFamilies"] = families or ["IPv4"]
 
 
+def _released(spec: Object, before: Spec, addresses: list[str], families: list[str]) -> tuple[list[str], list[str]]:
+    """A service that goes back to one family gives up the second address."""
+    if len(addresses) > 1 and addresses == before.get("clusterIPs"):
+        addresses = spec["clusterIPs"] = addresses[:1]
+    if len(families) > 1 and families == before.get("ipFamilies"):
+        families = families[:1]
+    return addresses, families
+
+
 def _assign_ip(spec: Object, pool: Pool) -> None:
     addresses: list[str] = spec.get("clusterIPs") or []
     if not needs_cluster_ip(spec) or addresses[:1] == ["None"]:
@@ -214,20 +237,21 @@ def _assign_ip(spec: Object, pool: Pool) -> None:
 def _assign_ports(spec: Object, before: Spec | None, pool: Pool) -> None:
     if not needs_node_port(spec):
         return
-    former = set(node_ports(before or {}))
+    former = set(node_ports(before or NOTHING))
     by_number: dict[int, int] = {}
     for index, port in enumerate(spec.get("ports") or ()):
         number, node = port.get("port") or 0, port.get("nodePort") or 0
+        if not node and not allocates_node_ports(spec):
+            continue
+        if before is None:
+            # One service port with several protocols uses one node port.
+            node = node or by_number.get(number) or _asked_for(spec, number)
+            known = node == by_number.get(number)
+        else:
+            known = node in former or node in by_number.values()
         if not node:
-            if not allocates_node_ports(spec):
-                continue
-            shared = by_number.get(number) or _asked_for(spec, number) if before is None else 0
-            if shared:
-                node = shared
-            else:
-                port["nodePort"] = by_number[number] = pool.port()
-                continue
-        if node not in former and node not in by_number.values():
+            node = pool.port()
+        elif not known:
             problem = pool.refuse_port(node)
             if problem:
                 raise NotAssigned([invalid(f"spec.ports[{index}].nodePort", node, problem)])

@@ -19,6 +19,7 @@ from rayward.local.apiserver.builtin.check import (
     port_number_or_name,
     qualified_name,
 )
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import duplicated
 from rayward.local.apiserver.builtin.kind import meta_of
 from rayward.local.apiserver.builtin.serviceaddress import check_address_change, check_addresses
@@ -68,8 +69,8 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a load balancer reports."""
     out: Errors = []
     at = "status.loadBalancer.ingress"
-    points: Sequence[Spec] = ((new.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
-    before: Sequence[Spec] = ((old.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    points: Sequence[Spec] = ((new.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
+    before: Sequence[Spec] = ((old.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
     if spec_of(new).get("type") != "LoadBalancer":
         if points:
             out.append(forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'"))
@@ -100,7 +101,7 @@ def _check_ingress_point(point: Spec, at: str, known: Sequence[str], out: Errors
 
 def _check(service: Object, old: Object | None, out: Errors) -> None:
     spec, before = spec_of(service), spec_of(old) if old is not None else None
-    annotations: Mapping[str, str] = meta_of(service).get("annotations") or {}
+    annotations: Mapping[str, str] = meta_of(service).get("annotations") or NOTHING
     if HINTS in annotations and annotations.get(TOPOLOGY_MODE, annotations[HINTS]) != annotations[HINTS]:
         text = f"must match annotations[{HINTS}] when both are specified"
         out.append(invalid(annotation_at(TOPOLOGY_MODE), annotations[TOPOLOGY_MODE], text))
@@ -111,7 +112,7 @@ def _check(service: Object, old: Object | None, out: Errors) -> None:
     check_addresses(spec, before, out)
     for index, address in enumerate(spec.get("externalIPs") or ()):
         count = len(out)
-        legacy_ip(address, f"spec.externalIPs[{index}]", out, (before or {}).get("externalIPs") or ())
+        legacy_ip(address, f"spec.externalIPs[{index}]", out, (before or NOTHING).get("externalIPs") or ())
         if len(out) == count:
             endpoint_ip(address, f"spec.externalIPs[{index}]", out)
     one_of_required(spec.get("type") or "", TYPES, "spec.type", out)
@@ -214,14 +215,14 @@ def _check_source_ranges(
         at = "spec.LoadBalancerSourceRanges"
         if not balanced:
             out.append(forbidden(at, _ONLY_BALANCED))
-        known = [value.strip() for value in (before or {}).get("loadBalancerSourceRanges") or ()]
+        known = [value.strip() for value in (before or NOTHING).get("loadBalancerSourceRanges") or ()]
         for index, value in enumerate(ranges):
             legacy_cidr(value.strip(), f"{at}[{index}]", out, known)
     elif _SOURCE_RANGES in annotations:
         at, value = annotation_at(_SOURCE_RANGES), annotations[_SOURCE_RANGES]
         if not balanced:
             out.append(forbidden(at, _ONLY_BALANCED))
-        unchanged = old is not None and (meta_of(old).get("annotations") or {}).get(_SOURCE_RANGES) == value
+        unchanged = old is not None and (meta_of(old).get("annotations") or NOTHING).get(_SOURCE_RANGES) == value
         for part in value.strip().split(",") if value.strip() and not unchanged else ():
             legacy_cidr(part.strip(), at, out)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayward.local.apiserver.builtin.empty import NOTHING
+
 Spec = Mapping[str, Any]
 
 
 def spec_of(service: Spec) -> Spec:
     """The specification of a service, to read."""
-    return service.get("spec") or {}
+    return service.get("spec") or NOTHING
 
 
 def needs_cluster_ip(spec: Spec) -> bool:

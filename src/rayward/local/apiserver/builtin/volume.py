@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, not_supported, require
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, qualified_name
 from rayward.local.apiserver.builtin.claim import CLASS_ANNOTATION
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 
@@ -53,8 +54,8 @@ def default_volume(obj: Object) -> None:
 def validate_volume(obj: Object) -> list[FieldError]:
     """A volume has room and a way to be used."""
     out: Errors = []
-    spec = obj.get("spec") or {}
-    modes, capacity = spec.get("accessModes") or (), spec.get("capacity") or {}
+    spec = obj.get("spec") or NOTHING
+    modes, capacity = spec.get("accessModes") or (), spec.get("capacity") or NOTHING
     if not modes:
         out.append(required("spec.accessModes"))
     for mode in modes:
@@ -71,16 +72,16 @@ def validate_volume(obj: Object) -> list[FieldError]:
 
 def volume_cells(obj: Object, now: float) -> list[Any]:
     """Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, VolumeAttributesClass, Reason, Age, VolumeMode."""
-    spec, status, meta = obj.get("spec") or {}, obj.get("status") or {}, meta_of(obj)
+    spec, status, meta = obj.get("spec") or NOTHING, obj.get("status") or NOTHING, meta_of(obj)
     modes, claim = spec.get("accessModes") or (), spec.get("claimRef")
     return [
         name_of(obj),
-        (spec.get("capacity") or {}).get("storage", "0"),
+        (spec.get("capacity") or NOTHING).get("storage", "0"),
         ",".join(short for mode, short in _MODES.items() if mode in modes),
         spec.get("persistentVolumeReclaimPolicy") or "",
         "Terminating" if meta.get("deletionTimestamp") else status.get("phase") or "",
         f"{claim.get('namespace') or ''}/{claim.get('name') or ''}" if claim else "",
-        (meta.get("annotations") or {}).get(CLASS_ANNOTATION) or spec.get("storageClassName") or "",
+        (meta.get("annotations") or NOTHING).get(CLASS_ANNOTATION) or spec.get("storageClassName") or "",
         spec.get("volumeAttributesClassName", "<unset>"),
         status.get("reason") or "",
         age_of(obj, now),
@@ -121,7 +122,7 @@ def validate_class(obj: Object) -> list[FieldError]:
 
 def class_cells(obj: Object, now: float) -> list[Any]:
     """Name, Provisioner, ReclaimPolicy, VolumeBindingMode, AllowVolumeExpansion, Age."""
-    annotations = meta_of(obj).get("annotations") or {}
+    annotations = meta_of(obj).get("annotations") or NOTHING
     name = name_of(obj)
     if any(annotations.get(key) == "true" for key in _DEFAULT_CLASS):
         name = f"{name} (default)"

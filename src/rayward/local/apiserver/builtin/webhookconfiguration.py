@@ -10,6 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, duplicate, invalid, no
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, qualified_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
 
 Spec = Mapping[str, Any]
@@ -51,7 +52,7 @@ def default(obj: Object) -> None:
         fill("timeoutSeconds", 10)
         for rule in hook.get("rules") or ():
             rule.setdefault("scope", "*")
-        service = (hook.get("clientConfig") or {}).get("service")
+        service = (hook.get("clientConfig") or NOTHING).get("service")
         if service is not None:
             service.setdefault("port", 443)
 
@@ -98,7 +99,7 @@ def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     policy = hook.get("reinvocationPolicy")
     if policy is not None and policy not in ("IfNeeded", "Never"):
         out.append(not_supported(f"{at}.reinvocationPolicy", policy, ["IfNeeded", "Never"]))
-    _check_client(hook.get("clientConfig") or {}, f"{at}.clientConfig", out)
+    _check_client(hook.get("clientConfig") or NOTHING, f"{at}.clientConfig", out)
     _check_match_conditions(hook.get("matchConditions") or (), f"{at}.matchConditions", out)
 
 
@@ -113,7 +114,7 @@ def _check_name(name: str, at: str, out: Errors) -> None:
 
 
 def _check_rule(rule: Spec, at: str, out: Errors) -> None:
-    operations = rule.get("operations") or []
+    operations = rule.get("operations") or NO_ITEMS
     if not operations:
         out.append(required(f"{at}.operations"))
     if len(operations) > 1 and "*" in operations:
@@ -123,7 +124,7 @@ def _check_rule(rule: Spec, at: str, out: Errors) -> None:
         if operation not in _OPERATIONS:
             out.append(not_supported(f"{at}.operations[{index}]", operation, _OPERATIONS))
     for field, what in (("apiGroups", "API groups"), ("apiVersions", "API versions")):
-        values = rule.get(field) or []
+        values = rule.get(field) or NO_ITEMS
         if not values:
             out.append(required(f"{at}.{field}"))
         if len(values) > 1 and "*" in values:

@@ -13,7 +13,7 @@ import orjson
 from rayward.kube.machinery import apply, jsonpath, schema, table
 from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.jsonvalue import entries, section
-from rayward.local.apiserver.behaviour import Behaviour, Column, Object
+from rayward.local.apiserver.behaviour import Behaviour, Column, DecodeError, Object
 from rayward.local.apiserver.crd.definition import stored_version
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
 
@@ -90,6 +90,16 @@ def _storage_hash(group: str, version: str, kind: str) -> str:
     return base64.b64encode(digest[:8]).decode()
 
 
+def _coercer(compiled: schema.Schema) -> Callable[[Object], list[str]]:
+    def coerce(obj: Object) -> list[str]:
+        try:
+            return compiled.prune(obj)
+        except schema.MetadataError as error:
+            raise DecodeError(str(error)) from None
+
+    return coerce
+
+
 def _refresher(compiled: schema.Schema) -> Callable[[Object], Object]:
     def refresh(obj: Object) -> Object:
         compiled.prune(obj)
@@ -137,7 +147,7 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
 
     return Behaviour(
         type=apply.custom_type_of(version["schema"]["openAPIV3Schema"]),
-        coerce=compiled.prune,
+        coerce=_coercer(compiled),
         default=compiled.default,
         columns=[Column(**definition) for definition in layout.definitions],
         cells=lambda obj, now: layout.cells(obj, datetime.fromtimestamp(now, UTC)),

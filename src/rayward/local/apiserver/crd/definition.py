@@ -158,9 +158,7 @@ def _version(version: Object, path: str, *, schema_known: bool) -> Iterator[Fiel
     subresources = section(version, "subresources")
     if schema and not schema_known:
         # what was accepted once stays accepted, as long as nobody touches it
-        yield from structural.check(
-            schema, f"{path}.schema.openAPIV3Schema", status_subresource="status" in subresources
-        )
+        yield from structural.check(schema, f"{path}.schema", status_subresource="status" in subresources)
     yield from _scale(subresources.get("scale"), f"{path}.subresources")
     for i, column in enumerate(entries(version, "additionalPrinterColumns")):
         yield from _column(column, f"{path}.additionalPrinterColumns[{i}]")

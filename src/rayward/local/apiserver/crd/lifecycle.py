@@ -284,7 +284,7 @@ def _encoder(resource: Resource, obj: Object) -> Callable[[int], bytes]:
 
 def terminating(crd: Object, now: str) -> Object:
     """The CRD at the moment it is asked to go: marked, and held until its objects are gone."""
-    metadata = {**crd["metadata"]}
+    metadata = {**crd["metadata"], "deletionTimestamp": now}
     finalizers: list[str] = entries(metadata, "finalizers")
     if CLEANUP_FINALIZER not in finalizers:
         metadata["finalizers"] = [*finalizers, CLEANUP_FINALIZER]

@@ -3,6 +3,15 @@
 Each accessor reads its recording on first use and keeps it. What they return is shared: never change it.
 """
 
-from rayward.local.apiserver.recorded.specification import columns, defaults, protobuf, resources, schema, schemas, wire
+from rayward.local.apiserver.recorded.specification import (
+    columns,
+    defaults,
+    protobuf,
+    resources,
+    schema,
+    schemas,
+    type_name,
+    wire,
+)
 
-__all__ = ["columns", "defaults", "protobuf", "resources", "schema", "schemas", "wire"]
+__all__ = ["columns", "defaults", "protobuf", "resources", "schema", "schemas", "type_name", "wire"]

@@ -28,6 +28,20 @@ def schema(reference: str) -> Object:
 
 
 @cache
+def _type_names() -> Mapping[tuple[str, str, str], str]:
+    return {
+        (kind["group"], kind["version"], kind["kind"]): name
+        for name, structure in schemas().items()
+        for kind in structure.get("x-kubernetes-group-version-kind", ())
+    }
+
+
+def type_name(group: str, version: str, kind: str) -> str | None:
+    """The name of the type that a kind's objects have, such as ``io.k8s.api.core.v1.Pod``."""
+    return _type_names().get((group, version, kind))
+
+
+@cache
 def resources() -> Sequence[Object]:
     """Discovery entries of the built-in resources, in the order in which a real server lists them.
 

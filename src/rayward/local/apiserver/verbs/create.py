@@ -52,7 +52,7 @@ def ensure_namespace(request: Request, metadata: dict[str, Any]) -> None:
     """The object is in the request's namespace, and may not say otherwise."""
     wanted = request.namespace if request.resource.namespaced else ""
     given = metadata.get("namespace") or ""
-    if given == wanted:
+    if given == wanted or not wanted:
         if not wanted:
             metadata.pop("namespace", None)
         return
@@ -78,13 +78,13 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
         metadata["generation"] = 1
     generated = not metadata.get("name")
     name = _settle_name(core, resource.key, request.namespace, metadata)
-    core.admission.begin_create(core, resource, obj)
+    core.admission.allocate(core, resource, obj, None, dry_run=options.dry_run)
     behaviour.prepare_create(obj)
     errors = check_object_meta(
         metadata,
         namespaced=resource.namespaced,
         name_check=behaviour.check_name,
-        kube_finalizers=resource.core_rules,
+        kube_finalizers=behaviour.kube_finalizers,
     )
     errors += behaviour.validate(obj)
     if errors:
@@ -92,7 +92,10 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     request.warnings.extend(behaviour.warnings(obj, None))
     await core.admission.validate(core, attributes.with_object(obj), request.warnings)
     key = resource.key(request.namespace, name)
-    if core.objects.store.newest(key) is not None:
+    present = core.objects.store.newest(key)
+    if present is not None:
+        if b'"deletionTimestamp":' in present.value:
+            raise _being_deleted(resource, name)
         if generated:
             raise _no_unique_name(resource, name)
         raise status.already_exists(resource, name)
@@ -101,6 +104,12 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     record = await core.objects.store.put(key, lambda revision: encode(resource, obj, revision), expect=0)
     core.objects.remember_owners(record, owners)
     return core.objects.view(resource, record)
+
+
+def _being_deleted(resource: Resource, name: str) -> status.ApiError:
+    error = status.already_exists(resource, name)
+    error.message = f"object is being deleted: {error.message}"
+    return error
 
 
 def _no_unique_name(resource: Resource, name: str) -> status.ApiError:

@@ -20,9 +20,10 @@ from rayward.local.apiserver.options import check_dry_run, list_options, number,
 from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
+from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown, shown_object
 from rayward.local.apiserver.verbs.incoming import json_type
-from rayward.local.apiserver.verbs.read import list_response, matching_records, selection
+from rayward.local.apiserver.verbs.read import cut, list_meta, list_response, matching_records, selection
 from rayward.local.store import Conflict
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
@@ -66,9 +67,10 @@ async def delete_collection(core: Core, request: Request) -> Response:
     """Answer a DELETE of all objects that match; the answer lists them as they were."""
     options = _delete_options(request)
     wanted = list_options(request.query)
-    records = matching_records(core, request, selection(request, wanted))
-    if wanted.limit:
-        records = records[: wanted.limit]
+    chosen = selection(request, wanted)
+    revision = core.objects.store.revision
+    meta = list_meta(request.resource, revision)
+    records = cut(matching_records(core, request, chosen), wanted.limit, meta, chosen, revision)
 
     async def one(key: str) -> None:
         while True:
@@ -83,7 +85,7 @@ async def delete_collection(core: Core, request: Request) -> Response:
             return
 
     await asyncio.gather(*(one(record.key) for record in records))
-    return list_response(core, request, records, {"resourceVersion": str(core.objects.store.revision)})
+    return list_response(core, request, records, meta)
 
 
 async def _remove(core: Core, request: Request, live: Live, options: DeleteOptions) -> tuple[bytes, bool]:
@@ -93,7 +95,13 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     _check_preconditions(request, name, obj, options)
     attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
     await core.admission.validate(core, attributes, request.warnings)
-    after = deleted(resource.behaviour.grace, obj, options, core.clock(), orphans=resource.behaviour.orphans)
+    behaviour = resource.behaviour
+    if behaviour.mark is not None and not obj["metadata"].get("deletionTimestamp"):
+        marked = behaviour.mark(obj, stamp(core.clock()))
+        return await _keep(core, resource, live, marked, dry_run=options.dry_run), False
+    if obj["metadata"].get("deletionTimestamp") and behaviour.held(obj):
+        return core.objects.view(resource, live.record), False
+    after = deleted(behaviour.grace, obj, options, core.clock(), orphans=behaviour.orphans)
     if after is obj:
         return core.objects.view(resource, live.record), False
     store, revision = core.objects.store, live.record.revision
@@ -103,10 +111,16 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
             return encode(resource, after, revision), True
         event = await store.delete(key, lambda rev: encode(resource, after, rev), expect=revision)
         return event.value, True
-    if options.dry_run:
-        return encode(resource, after, revision), False
-    record = await store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
-    return core.objects.view(resource, record), False
+    return await _keep(core, resource, live, after, dry_run=options.dry_run), False
+
+
+async def _keep(core: Core, resource: Resource, live: Live, obj: Object, *, dry_run: bool) -> bytes:
+    """Store an object that is marked and waits."""
+    if dry_run:
+        return encode(resource, obj, live.record.revision)
+    store, revision = core.objects.store, live.record.revision
+    record = await store.put(live.record.key, lambda rev: encode(resource, obj, rev), expect=revision)
+    return core.objects.view(resource, record)
 
 
 def _finished(obj: Object) -> bool:

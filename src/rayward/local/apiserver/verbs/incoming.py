@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Callable
 from typing import Any
 
-from rayward.kube.machinery.jsonvalue import is_object
-from rayward.local.apiserver import body, status
+from rayward.kube.machinery.fielderror import invalid
+from rayward.kube.machinery.jsonvalue import is_object, section
+from rayward.local.apiserver import body, recorded, status
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.options import WriteOptions
 from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request
 from rayward.local.apiserver.resource import Resource
+
+_SHOWN = 30
+_UNREADABLE = "couldn't get version/kind; json parse error: "
+_IDENTITY = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
 
 def object_in(request: Request, options: WriteOptions) -> Object:
@@ -24,51 +28,71 @@ def object_in(request: Request, options: WriteOptions) -> Object:
             request.body,
             request.header(b"content-type"),
             strict=options.validation != "Ignore",
-            protobuf=decode_protobuf if resource.builtin else None,
+            protobuf=_protobuf_reader(resource) if resource.builtin else None,
         )
-    except body.MalformedError as error:
-        text = f"couldn't get version/kind; json parse error: {error}"
-        raise _unrecognized(resource, text, request.body) from None
-    except ProtobufError as error:
+    except body.MalformedYamlError as error:
         raise _unrecognized(resource, str(error), request.body) from None
-    obj = decoded.value
+    except body.MalformedError as error:
+        raise _unrecognized(resource, _UNREADABLE + str(error), request.body) from None
+    except ProtobufError as error:
+        raise _unreadable_protobuf(resource, error, request.body) from None
+    obj: Any = {} if decoded.value is None else decoded.value
     if not is_object(obj):
-        text = f"json: cannot unmarshal {json_type(obj)} into Go value of type struct"
+        text = f"{_UNREADABLE}json: cannot unmarshal {json_type(obj)} into Go value of type {_IDENTITY}"
         raise _unrecognized(resource, text, request.body)
     check_identity(resource, obj, request.body)
     settle(resource, obj, options, request.warnings, decoded.strict, refuse=_refuser(resource))
     return obj
 
 
+def _protobuf_reader(resource: Resource) -> Callable[[bytes], Object]:
+    return lambda data: decode_protobuf(data, resource.api_version, resource.kind)
+
+
+def _unreadable_protobuf(resource: Resource, error: ProtobufError, raw: bytes) -> status.ApiError:
+    if not error.kind:
+        return _unrecognized(resource, str(error), raw)
+    version = error.api_version.rpartition("/")[2]
+    return status.bad_request(f'{error.kind} in version "{version}" cannot be handled as a {resource.kind}: {error}')
+
+
 def check_identity(resource: Resource, obj: Object, raw: bytes) -> None:
     """The body's apiVersion and kind must be the endpoint's; what a built-in kind leaves out is filled in."""
-    api_version, kind = obj.get("apiVersion"), obj.get("kind")
+    for field in ("kind", "apiVersion"):
+        value = obj.get(field)
+        if value is not None and not isinstance(value, str):
+            text = (
+                f"{_UNREADABLE}json: cannot unmarshal {json_type(value)} into Go struct field .{field} of type string"
+            )
+            raise _unrecognized(resource, text, raw)
     if resource.builtin:
-        api_version = obj.setdefault("apiVersion", resource.api_version) or resource.api_version
-        kind = obj.setdefault("kind", resource.kind) or resource.kind
-        obj["apiVersion"], obj["kind"] = api_version, kind
-    shown = raw[:1024].decode(errors="replace")
-    if not kind:
-        raise status.bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): "
-            f"Object 'Kind' is missing in '{shown}' ({_hex(raw)})"
-        )
-    if not api_version:
-        raise status.bad_request(
-            f"the object provided is unrecognized (must be of type {resource.kind}): "
-            f"Object 'apiVersion' is missing in '{shown}' ({_hex(raw)})"
-        )
-    if kind != resource.kind:
-        group, _, version = str(api_version).rpartition("/")
-        raise status.bad_request(
-            f'{kind} in version "{version}" cannot be handled as a {resource.kind}: '
-            f"converting ({group}.{kind}).{version} to ({resource.kind}): unknown conversion"
-        )
+        obj["apiVersion"] = obj.get("apiVersion") or resource.api_version
+        obj["kind"] = obj.get("kind") or resource.kind
+    api_version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
+    if (api_version, kind) == (resource.api_version, resource.kind):
+        return
+    if not resource.builtin:
+        raise _wrong_custom_identity(resource, obj, raw)
+    group, _, version = api_version.rpartition("/")
+    if recorded.type_name(group, version, kind) is None:
+        text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+    else:
+        family = resource.group.partition(".")[0] or "core"
+        text = f"converting ({version}.{kind}) to ({family}.{resource.kind}): unknown conversion"
+    raise status.bad_request(f'{kind} in version "{version}" cannot be handled as a {resource.kind}: {text}')
+
+
+def _wrong_custom_identity(resource: Resource, obj: Object, raw: bytes) -> status.ApiError:
+    api_version, kind = obj.get("apiVersion") or "", obj.get("kind") or ""
+    for field, value in (("Kind", kind), ("apiVersion", api_version)):
+        if not value:
+            shown = raw.decode(errors="replace")
+            return _unrecognized(resource, f"Object '{field}' is missing in '{shown}'", raw)
     if api_version != resource.api_version:
-        raise status.bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version "
-            f"({resource.api_version})"
-        )
+        text = f"the API version in the data ({api_version}) does not match the expected API version"
+        return status.bad_request(f"{text} ({resource.api_version})")
+    name = str(section(obj, "metadata").get("name") or "")
+    return status.invalid(resource.group, kind, name, [invalid("kind", kind, f"must be {resource.kind}")])
 
 
 def settle(
@@ -104,19 +128,21 @@ def _refuser(resource: Resource) -> Callable[[str], status.ApiError]:
 
 def _unrecognized(resource: Resource, text: str, raw: bytes) -> status.ApiError:
     return status.bad_request(
-        f"the object provided is unrecognized (must be of type {resource.kind}): {text} ({_hex(raw)})"
+        f"the object provided is unrecognized (must be of type {resource.kind}): {text} ({_summary(raw)})"
     )
 
 
-def _hex(raw: bytes) -> str:
+def _summary(raw: bytes) -> str:
     if not raw:
         return "<empty>"
-    shown = binascii.hexlify(raw[:30]).decode()
-    return f"{shown} ..." if len(raw) > 30 else shown
+    start = raw[:_SHOWN]
+    shown = start.decode(errors="replace") if raw[:1] == b"{" else start.hex()
+    return f"{shown} ..." if len(raw) > _SHOWN else shown
 
 
 def json_type(value: Any) -> str:
     """What Go calls the type of a JSON value."""
     if isinstance(value, bool):
         return "bool"
-    return {list: "array", str: "string", int: "number", float: "number", type(None): "null"}.get(type(value), "value")
+    names: dict[type, str] = {list: "array", str: "string", int: "number", float: "number", dict: "object"}
+    return "null" if value is None else names[type(value)]

@@ -35,7 +35,7 @@ async def patch(core: Core, request: Request) -> Response:
     if request.resource.behaviour.patch_schema is None:
         allowed.remove(STRATEGIC_PATCH)
     if kind not in allowed:
-        raise status.unsupported_media_type(allowed)
+        raise status.wrong_patch_type() if request.resource.builtin else status.unsupported_media_type(allowed)
     options = write_options(request.query, request.agent, "PatchOptions", kind)
     change = _applied(core, request, options) if kind == APPLY else _patched(core, request, options, kind)
     changed = await modify(core, request, change, options, allow_create=kind == APPLY)
@@ -121,7 +121,8 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     try:
         decoded = body.decode_yaml(request.body, strict=options.validation != "Ignore")
     except body.MalformedError as error:
-        raise status.bad_request(f"error decoding YAML: {error}") from None
+        prefix = "error converting YAML to JSON: " if isinstance(error, body.MalformedYamlError) else ""
+        raise status.bad_request(f"error decoding YAML: {prefix}{error}") from None
     config = decoded.value
     if not is_object(config):
         raise status.bad_request("error decoding YAML: json: cannot unmarshal into a map")
@@ -144,7 +145,7 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
         except ApplyConflict as error:
             raise _apply_conflict(error) from None
         except ApplyError as error:
-            raise status.bad_request(str(error)) if error.bad_request else _unfit(error) from None
+            raise status.bad_request(str(error)) from None
         obj = orjson.loads(orjson.dumps(obj))
         if decoded.strict and options.validation == "Strict":
             raise status.bad_request("error strict decoding YAML: " + ", ".join(decoded.strict))
@@ -167,7 +168,3 @@ def _apply_conflict(error: ApplyConflict) -> status.ApiError:
         {"reason": "FieldManagerConflict", "message": cause.message, "field": cause.field} for cause in error.causes
     ]
     return status.ApiError(409, "Conflict", error.message, {"causes": causes})
-
-
-def _unfit(error: ApplyError) -> status.ApiError:
-    return status.ApiError(500, "", error.message)

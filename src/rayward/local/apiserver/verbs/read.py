@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-import binascii
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,14 @@ import orjson
 from rayward.kube.machinery.selectors import SelectorError, fields, labels
 from rayward.local.apiserver import status
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.jsonsyntax import syntax_error
 from rayward.local.apiserver.options import ListOptions, list_options, resource_version, text
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import accepted, encoded, includes, list_body, shown
 from rayward.local.store import Compacted, Record
 
+_NO_BASE64 = re.compile(r"[^A-Za-z0-9_-]")
 _CONTINUE_VERSION = "meta.k8s.io/v1"
 _TOO_OLD = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
@@ -66,20 +68,30 @@ async def list_(core: Core, request: Request) -> Response:
     revision, after = _place(core, options)
     records = _records(core, request.resource, chosen.scope, revision, options)
     if after:
-        start = chosen.scope + after if request.namespace else request.resource.prefix + after
+        start = chosen.scope + after
         records = [record for record in records if record.key >= start]
     matches = chosen.matches
     limit = options.limit if options.resource_version != "0" or options.match or options.continuation else 0
-    meta: dict[str, Any] = {"resourceVersion": str(revision)}
+    meta = list_meta(request.resource, revision)
     page = [r for r in records if matches(r)] if matches else list(records)
-    if 0 < limit < len(page):
-        left = len(page) - limit
-        page = page[:limit]
-        last = page[-1].key.removeprefix(chosen.scope if request.namespace else request.resource.prefix)
-        meta["continue"] = _token(revision, last + "\0")
-        if matches is None:
-            meta["remainingItemCount"] = left
+    page = cut(page, limit, meta, chosen, revision)
     return list_response(core, request, page, meta)
+
+
+def list_meta(resource: Resource, revision: int) -> dict[str, Any]:
+    """The metadata of a list; lists of custom kinds always say where to go on, even if nowhere."""
+    meta: dict[str, Any] = {} if resource.builtin else {"continue": ""}
+    return meta | {"resourceVersion": str(revision)}
+
+
+def cut(records: list[Record], limit: int, meta: dict[str, Any], chosen: Selection, revision: int) -> list[Record]:
+    """The first page of some records; ``meta`` then tells how to get the rest."""
+    if not 0 < limit < len(records):
+        return records
+    meta["continue"] = _token(revision, records[limit - 1].key.removeprefix(chosen.scope) + "\0")
+    if chosen.matches is None:
+        meta["remainingItemCount"] = len(records) - limit
+    return records[:limit]
 
 
 def list_response(core: Core, request: Request, records: Sequence[Record], meta: dict[str, Any]) -> Response:
@@ -104,7 +116,7 @@ def _place(core: Core, options: ListOptions) -> tuple[int, str]:
         if options.resource_version not in {"", "0"}:
             raise status.bad_request("specifying resource version is not allowed when using continue")
         return (current if revision < 0 else revision), after
-    asked = resource_version(options.resource_version)
+    asked = resource_version(options.resource_version, "invalid resource version: ")
     if asked > current:
         raise status.too_large_resource_version(asked, current)
     exact = options.match == "Exact" or (options.limit > 0 and asked > 0 and not options.match)
@@ -132,11 +144,15 @@ def _token(revision: int, start: str) -> str:
 
 
 def _read_token(token: str) -> tuple[int, str]:
+    wrong = _NO_BASE64.search(token)
+    if wrong is not None or len(token) % 4 == 1:
+        raise _bad_token(f"illegal base64 data at input byte {wrong.start() if wrong else len(token) - 1}")
+    raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
     try:
-        payload: Any = orjson.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
+        payload: Any = orjson.loads(raw)
         version, revision, start = payload["v"], payload["rv"], payload["start"]
-    except (binascii.Error, ValueError, KeyError, TypeError) as error:
-        raise _bad_token(str(error)) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise _bad_token(syntax_error(raw) or str(error)) from None
     if version != _CONTINUE_VERSION:
         raise _bad_token("server does not recognize this encoded version")
     if not isinstance(revision, int) or revision == 0 or not isinstance(start, str) or ".." in start.split("/"):

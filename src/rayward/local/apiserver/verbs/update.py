@@ -11,7 +11,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.kube.machinery.objectmeta import check_object_meta_update
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
-from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, encode, metadata_of, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
@@ -152,18 +152,15 @@ async def _replace(
         metadata["generation"] = old["metadata"]["generation"]
     else:
         metadata.pop("generation", None)
-    if subresource == "status":
-        behaviour.prepare_status(obj, old)
-    else:
-        core.admission.begin_update(core, resource, obj, old)
-        behaviour.prepare_update(obj, old)
-        if behaviour.counts_generation and _content_changed(obj, old, with_status=not behaviour.has_status):
-            metadata["generation"] = old["metadata"].get("generation", 0) + 1
+    endpoint = _endpoint(core, resource, subresource, dry_run=options.dry_run)
+    endpoint.prepare(obj, old)
+    metadata = metadata_of(obj)
+    if endpoint.counts_generation and _content_changed(obj, old, with_status=not behaviour.has_status):
+        metadata["generation"] = old["metadata"].get("generation", 0) + 1
     _keep_system_fields(metadata, old["metadata"])
-    wrong = check_object_meta_update(metadata, old["metadata"], kube_finalizers=resource.core_rules)
+    wrong = check_object_meta_update(metadata, old["metadata"], kube_finalizers=behaviour.kube_finalizers)
     # kube-apiserver checks metadata for all kinds alike and again with the kind, and says so twice
-    errors = wrong + wrong
-    errors += (behaviour.validate_status if subresource == "status" else behaviour.validate_update)(obj, old)
+    errors = [*wrong, *wrong, *endpoint.validate(obj, old)]
     if errors:
         raise status.invalid(resource.group, resource.kind, request.name, errors)
     request.warnings.extend(behaviour.warnings(obj, old))
@@ -172,6 +169,21 @@ async def _replace(
         await core.objects.store.committed(live.record.revision)
         return Changed(core.objects.view(resource, live.record))
     return await store_change(core, resource, live, obj, owners, dry_run=options.dry_run)
+
+
+def _endpoint(core: Core, resource: Resource, subresource: str, *, dry_run: bool) -> Endpoint:
+    behaviour = resource.behaviour
+    if subresource == "status":
+        return Endpoint(behaviour.prepare_status, behaviour.validate_status)
+    known = behaviour.endpoints.get(subresource)
+    if known is not None:
+        return known
+
+    def prepare(new: Object, old: Object) -> None:
+        core.admission.allocate(core, resource, new, old, dry_run=dry_run)
+        behaviour.prepare_update(new, old)
+
+    return Endpoint(prepare, behaviour.validate_update, behaviour.counts_generation)
 
 
 async def store_change(
@@ -184,6 +196,7 @@ async def store_change(
         metadata.get("deletionTimestamp")
         and not metadata.get("finalizers")
         and not metadata.get("deletionGracePeriodSeconds")
+        and not resource.behaviour.held(obj)
     )
     if dry_run:
         return Changed(encode(resource, obj, revision))
@@ -205,8 +218,7 @@ def _check_resource_version(resource: Resource, name: str, metadata: dict[str, A
             raise status.invalid(resource.group, resource.plural, name, [error])
         return
     if not given.isascii() or not given.isdigit():
-        error = invalid("metadata.resourceVersion", given, f'strconv.ParseUint: parsing "{given}": invalid syntax')
-        raise status.invalid(resource.group, resource.kind, name, [error])
+        raise status.bad_request(f'strconv.ParseUint: parsing "{given}": invalid syntax')
     if given != current:
         raise status.conflict(resource, name)
 

@@ -157,9 +157,10 @@ class HttpWebhooks:
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
         for name, program in hook.conditions:
             try:
-                if program.evaluate(variables) is not True:
+                value, _cost = program.evaluate(variables)
+                if value is not True:
                     return False
-            except cel.EvaluationError as error:
+            except (cel.EvaluationError, cel.BudgetExceeded) as error:
                 if not hook.fails_closed:
                     return False
                 text = f'failed evaluating match condition "{name}" of webhook "{hook.name}": {error}'

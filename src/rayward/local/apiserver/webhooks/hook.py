@@ -14,6 +14,8 @@ from rayward.local.apiserver.behaviour import Object
 
 _SELF = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
+
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
 
@@ -116,8 +118,7 @@ def _hook(hook: Object, resolve: Callable[[str, str, int], str]) -> Hook:
         namespace_selector=labels.from_object(hook.get("namespaceSelector") or {}),
         object_selector=labels.from_object(hook.get("objectSelector") or {}),
         conditions=tuple(
-            (c["name"], cel.compile_expression(c["expression"], ("object", "oldObject", "request")))
-            for c in hook.get("matchConditions") or ()
+            (c["name"], cel.compile_expression(c["expression"], _VARIABLES)) for c in hook.get("matchConditions") or ()
         ),
         fails_closed=hook.get("failurePolicy", "Fail") != "Ignore",
         any_version=hook.get("matchPolicy", "Equivalent") == "Equivalent",

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from rayward.kube.machinery.jsonvalue import is_object
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.status import ApiError
@@ -65,12 +66,11 @@ def decode(body: bytes, uid: str, *, mutating: bool) -> Verdict:
         review: Any = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise InvalidAnswerError(f"couldn't get version/kind; json parse error: {error}") from None
-    if not isinstance(review, dict) or review.get("kind") != "AdmissionReview":
+    if not is_object(review) or review.get("kind") != "AdmissionReview":
         raise InvalidAnswerError("expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview")
-    response: Any = review.get("response")  # pyright: ignore[reportUnknownMemberType]
-    if not isinstance(response, dict):
+    answer = review.get("response")
+    if not is_object(answer):
         raise InvalidAnswerError("webhook response was absent")
-    answer: Object = response
     if answer.get("uid") != uid:
         raise InvalidAnswerError(f'expected response.uid="{uid}", got "{answer.get("uid", "")}"')
     encoded = answer.get("patch") or ""

@@ -8,6 +8,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import forbidden, invalid
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.formats import MAX_INT32
 from rayward.local.apiserver.builtin.podspec.paths import containers_of, descending
 from rayward.local.apiserver.builtin.podspec.scheduling import check_tolerations
@@ -80,8 +81,8 @@ def _check_apparmor(key: str, value: str, spec: Spec, at: str, out: Errors) -> N
 
 def check_annotation_changes(new: Spec, old: Spec, out: Errors) -> None:
     """Annotations that say what a running pod is cannot change."""
-    before: Mapping[str, str] = (old.get("metadata") or {}).get("annotations") or {}
-    after: Mapping[str, str] = (new.get("metadata") or {}).get("annotations") or {}
+    before: Mapping[str, str] = (old.get("metadata") or NOTHING).get("annotations") or NOTHING
+    after: Mapping[str, str] = (new.get("metadata") or NOTHING).get("annotations") or NOTHING
     if before != after:
         for key, value in before.items():
             if after.get(key) == value:
@@ -95,4 +96,4 @@ def check_annotation_changes(new: Spec, old: Spec, out: Errors) -> None:
                 out.append(forbidden(f"metadata.annotations[{key}]", "may not add AppArmor annotations"))
             if key == MIRROR:
                 out.append(forbidden(f"metadata.annotations[{key}]", "may not add mirror pod annotation"))
-    check_pod_annotations(after, new.get("spec") or {}, "metadata.annotations", out)
+    check_pod_annotations(after, new.get("spec") or NOTHING, "metadata.annotations", out)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
 from rayward.local.apiserver.builtin.podspec.security import APPARMOR_ANNOTATION
 
@@ -26,12 +27,12 @@ def apply_annotations(annotations: Mapping[str, str], spec: Object) -> None:
     """Write the profiles of annotations into the fields that replaced them."""
     if not any(key.startswith(APPARMOR_ANNOTATION) for key in annotations):
         return
-    if (spec.get("os") or {}).get("name") == "windows":
+    if (spec.get("os") or NOTHING).get("name") == "windows":
         return
-    pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
+    pod_profile = (spec.get("securityContext") or NOTHING).get("appArmorProfile")
     for _, container in containers_of(spec, ""):
         annotation = annotations.get(f"{APPARMOR_ANNOTATION}{container.get('name') or ''}")
-        context: Mapping[str, Any] = container.get("securityContext") or {}
+        context: Mapping[str, Any] = container.get("securityContext") or NOTHING
         if annotation is None or context.get("appArmorProfile") is not None:
             continue
         profile = profile_of(annotation)
@@ -45,14 +46,14 @@ def _set(container: Any, profile: Object) -> None:
 
 def deprecated_annotations(annotations: Mapping[str, str], spec: Mapping[str, Any]) -> list[str]:
     """Annotations of a new pod that took, or could not take, the place of a field."""
-    pod_profile = (spec.get("securityContext") or {}).get("appArmorProfile")
+    pod_profile = (spec.get("securityContext") or NOTHING).get("appArmorProfile")
     found: list[str] = []
     for _, container in containers_of(spec, ""):
         key = f"{APPARMOR_ANNOTATION}{container.get('name') or ''}"
         if key not in annotations:
             continue
         profile = profile_of(annotations[key])
-        own = (container.get("securityContext") or {}).get("appArmorProfile")
+        own = (container.get("securityContext") or NOTHING).get("appArmorProfile")
         # The profile was copied into the field before, so a field that says the same stems from the annotation.
         if profile is None or (profile != pod_profile and own == profile):
             found.append(

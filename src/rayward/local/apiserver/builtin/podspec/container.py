@@ -6,10 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_found, not_supported, required
-from rayward.kube.machinery.fielderror import too_many
+from rayward.kube.machinery.fielderror import (
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+    too_many,
+)
 from rayward.kube.machinery.names import check_port_name, check_port_number
 from rayward.local.apiserver.builtin.check import Errors, dns_label, one_of, one_of_required
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.podspec.env import check_env, check_env_from
 from rayward.local.apiserver.builtin.podspec.mounts import check_devices, check_mounts
 from rayward.local.apiserver.builtin.podspec.probes import check_lifecycle_and_probes
@@ -91,7 +99,7 @@ def check_init_containers(spec: Spec, around: Surroundings, at: str, out: Errors
         for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
             if container.get(field) is not None:
                 out.append(forbidden(f"{here}.{field}", _ONLY_SIDECARS))
-        for number, policy in enumerate(container.get("resizePolicy") or ()):
+        for number, policy in enumerate(container.get("resizePolicy") or NO_ITEMS):
             if policy.get("restartPolicy") == "RestartContainer":
                 text = "must not be set to 'RestartContainer' for non-sidecar initContainers"
                 out.append(invalid(f"{here}.resizePolicy[{number}].restartPolicy", "RestartContainer", text))

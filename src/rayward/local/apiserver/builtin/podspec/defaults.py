@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.images import pull_policy_of
 from rayward.local.apiserver.builtin.podspec.podresources import total
 from rayward.local.apiserver.builtin.resources import can_be_overcommitted, is_huge_page, round_list
@@ -72,7 +73,7 @@ def default_pod_only(spec: Object) -> None:
 
 
 def _default_pod_resources(spec: Object, resources: Object) -> None:
-    limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+    limits, requests = resources.get("limits") or NOTHING, resources.get("requests") or NOTHING
     for name, value in total(spec, "limits").items():
         if is_huge_page(name) and name not in requests:
             limits.setdefault(name, str(value))
@@ -124,7 +125,7 @@ def _default_probe(probe: Object) -> None:
     if probe.get("httpGet") is not None:
         _default_http_get(probe["httpGet"])
     if probe.get("grpc") is not None:
-        probe["grpc"].setdefault("service", "")
+        probe["grpc"]["service"] = probe["grpc"].get("service") or ""
 
 
 def _default_http_get(action: Object) -> None:
@@ -161,7 +162,7 @@ def _default_volume(volume: Object) -> None:
                 source["serviceAccountToken"].setdefault("expirationSeconds", 3600)
     if volume.get("image") is not None:
         volume["image"].setdefault("pullPolicy", pull_policy_of(volume["image"].get("reference") or ""))
-    template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
+    template = (volume.get("ephemeral") or NOTHING).get("volumeClaimTemplate")
     if template is not None:
         template["spec"].setdefault("volumeMode", "Filesystem")
         _round_resources(template["spec"].get("resources"))
@@ -196,7 +197,9 @@ def drop_disabled(spec: Object) -> None:
             lifecycle = container.get("lifecycle")
             if lifecycle is not None and "stopSignal" in lifecycle:
                 del lifecycle["stopSignal"]
+                if not lifecycle:
+                    del container["lifecycle"]
     for volume in spec.get("volumes") or ():
-        for source in (volume.get("projected") or {}).get("sources") or ():
+        for source in (volume.get("projected") or NOTHING).get("sources") or ():
             source.pop("clusterTrustBundle", None)
             source.pop("podCertificate", None)

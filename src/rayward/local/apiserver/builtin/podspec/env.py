@@ -6,9 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery.fielderror import invalid, not_found, required
-from rayward.kube.machinery.names import check_config_map_key, check_dns1123_subdomain, check_env_var_name
-from rayward.kube.machinery.names import subdomain_name
+from rayward.kube.machinery.names import (
+    check_config_map_key,
+    check_dns1123_subdomain,
+    check_env_var_name,
+    subdomain_name,
+)
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.podspec.fieldrefs import ENV_FIELDS, check_field_ref, check_resource_field_ref
 from rayward.local.apiserver.builtin.podspec.paths import containers_of, no_backsteps
 
@@ -96,7 +101,7 @@ def check_file_volumes(spec: Spec, at: str, out: Errors) -> None:
     volumes = {volume.get("name"): volume for volume in spec.get("volumes") or ()}
     for here, container in containers_of(spec, at):
         for index, variable in enumerate(container.get("env") or ()):
-            reference = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            reference = (variable.get("valueFrom") or NOTHING).get("fileKeyRef")
             if reference is None:
                 continue
             path, name = f"{here}.env[{index}].valueFrom.fileKeyRef.volumeName", reference.get("volumeName") or ""

@@ -86,7 +86,7 @@ def check_resource_field_ref(reference: Spec, at: str, out: Errors, *, needs_con
     elif resource not in _RESOURCES and not resource.startswith(_HUGE_PAGES):
         out.append(not_supported(f"{at}.resource", resource, list(_RESOURCES)))
     divisor = reference.get("divisor")
-    if divisor is None or not parse(divisor):
+    if divisor is None or parse(divisor).unscaled == 0:
         return
     divisor = str(divisor)
     if resource in ("limits.cpu", "requests.cpu"):

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import forbidden, invalid, not_found, not_supported, required
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.podspec.paths import descending
 
 Spec = Mapping[str, Any]
@@ -61,7 +62,7 @@ def _check_propagation(mount: Spec, container: Spec, at: str, out: Errors) -> No
         return
     if mode not in _PROPAGATION:
         out.append(not_supported(at, mode, list(_PROPAGATION)))
-    if mode == "Bidirectional" and not (container.get("securityContext") or {}).get("privileged"):
+    if mode == "Bidirectional" and not (container.get("securityContext") or NOTHING).get("privileged"):
         text = "Bidirectional mount propagation is available only to privileged containers"
         out.append(forbidden(at, text))
 

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import forbidden, invalid, required, too_long
 from rayward.local.apiserver.builtin.address import legacy_ip
 from rayward.local.apiserver.builtin.check import Errors, dns_subdomain, fits
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.formats import search_domain
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
 
@@ -29,7 +30,7 @@ def check_dns_config(spec: Spec, at: str, out: Errors) -> None:
             return
     if not config:
         return
-    servers, searches = config.get("nameservers") or [], config.get("searches") or []
+    servers, searches = config.get("nameservers") or NO_ITEMS, config.get("searches") or NO_ITEMS
     if len(servers) > _SERVERS:
         out.append(invalid(f"{at}.nameservers", servers, f"must not have more than {_SERVERS} nameservers"))
     for index, server in enumerate(servers):
@@ -52,7 +53,7 @@ def check_host_ports(spec: Spec, at: str, out: Errors, *, is_pod: bool) -> None:
     if not spec.get("hostNetwork"):
         return
     for number, container in enumerate(spec.get("containers") or ()):
-        for index, port in enumerate(container.get("ports") or ()):
+        for index, port in enumerate(container.get("ports") or NO_ITEMS):
             host, inner = port.get("hostPort") or 0, port.get("containerPort") or 0
             if (is_pod or host) and host != inner:
                 text = "must match `containerPort` when `hostNetwork` is true"
@@ -90,5 +91,5 @@ def check_host_aliases(spec: Spec, at: str, out: Errors) -> None:
     """Lines of the pod's hosts file."""
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         legacy_ip(alias.get("ip") or "", f"{at}[{index}].ip", out)
-        for number, name in enumerate(alias.get("hostnames") or ()):
+        for number, name in enumerate(alias.get("hostnames") or NO_ITEMS):
             dns_subdomain(name, f"{at}[{index}].hostnames[{number}]", out)

@@ -9,6 +9,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import invalid, not_supported, required, too_long
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.formats import range_text
 
 Spec = Mapping[str, Any]
@@ -129,7 +130,7 @@ def quobyte(source: Spec, at: str, out: Errors) -> None:
 
 def fibre_channel(source: Spec, at: str, out: Errors) -> None:
     """A Fibre Channel disk."""
-    names, ids, lun = source.get("targetWWNs") or [], source.get("wwids") or [], source.get("lun")
+    names, ids, lun = source.get("targetWWNs") or NO_ITEMS, source.get("wwids") or NO_ITEMS, source.get("lun")
     if not names and not ids:
         out.append(required(f"{at}.targetWWNs", "must specify either targetWWNs or wwids, but not both"))
     if names and ids:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rayward.local.apiserver.builtin.empty import NOTHING
+
 Spec = Mapping[str, Any]
 
 
@@ -49,7 +51,7 @@ def _places(source: Spec) -> list[_Place]:
         held = source.get(field)
         if held is not None and held.get("items"):
             return [_Place(item.get("path") or "", f'{shown} "{held.get("name") or ""}"') for item in held["items"]]
-    if (source.get("downwardAPI") or {}).get("items"):
+    if (source.get("downwardAPI") or NOTHING).get("items"):
         return [_Place(item.get("path") or "", "DownwardAPI") for item in source["downwardAPI"]["items"]]
     if source.get("serviceAccountToken") is not None:
         return [_Place(source["serviceAccountToken"].get("path") or "", "ServiceAccountToken")]

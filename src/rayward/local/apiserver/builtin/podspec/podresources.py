@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, req
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.quantity import Quantity, parse
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.resources import check_pod_name, check_requirements, is_huge_page
 
@@ -37,7 +38,9 @@ def total(spec: Spec, field: str) -> Amounts:
 
 
 def _amounts(container: Spec, field: str) -> Amounts:
-    return {name: parse(value) for name, value in ((container.get("resources") or {}).get(field) or {}).items()}
+    return {
+        name: parse(value) for name, value in ((container.get("resources") or NOTHING).get(field) or NOTHING).items()
+    }
 
 
 def _add(target: Amounts, more: Amounts) -> None:
@@ -57,14 +60,14 @@ def check_pod_resources(spec: Spec, at: str, out: Errors) -> None:
     if resources is None:
         return
     here = f"{at}.resources"
-    if (spec.get("os") or {}).get("name") == "windows":
+    if (spec.get("os") or NOTHING).get("name") == "windows":
         out.append(forbidden(here, "may not be set for a windows pod"))
         return
     if resources.get("claims") is not None:
         out.append(forbidden(f"{here}.claims", "claims may not be set for Resources at pod-level"))
     claims = claim_names(spec)
     check_requirements(resources, claims, here, out, check_pod_name)
-    requests, limits = resources.get("requests") or {}, resources.get("limits") or {}
+    requests, limits = resources.get("requests") or NOTHING, resources.get("limits") or NOTHING
     for name, needed in total(spec, "requests").items():
         if name in requests and needed > parse(requests[name]):
             text = f"must be greater than or equal to aggregate container requests of {needed}"
@@ -74,7 +77,7 @@ def check_pod_resources(spec: Spec, at: str, out: Errors) -> None:
             text = f"must be greater than or equal to aggregate container limits of {needed}"
             out.append(invalid(f"{here}.limits[{name}]", limits[name], text))
     for index, container in enumerate(spec.get("containers") or ()):
-        for name, limit in ((container.get("resources") or {}).get("limits") or {}).items():
+        for name, limit in ((container.get("resources") or NOTHING).get("limits") or NOTHING).items():
             if name in limits and parse(limit) > parse(limits[name]):
                 text = f"must be less than or equal to pod limits of {limits[name]}"
                 out.append(invalid(f"{here}.containers[{index}][{name}].limits", limit, text))

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import forbidden, invalid, required
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.podspec.fieldrefs import VOLUME_FIELDS, check_field_ref, check_resource_field_ref
 from rayward.local.apiserver.builtin.podspec.paths import descending_not_reserved, file_mode
 
@@ -52,7 +53,7 @@ def check_projected(source: Spec, at: str, out: Errors) -> None:
             if part.get(kind) is not None:
                 _check_keys(part[kind], f"{here}.{kind}", at, taken, out)
         if part.get("downwardAPI") is not None:
-            for item in part["downwardAPI"].get("items") or ():
+            for item in part["downwardAPI"].get("items") or NO_ITEMS:
                 check_downward_file(item, f"{here}.downwardAPI", out)
                 _take(item.get("path") or "", item.get("path") or "", at, taken, out)
         if part.get("serviceAccountToken") is not None:

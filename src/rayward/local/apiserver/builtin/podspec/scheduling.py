@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subdomain, check_label_value
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, one_of, positive, qualified_name
+from rayward.local.apiserver.builtin.empty import NOTHING
 
 Spec = Mapping[str, Any]
 
@@ -34,7 +35,7 @@ def check_affinity(affinity: Spec | None, at: str, out: Errors) -> None:
         for index, weighted in enumerate(pods.get(_PREFERRED) or ()):
             here = f"{at}.{field}.{_PREFERRED}[{index}]"
             _check_weight(weighted, here, out)
-            _check_pod_term(weighted.get("podAffinityTerm") or {}, f"{here}.podAffinityTerm", out)
+            _check_pod_term(weighted.get("podAffinityTerm") or NOTHING, f"{here}.podAffinityTerm", out)
 
 
 def _check_weight(term: Spec, at: str, out: Errors) -> None:
@@ -54,7 +55,7 @@ def _check_node_affinity(nodes: Spec, at: str, out: Errors) -> None:
     for index, preferred in enumerate(nodes.get(_PREFERRED) or ()):
         here = f"{at}.{_PREFERRED}[{index}]"
         _check_weight(preferred, here, out)
-        _check_node_term(preferred.get("preference") or {}, f"{here}.preference", out, any_value=True)
+        _check_node_term(preferred.get("preference") or NOTHING, f"{here}.preference", out, any_value=True)
 
 
 def _check_node_term(term: Spec, at: str, out: Errors, *, any_value: bool) -> None:

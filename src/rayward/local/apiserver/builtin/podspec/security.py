@@ -8,6 +8,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
 from rayward.local.apiserver.builtin.check import Errors, one_of
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.formats import unix_id
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.podspec.paths import containers_of, descending
@@ -23,6 +24,10 @@ _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _PROC_MOUNTS = ("Default", "Unmasked")
 _SYSCTL_PATTERN = r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$"
 _SYSCTL = re.compile(_SYSCTL_PATTERN)
+_IPC_SYSCTLS = frozenset(
+    f"kernel.{name}"
+    for name in ("sem", "shm", "shmall", "shmmax", "shmmni", "shm_rmid_forced", "msg", "msgmax", "msgmnb", "msgmni")
+)
 
 
 def _ids(context: Spec, fields: tuple[str, ...], at: str, out: Errors) -> None:
@@ -48,7 +53,7 @@ def check_container_security(context: Spec | None, at: str, out: Errors, *, host
         if context.get("privileged"):
             text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
             out.append(shown("SecurityContext", context, at, text))
-        for capability in (context.get("capabilities") or {}).get("add") or ():
+        for capability in (context.get("capabilities") or NOTHING).get("add") or ():
             if capability == "CAP_SYS_ADMIN":
                 text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 out.append(shown("SecurityContext", context, at, text))
@@ -58,7 +63,7 @@ def check_container_security(context: Spec | None, at: str, out: Errors, *, host
 
 def check_pod_security(spec: Spec, at: str, out: Errors) -> None:
     """The security context of the whole pod."""
-    context: Spec = spec.get("securityContext") or {}
+    context: Spec = spec.get("securityContext") or NOTHING
     if not context and not spec.get("shareProcessNamespace"):
         return
     _ids(context, ("fsGroup", "runAsUser", "runAsGroup"), at, out)
@@ -74,7 +79,7 @@ def check_pod_security(spec: Spec, at: str, out: Errors) -> None:
     check_windows_options(context.get("windowsOptions"), f"{at}.windowsOptions", out)
     check_apparmor(context.get("appArmorProfile"), f"{at}.appArmorProfile", out)
     _one_of_optional(context, "supplementalGroupsPolicy", ("Merge", "Strict"), at, out)
-    _one_of_optional(context, "seLinuxChangePolicy", ("MountOption", "Recursive"), at, out)
+    _one_of_optional(context, "seLinuxChangePolicy", ("Recursive",), at, out)
 
 
 def _one_of_optional(context: Spec, field: str, choices: tuple[str, ...], at: str, out: Errors) -> None:
@@ -102,7 +107,7 @@ def _check_sysctls(spec: Spec, context: Spec, at: str, out: Errors) -> None:
 
 
 def _is_ipc(name: str) -> bool:
-    return name == "kernel.sem" or name.startswith(("kernel.shm", "kernel.msg", "fs.mqueue."))
+    return name in _IPC_SYSCTLS or name.startswith("fs.mqueue.")
 
 
 def check_seccomp(profile: Spec | None, at: str, out: Errors) -> None:
@@ -150,19 +155,19 @@ def check_profiles_match(annotations: Mapping[str, str], spec: Spec, at: str, ou
     """Where a profile is given in an annotation and in a field, both say the same."""
     if not annotations:
         return
-    context: Spec = spec.get("securityContext") or {}
+    context: Spec = spec.get("securityContext") or NOTHING
     if SECCOMP_POD_ANNOTATION in annotations:
         here = f"{at}.securityContext.seccompProfile"
         _seccomp_matches(annotations[SECCOMP_POD_ANNOTATION], context.get("seccompProfile"), here, out)
     for here, container in containers_of(spec, at):
-        own: Spec = container.get("securityContext") or {}
+        own: Spec = container.get("securityContext") or NOTHING
         annotation = annotations.get(f"{SECCOMP_CONTAINER_ANNOTATION}{container.get('name') or ''}")
         if annotation is not None:
             _seccomp_matches(annotation, own.get("seccompProfile"), f"{here}.securityContext.seccompProfile", out)
-    if (spec.get("os") or {}).get("name") == "windows":
+    if (spec.get("os") or NOTHING).get("name") == "windows":
         return
     for here, container in containers_of(spec, at):
-        own = container.get("securityContext") or {}
+        own = container.get("securityContext") or NOTHING
         profile = own.get("appArmorProfile") or context.get("appArmorProfile")
         annotation = annotations.get(f"{APPARMOR_ANNOTATION}{container.get('name') or ''}")
         if profile is not None and annotation is not None:

@@ -9,6 +9,7 @@ from rayward.kube.machinery.fielderror import forbidden, invalid, required
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.objectmeta import check_annotations
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits, labels, one_of, one_of_required
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.formats import MAX_INT32, range_text
 from rayward.local.apiserver.builtin.podspec.annotations import check_pod_annotations
 from rayward.local.apiserver.builtin.podspec.container import (
@@ -50,8 +51,8 @@ _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 
 def check_template(template: Spec, at: str, out: Errors) -> None:
     """A pod template inside another kind."""
-    meta, spec = template.get("metadata") or {}, template.get("spec") or {}
-    annotations = meta.get("annotations") or {}
+    meta, spec = template.get("metadata") or NOTHING, template.get("spec") or NOTHING
+    annotations = meta.get("annotations") or NOTHING
     labels(meta.get("labels"), f"{at}.labels", out)
     out += check_annotations(annotations, f"{at}.annotations")
     check_pod_annotations(annotations, spec, f"{at}.annotations", out)
@@ -63,11 +64,11 @@ def check_template(template: Spec, at: str, out: Errors) -> None:
 
 def check_pod(meta: Spec, spec: Spec, out: Errors) -> None:
     """A pod's annotations and specification, whether new or changed."""
-    check_pod_annotations(meta.get("annotations") or {}, spec, "metadata.annotations", out)
+    check_pod_annotations(meta.get("annotations") or NOTHING, spec, "metadata.annotations", out)
     check_spec(spec, "spec", out, pod_name=meta.get("name") or "", is_pod=True)
     if not spec.get("serviceAccountName"):
         for index, volume in enumerate(spec.get("volumes") or ()):
-            for number, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+            for number, source in enumerate((volume.get("projected") or NOTHING).get("sources") or NO_ITEMS):
                 if source.get("serviceAccountToken") is not None:
                     path = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
                     out.append(forbidden(path, "must not be specified when serviceAccountName is not set"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.names import check_label_value
 from rayward.local.apiserver.builtin.address import ip_warnings
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.podspec.apparmor import deprecated_annotations, profile_of
 from rayward.local.apiserver.builtin.podspec.overlaps import overlap_warnings
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
@@ -55,7 +56,7 @@ _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 def spec_warnings(at: str, spec: Spec, meta: Spec) -> list[str]:
     """Warnings in Kubernetes' order; ``at`` is the path of a template, empty for a pod."""
     prefix = f"{at}." if at else ""
-    annotations: Mapping[str, str] = meta.get("annotations") or {}
+    annotations: Mapping[str, str] = meta.get("annotations") or NOTHING
     found: list[str] = [] if at else deprecated_annotations(annotations, spec)
     found += _node_labels(spec, f"{prefix}spec")
     found += [f"{prefix}metadata.annotations[{k}]: {text}" for k, text in _ANNOTATIONS.items() if k in annotations]
@@ -68,8 +69,8 @@ def spec_warnings(at: str, spec: Spec, meta: Spec) -> list[str]:
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{prefix}spec.terminationGracePeriodSeconds: {text}")
-    found += _selectors(spec.get("affinity") or {}, f"{prefix}spec.affinity")
-    for index, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+    found += _selectors(spec.get("affinity") or NOTHING, f"{prefix}spec.affinity")
+    for index, server in enumerate((spec.get("dnsConfig") or NOTHING).get("nameservers") or ()):
         found += ip_warnings(server, f"{prefix}spec.dnsConfig.nameservers[{index}]")
     for index, alias in enumerate(spec.get("hostAliases") or ()):
         found += ip_warnings(alias.get("ip") or "", f"{prefix}spec.hostAliases[{index}].ip")
@@ -80,12 +81,14 @@ def _node_labels(spec: Spec, at: str) -> Iterator[str]:
     for key in spec.get("nodeSelector") or ():
         if key in _NODE_LABELS:
             yield f"{at}.nodeSelector[{key}]: {_NODE_LABELS[key]}"
-    nodes = (spec.get("affinity") or {}).get("nodeAffinity") or {}
+    nodes = (spec.get("affinity") or NOTHING).get("nodeAffinity") or NOTHING
     here = f"{at}.affinity.nodeAffinity"
-    for index, term in enumerate((nodes.get(_REQUIRED) or {}).get("nodeSelectorTerms") or ()):
+    for index, term in enumerate((nodes.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()):
         yield from _term(term, f"{here}.{_REQUIRED}.nodeSelectorTerms[{index}]", values=False)
     for index, preferred in enumerate(nodes.get(_PREFERRED) or ()):
-        yield from _term(preferred.get("preference") or {}, f"{here}.{_PREFERRED}[{index}].preference", values=True)
+        yield from _term(
+            preferred.get("preference") or NOTHING, f"{here}.{_PREFERRED}[{index}].preference", values=True
+        )
     for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
         key = constraint.get("topologyKey") or ""
         path = f"{at}.topologySpreadConstraints[{index}]"
@@ -110,7 +113,7 @@ def _volumes(volumes: Sequence[Spec], at: str) -> Iterator[str]:
         for source, (shown, text) in _VOLUMES.items():
             if volume.get(source) is not None:
                 yield f"{at}[{index}].{shown}: {text}"
-        claim = ((volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}).get("spec") or {}
+        claim = ((volume.get("ephemeral") or NOTHING).get("volumeClaimTemplate") or NOTHING).get("spec") or NOTHING
         if claim:
             yield from claim_warnings(claim, f"{at}[{index}].ephemeral.volumeClaimTemplate.spec")
 
@@ -118,7 +121,7 @@ def _volumes(volumes: Sequence[Spec], at: str) -> Iterator[str]:
 def claim_warnings(spec: Spec, at: str) -> Iterator[str]:
     """Storage is counted in whole bytes."""
     for field in ("requests", "limits"):
-        value = ((spec.get("resources") or {}).get(field) or {}).get("storage")
+        value = ((spec.get("resources") or NOTHING).get(field) or NOTHING).get("storage")
         if value is not None and not is_whole(value):
             yield f'{at}.resources.{field}[storage]: fractional byte value "{value}" is invalid, must be an integer'
 
@@ -146,12 +149,12 @@ def _fractions(
 
 
 def _profile_annotations(annotations: Mapping[str, str], spec: Spec, prefix: str, *, template: bool) -> Iterator[str]:
-    context: Spec = spec.get("securityContext") or {}
+    context: Spec = spec.get("securityContext") or NOTHING
     here = f"{prefix}metadata.annotations"
     if context.get("seccompProfile") is None and SECCOMP_POD_ANNOTATION in annotations:
         yield f"{here}[{SECCOMP_POD_ANNOTATION}]: {_SECCOMP}"
     for at, container in containers_of(spec, f"{prefix}spec"):
-        own, name = container.get("securityContext") or {}, container.get("name") or ""
+        own, name = container.get("securityContext") or NOTHING, container.get("name") or ""
         key = f"{SECCOMP_CONTAINER_ANNOTATION}{name}"
         if own.get("seccompProfile") is None and key in annotations:
             yield f"{here}[{key}]: {_SECCOMP}"
@@ -160,7 +163,7 @@ def _profile_annotations(annotations: Mapping[str, str], spec: Spec, prefix: str
             profile = context.get("appArmorProfile")
             if profile is None or profile != profile_of(annotations[key]):
                 yield f'{here}[{key}]: deprecated since v1.30; use the "appArmorProfile" field instead'
-        resources = container.get("resources") or {}
+        resources = container.get("resources") or NOTHING
         for name in ("memory", "ephemeral-storage"):
             for field in ("limits", "requests"):
                 yield from _fractions(resources.get(field), f"{at}.resources.{field}", (name,))
@@ -181,10 +184,10 @@ def _hidden_variables(variables: Sequence[Spec], at: str) -> Iterator[str]:
 
 def _selectors(affinity: Spec, at: str) -> Iterator[str]:
     for field in ("podAffinity", "podAntiAffinity"):
-        pods = affinity.get(field) or {}
+        pods = affinity.get(field) or NOTHING
         for index, term in enumerate(pods.get(_REQUIRED) or ()):
             if term.get("labelSelector") is None:
                 yield f"{at}.{field}.{_REQUIRED}[{index}].labelSelector: {_NO_POD}"
         for index, weighted in enumerate(pods.get(_PREFERRED) or ()):
-            if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
+            if (weighted.get("podAffinityTerm") or NOTHING).get("labelSelector") is None:
                 yield f"{at}.{field}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"

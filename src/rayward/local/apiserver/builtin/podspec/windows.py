@@ -9,6 +9,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
 
 Spec = Mapping[str, Any]
@@ -68,20 +69,20 @@ def check_os(spec: Spec, at: str, out: Errors) -> None:
 
 def _check_linux(spec: Spec, at: str, out: Errors) -> None:
     text = "windows options cannot be set for a linux pod"
-    if (spec.get("securityContext") or {}).get("windowsOptions") is not None:
+    if (spec.get("securityContext") or NOTHING).get("windowsOptions") is not None:
         out.append(forbidden(f"{at}.securityContext.windowsOptions", text))
     for here, container in containers_of(spec, at):
-        if (container.get("securityContext") or {}).get("windowsOptions") is not None:
+        if (container.get("securityContext") or NOTHING).get("windowsOptions") is not None:
             out.append(forbidden(f"{here}.securityContext.windowsOptions", text))
 
 
 def _check_windows(spec: Spec, at: str, out: Errors) -> None:
     for parent, field in _POD_FIELDS:
-        holder = (spec.get(parent) or {}) if parent else spec
+        holder = (spec.get(parent) or NOTHING) if parent else spec
         if holder.get(field) is not None:
             out.append(forbidden(f"{at}.{parent}.{field}" if parent else f"{at}.{field}", _NOT_ON_WINDOWS))
     for here, container in containers_of(spec, at):
-        context = container.get("securityContext") or {}
+        context = container.get("securityContext") or NOTHING
         for field in _CONTAINER_FIELDS:
             if context.get(field) is not None:
                 out.append(forbidden(f"{here}.securityContext.{field}", _NOT_ON_WINDOWS))
@@ -89,11 +90,11 @@ def _check_windows(spec: Spec, at: str, out: Errors) -> None:
 
 def check_host_process(spec: Spec, at: str, out: Errors) -> None:
     """Either all containers are processes of the Windows host, or none."""
-    pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+    pod = ((spec.get("securityContext") or NOTHING).get("windowsOptions") or NOTHING).get("hostProcess")
     total = host = 0
     for here, container in containers_of(spec, at):
         total += 1
-        own = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+        own = ((container.get("securityContext") or NOTHING).get("windowsOptions") or NOTHING).get("hostProcess")
         if pod is not None and own is not None and pod != own:
             shown = "true" if pod else "false"
             text = f"pod hostProcess value must be identical if both are specified, was {shown}"
