@@ -50,6 +50,8 @@ class Line:
     def __init__(self, leases: Leases, latency: float = 0.01) -> None:
         self._leases = leases
         self.latency = latency
+        self.back: float | None = None
+        """How long answers take, where that differs from the way there."""
         self.cut = False
         self.lose_answers = False
         self.requests = 0
@@ -60,7 +62,7 @@ class Line:
         if self.cut:
             raise ConnectionLost("cut")
         answer = self._leases.handle(request)
-        await asyncio.sleep(self.latency)
+        await asyncio.sleep(self.latency if self.back is None else self.back)
         if self.lose_answers:
             raise ConnectionLost("the answer was lost")
         return answer

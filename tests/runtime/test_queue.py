@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rayward.kube.runtime.backoff import Backoff
 from rayward.kube.runtime.queue import LOW, WorkQueue
@@ -171,7 +171,7 @@ class Working(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.now += seconds
 
-    @invariant()
+    @rule()
     def the_queue_knows_when_to_look_again(self) -> None:
         times = [at for key, (at, _) in self.wanted.items() if key not in self.running]
         expected = None if not times else max(min(times) - self.now, 0.0)

@@ -33,6 +33,7 @@ class Followed:
         self.told: list[tuple[str, str, int]] = []
         self.cache.subscribe(self._note)
         self._known: dict[Key, Pod] = {}
+        self._problems: list[AssertionError] = []
         self.first_sync = (-1, 0)
         """The version of the first list, and how much was told of it."""
         self.cache.subscribe_version(self._note_first_sync)
@@ -40,6 +41,12 @@ class Followed:
         self.task = asyncio.ensure_future(self.reflector.run())
 
     def _note(self, old: Pod | None, new: Pod | None) -> None:
+        try:
+            self._check(old, new)
+        except AssertionError as problem:  # a cache shields itself from its listeners
+            self._problems.append(problem)
+
+    def _check(self, old: Pod | None, new: Pod | None) -> None:
         """Every notice must fit to the one before it: nothing lost, doubled or out of order."""
         seen = new or old
         assert seen is not None
@@ -74,8 +81,11 @@ class Followed:
     async def settle(self, seconds: float = 1.0) -> None:
         await asyncio.sleep(seconds)
         assert not self.task.done()
+        if self._problems:
+            raise self._problems[0]
 
     async def stop(self) -> None:
+        await self.settle(0)
         self.task.cancel()
         await asyncio.wait([self.task])
 

@@ -10,8 +10,6 @@ import msgspec
 from rayward.kube.client.errors import (
     ApiError,
     BadRequest,
-    Expired,
-    Gone,
     InternalError,
     Invalid,
     ServerTimeout,
@@ -91,8 +89,6 @@ def _listing(course: Course, error: ApiError | NetworkError | None, failures: in
 
 def _still_good(error: ApiError | NetworkError | None) -> bool:
     """Whether the version that the watch was at can still be followed, as far as ``error`` tells."""
-    if isinstance(error, Gone | Expired):
-        return False
     if isinstance(error, Timeout):
         return not error.version_too_large
     return not isinstance(error, ApiError) or isinstance(

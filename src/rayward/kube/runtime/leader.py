@@ -113,6 +113,7 @@ class Elector:
         self._chance = chance
         self._changed = changed
         self._seen: Seen | None = None
+        self._renewed_at = 0.0
 
     @property
     def leading(self) -> bool:
@@ -154,15 +155,13 @@ class Elector:
             await self._clock.sleep(self._terms.retry_seconds * (1 + _JITTER * self._chance()))
 
     async def _renew(self) -> None:
-        renewed_at = self._clock.now()
         while True:
             await self._clock.sleep(self._terms.retry_seconds)
-            left = renewed_at + self._terms.renew_seconds - self._clock.now()
+            left = self._renewed_at + self._terms.renew_seconds - self._clock.now()
             if left <= 0:
                 return
             try:
-                if await self._clock.within(left, self._try()):
-                    renewed_at = self._clock.now()
+                await self._clock.within(left, self._try())
             except TimeoutError:
                 return
 
@@ -199,7 +198,7 @@ class Elector:
             _log.info("lease %s/%s: %s; reading it again", self._terms.namespace, self._terms.name, error)
             return False
         # Counted from before the write: others count from after it.
-        self._seen = Seen(written, sent_at)
+        self._seen, self._renewed_at = Seen(written, sent_at), sent_at
         return True
 
     async def _let_go(self) -> None:
