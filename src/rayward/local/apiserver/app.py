@@ -118,6 +118,8 @@ class App:
         request = Request(info, resource, query, headers, body, caller, warnings)
         if resource.deprecation:
             warnings.append(resource.deprecation)
+        if info.namespace and not resource.namespaced and not resource.builtin:
+            return _NOT_FOUND
         handler = self._handler(info, resource, query)
         answer = await handler(self._core, request)
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import encode, new_uid, stamp
-from rayward.local.store import Conflict
+from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.objects import metadata_of
+from rayward.local.apiserver.options import WriteOptions
+from rayward.local.apiserver.request import Request
+from rayward.local.apiserver.requestinfo import RequestInfo
+from rayward.local.apiserver.status import ApiError
+from rayward.local.apiserver.verbs.create import insert
 
+_SERVER = User("system:apiserver", groups=("system:masters", "system:authenticated"))
+_NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 _CRITICAL = {
     "system-cluster-critical": (
         2000000000,
@@ -16,21 +25,42 @@ _CRITICAL = {
 }
 
 
-async def ensure(core: Core) -> None:
+async def ensure(core: Core, service_address: str, port: int) -> None:
     """Create what is missing."""
+    for name in _NAMESPACES:
+        await _create(core, ("", "v1", "namespaces"), "", {"metadata": {"name": name}})
     for name, (value, description) in _CRITICAL.items():
-        await _create(
-            core, name, {"value": value, "description": description, "preemptionPolicy": "PreemptLowerPriority"}
-        )
+        fields = {"metadata": {"name": name}, "value": value, "description": description}
+        await _create(core, ("scheduling.k8s.io", "v1", "priorityclasses"), "", fields)
+    await _create(core, ("", "v1", "services"), "default", _service(service_address, port))
 
 
-async def _create(core: Core, name: str, fields: Object) -> None:
-    resource = core.registry.find("scheduling.k8s.io", "v1", "priorityclasses")
-    if resource is None:
+def _service(address: str, port: int) -> Object:
+    metadata: Object = {
+        "name": "kubernetes",
+        "namespace": "default",
+        "labels": {"component": "apiserver", "provider": "kubernetes"},
+    }
+    ports = [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}]
+    spec = {"type": "ClusterIP", "clusterIP": address, "ports": ports, "sessionAffinity": "None"}
+    return {"metadata": metadata, "spec": spec}
+
+
+async def _create(core: Core, place: tuple[str, str, str], namespace: str, obj: Object) -> None:
+    resource = core.registry.find(*place)
+    assert resource is not None
+    name: str = metadata_of(obj)["name"]
+    if core.objects.store.newest(resource.key(namespace, name)) is not None:
         return
-    metadata = {"name": name, "uid": new_uid(), "generation": 1, "creationTimestamp": stamp(core.clock())}
-    obj: Object = {"metadata": metadata, **fields}
+    obj = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
+    resource.behaviour.coerce(obj)
+    resource.behaviour.default(obj)
+    info = RequestInfo(*place, namespace, "", "", (), "create")
+    query: dict[str, Any] = {}
+    request = Request(info, resource, query, {}, b"", _SERVER)
+    options = WriteOptions("kube-apiserver", dry_run=False, validation="Ignore")
     try:
-        await core.objects.store.put(resource.key("", name), lambda rev: encode(resource, obj, rev), expect=0)
-    except Conflict:
-        return
+        await insert(core, request, obj, options, None)
+    except ApiError as error:
+        if error.reason != "AlreadyExists":
+            raise

@@ -45,7 +45,7 @@ class Objects:
     def view(self, resource: Resource, record: Record) -> bytes:
         """The object's JSON in the resource's version."""
         if resource.refresh is not None and record.revision < resource.schema_since:
-            return encode(resource, resource.refresh(orjson.loads(record.value)), record.revision)
+            return rendered(resource.head, resource.refresh(orjson.loads(record.value)))
         if resource.stored_head is resource.head:
             return record.value
         return resource.head + record.value[len(resource.stored_head) :]
@@ -68,8 +68,14 @@ class Objects:
 def encode(resource: Resource, obj: Object, revision: int) -> bytes:
     """The stored form: identity first, so that a version can be swapped and list items can drop it by slicing."""
     obj["metadata"]["resourceVersion"] = str(revision)
-    body = {key: value for key, value in obj.items() if key not in _IDENTITY}
-    return resource.stored_head + orjson.dumps(body)[1:]
+    if resource.to_storage is not None:
+        resource.to_storage(obj)
+    return rendered(resource.stored_head, obj)
+
+
+def rendered(head: bytes, obj: Object) -> bytes:
+    """JSON that begins with the given identity."""
+    return head + orjson.dumps({key: value for key, value in obj.items() if key not in _IDENTITY})[1:]
 
 
 _IDENTITY = frozenset({"apiVersion", "kind"})

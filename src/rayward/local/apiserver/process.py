@@ -59,7 +59,7 @@ class ApiServer:
         lifecycle = Lifecycle(core, definitions)
         hub.listen(lifecycle.on_commit)
         lifecycle.load()
-        await bootstrap.ensure(core)
+        await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
         app = App(

@@ -62,6 +62,10 @@ class Resource:
     """Brings an object stored under an older schema to the present one."""
     schema_since: int = 0
     """The revision at which the present schema took effect."""
+    to_storage: Callable[[Object], None] | None = None
+    """Drops what the stored version does not know, where that is another one."""
+    terminating: bool = False
+    """Its definition is being deleted: no new objects."""
     scale: Scale | None = None
     deprecation: str = ""
     """The warning that every answer of a deprecated version carries."""

@@ -68,10 +68,10 @@ class _Dumper(yaml.CSafeDumper):
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         """A text as a plain, quoted or block scalar."""
-        resolved: Any = self.resolve(yaml.ScalarNode, text, (True, False))
-        plain = resolved == "tag:yaml.org,2002:str"
+        resolve: Any = self.resolve  # pyright: ignore[reportUnknownMemberType]
+        plain = resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
         style = None if plain and text else "|" if "\n" in text else '"'
-        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+        return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)  # pyright: ignore[reportUnknownMemberType]
 
 
 _Dumper.add_representer(str, _Dumper.represent_text)
@@ -101,7 +101,8 @@ def list_body(
 ) -> bytes:
     """A list of objects in the form the caller asked for."""
     if wanted.form is Form.TABLE:
-        return orjson.dumps(make_table(resource, wanted, include, values, meta, now))
+        known = {key: value for key, value in meta.items() if value != ""}
+        return orjson.dumps(make_table(resource, wanted, include, values, known, now))
     if wanted.form is Form.METADATA:
         items = [partial(value, wanted.version) for value in values]
         for item in items:

@@ -9,7 +9,7 @@ import orjson
 
 from rayward.kube.machinery.apply import Owners
 from rayward.kube.machinery.fielderror import invalid
-from rayward.kube.machinery.jsonvalue import is_object, section
+from rayward.kube.machinery.jsonvalue import entries, is_object, section
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
 from rayward.local.apiserver import body, media, status
 from rayward.local.apiserver.app import Handler
@@ -22,13 +22,13 @@ from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Scale
-from rayward.local.apiserver.respond import shown, shown_object
+from rayward.local.apiserver.respond import shown_object
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.verbs.delete import delete
 from rayward.local.apiserver.verbs.incoming import object_in
 from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch
 from rayward.local.apiserver.verbs.read import get
-from rayward.local.apiserver.verbs.update import check_name, check_uid, modify, tracked, update
+from rayward.local.apiserver.verbs.update import check_uid, modify, tracked, update
 
 _SHORTEST_TOKEN = 600
 _LONGEST_TOKEN = 1 << 32
@@ -41,7 +41,7 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
         ("pods", "binding"): {"create": bind},
         ("pods", "eviction"): {"create": evict},
         ("serviceaccounts", "token"): {"create": _token_handler(tokens)},
-        ("namespaces", "finalize"): {"update": finalize},
+        ("namespaces", "finalize"): {"update": update},
         ("pods", "ephemeralcontainers"): {"get": get, "update": update, "patch": patch},
     }
 
@@ -156,6 +156,15 @@ async def _rescale(core: Core, request: Request, change_scale: Callable[[Object]
     return shown_object(request, 200, scale_of(orjson.loads(changed.value), places))
 
 
+def _negative(request: Request, places: Scale, replicas: int) -> status.ApiError:
+    resource = request.resource
+    if resource.builtin:
+        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+        return status.invalid("autoscaling", "Scale", request.name, [error])
+    error = invalid(places.spec_path, replicas, "should be a non-negative integer")
+    return status.invalid(resource.group, resource.kind, request.name, [error])
+
+
 async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
     options = write_options(request.query, request.agent, "CreateOptions")
@@ -189,48 +198,50 @@ def _body_of(request: Request) -> Object:
     return given
 
 
+async def _mark_evicted(core: Core, request: Request) -> None:
+    options = write_options(request.query, request.agent, "CreateOptions")
+
+    def change(live: Live | None) -> tuple[Object, Owners]:
+        if live is None:
+            raise status.not_found(request.resource, request.name)
+        obj = orjson.loads(orjson.dumps(live.value))
+        conditions: list[Object] = entries(section(obj, "status"), "conditions")
+        evicted = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "EvictionByEvictionAPI",
+            "message": "Eviction API: evicting",
+            "lastProbeTime": None,
+            "lastTransitionTime": stamp(core.clock()),
+        }
+        kept = [c for c in conditions if c["type"] != "DisruptionTarget"]
+        obj.setdefault("status", {})["conditions"] = [*kept, evicted]
+        return obj, core.objects.owners(live)
+
+    await modify(core, request, change, options)
+
+
 async def evict(core: Core, request: Request) -> Response:
     """Answer an eviction. Budgets are stored, not enforced: nothing here disrupts on its own."""
     given = _body_of(request)
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
+    await _mark_evicted(core, request)
     options = section(given, "deleteOptions")
+    dry_run = options.get("dryRun") or list(request.query.get("dryRun", ()))
     inner = Request(
         request.info,
         request.resource,
-        request.query,
+        {},
         {**request.headers, b"content-type": b"application/json"},
-        orjson.dumps({"kind": "DeleteOptions", "apiVersion": "v1", **options}),
+        orjson.dumps({"kind": "DeleteOptions", "apiVersion": "v1", **options, "dryRun": dry_run}),
         request.user,
         request.warnings,
     )
     await delete(core, inner)
     answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
-
-
-async def finalize(core: Core, request: Request) -> Response:
-    """Answer a PUT of a namespace's finalizers; with none left, a deleted namespace goes."""
-    options = write_options(request.query, request.agent, "UpdateOptions")
-    given = object_in(request, options)
-    check_name(request, metadata_of(given))
-
-    def change(live: Live | None) -> tuple[Object, Owners]:
-        if live is None:
-            raise status.not_found(request.resource, request.name)
-        check_uid(request.resource, request.name, metadata_of(given), live)
-        obj = orjson.loads(orjson.dumps(live.value))
-        finalizers = section(given, "spec").get("finalizers")
-        obj["metadata"]["resourceVersion"] = metadata_of(given).get("resourceVersion") or ""
-        if finalizers:
-            obj["spec"] = {"finalizers": finalizers}
-        else:
-            obj["spec"] = {}
-        return tracked(core, request, live, obj, options)
-
-    changed = await modify(core, request, change, options)
-    return shown(core, request, 200, changed.value)
 
 
 def _token_handler(tokens: Tokens) -> Handler:

@@ -90,10 +90,14 @@ def complete_kinds(registry: Registry) -> None:
                 namespaces.behaviour,
                 endpoints={"finalize": Endpoint(prepare_finalize)},
                 mark=_terminating,
-                held=lambda namespace: bool(section(namespace, "spec").get("finalizers")),
+                held=_holds_content,
             ),
         )
     )
+
+
+def _holds_content(namespace: Object) -> bool:
+    return bool(section(namespace, "spec").get("finalizers"))
 
 
 def _terminating(namespace: Object, now: str) -> Object:

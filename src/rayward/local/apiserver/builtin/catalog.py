@@ -14,6 +14,7 @@ from rayward.local.apiserver.builtin.controllerrevision import controllerrevisio
 from rayward.local.apiserver.builtin.definition import definition_behaviour
 from rayward.local.apiserver.builtin.deployment import deployment_behaviour
 from rayward.local.apiserver.builtin.disruption import disruption_behaviour
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.endpoints import endpoints_behaviour
 from rayward.local.apiserver.builtin.endpointslice import endpointslice_behaviour
 from rayward.local.apiserver.builtin.event import event_behaviour, new_event_behaviour
@@ -123,5 +124,5 @@ def _types() -> Mapping[tuple[str, str, str], str]:
     return {
         (kind["group"], kind["version"], kind["kind"]): name
         for name, structure in recorded.schemas().items()
-        for kind in structure.get(_DISCOVERED) or ()
+        for kind in structure.get(_DISCOVERED) or NO_ITEMS
     }

@@ -15,6 +15,7 @@ from rayward.kube.machinery.names import (
     check_qualified_name,
 )
 from rayward.kube.machinery.objectmeta import check_labels
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 
 Errors = list[FieldError]
 
@@ -54,14 +55,14 @@ def label_selector(selector: Mapping[str, Any] | None, at: str, out: Errors, *, 
     if not selector:
         return
     labels(selector.get("matchLabels"), f"{at}.matchLabels", out)
-    for index, expression in enumerate(selector.get("matchExpressions") or ()):
+    for index, expression in enumerate(selector.get("matchExpressions") or NO_ITEMS):
         selector_requirement(expression, f"{at}.matchExpressions[{index}]", out, any_value=any_value)
 
 
 def selector_requirement(expression: Mapping[str, Any], at: str, out: Errors, *, any_value: bool = False) -> None:
     """One expression of a label selector."""
     operator = expression.get("operator") or ""
-    values = expression.get("values") or ()
+    values = expression.get("values") or NO_ITEMS
     if operator in ("In", "NotIn"):
         if not values:
             out.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))

@@ -11,7 +11,7 @@ from rayward.kube.machinery.quantity import ZERO, parse
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, annotation_at
 from rayward.local.apiserver.builtin.claimspec import check_claim_spec
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import difference
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.warnings import claim_warnings
@@ -245,7 +245,7 @@ def cells(obj: Object, now: float) -> list[Any]:
     """Name, Status, Volume, Capacity, Access Modes, StorageClass, VolumeAttributesClass, Age, VolumeMode."""
     spec, status, meta = obj.get("spec") or NOTHING, obj.get("status") or NOTHING, meta_of(obj)
     volume = spec.get("volumeName") or ""
-    modes = status.get("accessModes") or ()
+    modes = status.get("accessModes") or NO_ITEMS
     return [
         name_of(obj),
         "Terminating" if meta.get("deletionTimestamp") else status.get("phase") or "",

@@ -10,7 +10,7 @@ from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subd
 from rayward.kube.machinery.objectmeta import check_annotations
 from rayward.kube.machinery.quantity import parse
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, labels
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.resources import check_quantity
 
 Spec = Mapping[str, Any]
@@ -48,7 +48,7 @@ def check_template(template: Spec, at: str, out: Errors) -> None:
 
 def check_claim_spec(spec: Spec, at: str, out: Errors, *, any_group: bool = False) -> None:
     """What a claim asks for."""
-    modes = spec.get("accessModes") or ()
+    modes = spec.get("accessModes") or NO_ITEMS
     if not modes:
         out.append(required(f"{at}.accessModes", "at least 1 access mode is required"))
     label_selector(spec.get("selector"), f"{at}.selector", out)

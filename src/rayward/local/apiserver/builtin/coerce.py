@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import orjson
 
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.builtin import scalars
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.scalars import mismatch
 from rayward.local.apiserver.recorded import protobuf, schema, wire
 
@@ -194,7 +194,7 @@ def _walk(shape: Mapping[str, Any], go: str, owner: str, *, pointer: bool) -> Wa
 def _reference(shape: Mapping[str, Any]) -> str:
     if "$ref" in shape:
         return shape["$ref"].removeprefix(_PREFIX)
-    for part in shape.get("allOf") or ():
+    for part in shape.get("allOf") or NO_ITEMS:
         if "$ref" in part:
             return part["$ref"].removeprefix(_PREFIX)
     return ""
@@ -293,21 +293,22 @@ def _list(items: Mapping[str, Any], go: str, owner: str) -> Walk:
     plain = items.get("type") == "string" and items.get("format") != "byte"
     walk, zero = _element(items, go.removeprefix("[]"), owner)
 
-    def several(value: Any, at: At, unknown: list[str]) -> Any:
+    def items_of(value: Any, at: At, unknown: list[str]) -> Any:
         if type(value) is not list:
             raise mismatch(value, _where(owner, at), go)
-        for index, item in enumerate(value):
+        several = cast("list[Any]", value)
+        for index, item in enumerate(several):
             if plain and type(item) is str:
                 continue
             if item is None:
-                value[index] = zero()
+                several[index] = zero()
                 continue
             kept = walk(item, (at, index), unknown)
             if kept is not item:
-                value[index] = zero() if kept is DROP else kept
-        return value or DROP
+                several[index] = zero() if kept is DROP else kept
+        return several or DROP
 
-    return several
+    return items_of
 
 
 def _map(values: Mapping[str, Any], go: str, owner: str) -> Walk:
@@ -318,16 +319,17 @@ def _map(values: Mapping[str, Any], go: str, owner: str) -> Walk:
     def mapping(value: Any, at: At, unknown: list[str]) -> Any:
         if type(value) is not dict:
             raise mismatch(value, _where(owner, at), go)
-        for key, item in value.items():
+        held = cast("dict[str, Any]", value)
+        for key, item in held.items():
             if plain and type(item) is str:
                 continue
             if item is None:
-                value[key] = zero()
+                held[key] = zero()
                 continue
             kept = walk(item, at, unknown)
             if kept is not item:
-                value[key] = zero() if kept is DROP else kept
-        return value or DROP
+                held[key] = zero() if kept is DROP else kept
+        return held or DROP
 
     return mapping
 
@@ -366,10 +368,10 @@ _READERS: Final[Mapping[str, scalars.Read]] = {
 def _schema_or_other(value: Any, at: At, unknown: list[str]) -> Any:
     if type(value) is dict:
         return _struct(_PROPS)(value, at, unknown)
-    if type(value) is list:
-        for index, item in enumerate(value):
-            if type(item) is dict:
-                _struct(_PROPS)(item, (at, index), unknown)
+    items = cast("list[Any]", value) if type(value) is list else NO_ITEMS
+    for index, item in enumerate(items):
+        if type(item) is dict:
+            _struct(_PROPS)(item, (at, index), unknown)
     return value
 
 

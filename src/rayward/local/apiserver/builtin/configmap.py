@@ -8,7 +8,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, to
 from rayward.kube.machinery.names import check_config_map_key
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
 from rayward.local.apiserver.builtin.scalars import size_of_base64
 from rayward.local.apiserver.builtin.secret import MAX_BYTES, WHEN_IMMUTABLE
@@ -61,4 +61,4 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Data, Age."""
-    return [name_of(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), age_of(obj, now)]
+    return [name_of(obj), len(obj.get("data") or NO_ITEMS) + len(obj.get("binaryData") or NO_ITEMS), age_of(obj, now)]

@@ -7,6 +7,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, invalid, required
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, not_negative
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 
 
@@ -45,7 +46,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Controller, Revision, Age."""
-    owner = next((o for o in meta_of(obj).get("ownerReferences") or () if o.get("controller")), None)
+    owner = next((o for o in meta_of(obj).get("ownerReferences") or NO_ITEMS if o.get("controller")), None)
     text = "<none>"
     if owner is not None:
         group = (owner.get("apiVersion") or "").rpartition("/")[0]

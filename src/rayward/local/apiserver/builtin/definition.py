@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import behaviour, keep_spec, keep_status, meta_of, name_of
 
 
@@ -38,14 +38,14 @@ def default(obj: Object) -> None:
     if service is not None:
         service.setdefault("port", 443)
     if not status.get("storedVersions"):
-        stored = [v.get("name") or "" for v in spec.get("versions") or () if v.get("storage")]
+        stored = [v.get("name") or "" for v in spec.get("versions") or NO_ITEMS if v.get("storage")]
         if stored:
             status["storedVersions"] = stored[:1]
 
 
 def prepare_create(obj: Object) -> None:
     """A new definition is not served yet."""
-    stored = [v.get("name") or "" for v in obj["spec"].get("versions") or () if v.get("storage")]
+    stored = [v.get("name") or "" for v in obj["spec"].get("versions") or NO_ITEMS if v.get("storage")]
     obj["status"] = {
         "conditions": None,
         "acceptedNames": {"plural": "", "kind": ""},

@@ -10,7 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, not_supported
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, label_selector, not_negative
 from rayward.local.apiserver.builtin.deployment import at_most_all, count_or_percent
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.matching import is_sound, matches
@@ -117,7 +117,7 @@ def may_evict(pod: Spec, budgets: Sequence[Spec], now: str) -> Verdict:
 
 
 def _is_ready(status: Spec) -> bool:
-    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or ())
+    return any(c.get("type") == "Ready" and c.get("status") == "True" for c in status.get("conditions") or NO_ITEMS)
 
 
 def _frees_unready(budget: Spec) -> bool:
@@ -144,7 +144,7 @@ def _pay(pod: str, budget: Spec, now: str) -> Verdict:
 
 
 def _why_not(name: str, status: Spec) -> str:
-    conditions = {c.get("type"): c for c in status.get("conditions") or ()}
+    conditions = {c.get("type"): c for c in status.get("conditions") or NO_ITEMS}
     condition = conditions.get("DisruptionAllowed") or NOTHING
     denied = condition.get("status") == "False" and condition.get("message")
     if denied and condition.get("reason") == "SyncFailed":

@@ -36,16 +36,16 @@ def endpoints_behaviour() -> Behaviour:
 
 def default(obj: Object) -> None:
     """Fill in ports."""
-    for subset in obj.get("subsets") or ():
-        for port in subset.get("ports") or ():
+    for subset in obj.get("subsets") or NO_ITEMS:
+        for port in subset.get("ports") or NO_ITEMS:
             port.setdefault("protocol", "TCP")
 
 
 def validate(obj: Object) -> list[FieldError]:
     """Endpoints, new or changed."""
     out: Errors = []
-    for index, subset in enumerate(obj.get("subsets") or ()):
-        at, ports = f"subsets[{index}]", subset.get("ports") or ()
+    for index, subset in enumerate(obj.get("subsets") or NO_ITEMS):
+        at, ports = f"subsets[{index}]", subset.get("ports") or NO_ITEMS
         if not subset.get("addresses") and not subset.get("notReadyAddresses"):
             out.append(required(at, "must specify `addresses` or `notReadyAddresses`"))
         for field in ("addresses", "notReadyAddresses"):
@@ -84,7 +84,7 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
     if (meta_of(new).get("labels") or NOTHING).get("endpoints.kubernetes.io/managed-by") == "endpoint-controller":
         return []
     found: list[str] = []
-    for index, subset in enumerate(new.get("subsets") or ()):
+    for index, subset in enumerate(new.get("subsets") or NO_ITEMS):
         for field in ("addresses", "notReadyAddresses"):
             for number, address in enumerate(subset.get(field) or NO_ITEMS):
                 found += ip_warnings(address.get("ip") or "", f"subsets[{index}].{field}[{number}].ip")
@@ -97,13 +97,13 @@ def cells(obj: Object, now: float) -> list[Any]:
 
 
 def _addresses(obj: Object) -> str:
-    subsets = obj.get("subsets") or ()
+    subsets = obj.get("subsets") or NO_ITEMS
     if not subsets:
         return "<none>"
     shown: list[str] = []
     for subset in subsets:
-        addresses = [address.get("ip") or "" for address in subset.get("addresses") or ()]
-        ports = subset.get("ports") or ()
+        addresses = [address.get("ip") or "" for address in subset.get("addresses") or NO_ITEMS]
+        ports = subset.get("ports") or NO_ITEMS
         if not ports:
             shown += addresses
         for port in ports:

@@ -20,7 +20,7 @@ from rayward.local.apiserver.builtin.check import (
     one_of_required,
     qualified_name,
 )
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.container import PROTOCOLS
 
@@ -46,7 +46,7 @@ def endpointslice_behaviour() -> Behaviour:
 
 def default(obj: Object) -> None:
     """Fill in ports."""
-    for port in obj.get("ports") or ():
+    for port in obj.get("ports") or NO_ITEMS:
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")
 
@@ -62,9 +62,9 @@ def validate(obj: Object, old: Object | None) -> list[FieldError]:
     out: Errors = []
     kind = obj.get("addressType") or ""
     one_of_required(kind, ("FQDN", "IPv4", "IPv6"), "addressType", out)
-    _check_ports(obj.get("ports") or (), out)
+    _check_ports(obj.get("ports") or NO_ITEMS, out)
     if old is None or obj.get("endpoints") != old.get("endpoints"):
-        _check_endpoints(obj.get("endpoints") or (), kind, out)
+        _check_endpoints(obj.get("endpoints") or NO_ITEMS, kind, out)
     if old is not None and kind != old.get("addressType"):
         out.append(invalid("addressType", kind, IMMUTABLE))
     return out
@@ -95,7 +95,7 @@ def _check_endpoints(endpoints: Sequence[Spec], kind: str, out: Errors) -> None:
         out.append(too_many("endpoints", len(endpoints), 1000))
         return
     for index, endpoint in enumerate(endpoints):
-        at, addresses = f"endpoints[{index}]", endpoint.get("addresses") or ()
+        at, addresses = f"endpoints[{index}]", endpoint.get("addresses") or NO_ITEMS
         if not addresses:
             out.append(required(f"{at}.addresses", "must contain at least 1 address"))
         elif len(addresses) > 100:
@@ -108,8 +108,8 @@ def _check_endpoints(endpoints: Sequence[Spec], kind: str, out: Errors) -> None:
         if endpoint.get("hostname") is not None:
             dns_label(endpoint["hostname"], f"{at}.hostname", out)
         hints = endpoint.get("hints") or NOTHING
-        _check_hints(hints.get("forZones") or (), f"{at}.hints.forZones", out, check_label_value)
-        _check_hints(hints.get("forNodes") or (), f"{at}.hints.forNodes", out, check_dns1123_subdomain)
+        _check_hints(hints.get("forZones") or NO_ITEMS, f"{at}.hints.forZones", out, check_label_value)
+        _check_hints(hints.get("forNodes") or NO_ITEMS, f"{at}.hints.forNodes", out, check_dns1123_subdomain)
 
 
 def _check_address(address: str, kind: str, at: str, number: int, out: Errors) -> None:
@@ -159,8 +159,8 @@ def _check_hints(hints: Sequence[Spec], at: str, out: Errors, check: Any) -> Non
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, AddressType, Ports, Endpoints, Age."""
-    ports = [str(port.get("port") or port.get("name") or "*") for port in obj.get("ports") or ()]
-    addresses = [a for endpoint in obj.get("endpoints") or () for a in endpoint.get("addresses") or ()]
+    ports = [str(port.get("port") or port.get("name") or "*") for port in obj.get("ports") or NO_ITEMS]
+    addresses = [a for endpoint in obj.get("endpoints") or NO_ITEMS for a in endpoint.get("addresses") or NO_ITEMS]
     return [name_of(obj), obj.get("addressType") or "", _some(ports), _some(addresses), age_of(obj, now)]
 
 

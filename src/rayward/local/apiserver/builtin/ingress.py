@@ -73,9 +73,9 @@ def check_spec(spec: Spec) -> list[FieldError]:
         out.append(invalid("spec", rules, "either `defaultBackend` or `rules` must be specified"))
     if backend is not None:
         _check_backend(backend, "spec.defaultBackend", out)
-    for index, rule in enumerate(rules or ()):
+    for index, rule in enumerate(rules or NO_ITEMS):
         _check_rule(rule, f"spec.rules[{index}]", out)
-    for index, tls in enumerate(spec.get("tls") or ()):
+    for index, tls in enumerate(spec.get("tls") or NO_ITEMS):
         for number, host in enumerate(tls.get("hosts") or NO_ITEMS):
             _check_host(host, f"spec.tls[{index}].hosts[{number}]", out)
         if tls.get("secretName"):
@@ -97,7 +97,7 @@ def _check_rule(rule: Spec, at: str, out: Errors) -> None:
         _check_host(host, f"{at}.host", out)
     if rule.get("http") is None:
         return
-    paths = rule["http"].get("paths") or ()
+    paths = rule["http"].get("paths") or NO_ITEMS
     if not paths:
         out.append(required(f"{at}.http.paths"))
     for index, path in enumerate(paths):
@@ -170,7 +170,7 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     out: Errors = []
     at = "status.loadBalancer.ingress"
     points, before = (
-        ((o.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or () for o in (new, old)
+        ((o.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS for o in (new, old)
     )
     known = [point["ip"] for point in before if point.get("ip")]
     for index, point in enumerate(points):
@@ -197,7 +197,7 @@ def cells(obj: Object, now: float) -> list[Any]:
     return [
         name_of(obj),
         spec.get("ingressClassName", "<none>"),
-        _hosts(spec.get("rules") or ()),
+        _hosts(spec.get("rules") or NO_ITEMS),
         balancer_addresses(obj),
         "80, 443" if spec.get("tls") else "80",
         age_of(obj, now),

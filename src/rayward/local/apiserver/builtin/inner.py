@@ -46,9 +46,7 @@ def inner(kind: str, value: Any) -> Any:
         return _EMPTY.get(kind) if value is None else value
     result: dict[str, Any] = {}
     for name, source, of, *omit in fields:
-        held = value
-        for part in source.split("."):
-            held = held.get(part) if isinstance(held, dict) else None
+        held = _at(value, source)
         if omit and not held and (held is None or not of.startswith("*")):
             continue
         result[name] = inner(of, held)
@@ -57,11 +55,19 @@ def inner(kind: str, value: Any) -> Any:
     return result
 
 
+def _at(value: Any, source: str) -> Any:
+    for part in source.split("."):
+        value = value.get(part) if value is not None else None
+    return value
+
+
 def _move_host_namespaces(result: dict[str, Any], spec: Mapping[str, Any]) -> None:
-    context = result["SecurityContext"]
+    context: dict[str, Any] | None = result["SecurityContext"]
     if context is None and any(spec.get(source) is not None for source in _MOVED.values()):
         context = result["SecurityContext"] = inner("PodSecurityContext", {})
-    for name, source in _MOVED.items() if context is not None else ():
+    if context is None:
+        return
+    for name, source in _MOVED.items():
         context[name] = spec.get(source, False if name in ("HostNetwork", "HostPID", "HostIPC") else None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery import duration
 from rayward.kube.machinery.names import check_dns1123_label, check_label_value
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.jobcheck import validate, validate_update
 from rayward.local.apiserver.builtin.jobstatus import is_true, validate_status
 from rayward.local.apiserver.builtin.kind import (
@@ -70,8 +70,8 @@ def default(obj: Object) -> None:
     fill("suspend", False)
     fill("podReplacementPolicy", "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed")
     fill("manualSelector", False)
-    for rule in (spec.get("podFailurePolicy") or NOTHING).get("rules") or ():
-        for pattern in rule.get("onPodConditions") or ():
+    for rule in (spec.get("podFailurePolicy") or NOTHING).get("rules") or NO_ITEMS:
+        for pattern in rule.get("onPodConditions") or NO_ITEMS:
             if not pattern.get("status"):
                 pattern["status"] = "True"
     default_template(spec["template"])
@@ -88,10 +88,9 @@ def prepare_create(obj: Object) -> None:
             labels.setdefault(key, meta.get("name") or "")
         for key in _UID_LABELS:
             labels.setdefault(key, meta.get("uid") or "")
-        selector = spec.get("selector")
-        if selector is None:
-            selector = spec["selector"] = {}
-        selector.setdefault("matchLabels", {}).setdefault(_UID_LABELS[1], meta.get("uid") or "")
+        if spec.get("selector") is None:
+            spec["selector"] = {}
+        spec["selector"].setdefault("matchLabels", {}).setdefault(_UID_LABELS[1], meta.get("uid") or "")
     template_labels = (spec["template"].get("metadata") or NOTHING).get("labels")
     # Labels that the template got are seen on the job too, unless they cannot be labels at all.
     if (own and follows) or (not own and not any(map(check_label_value, (template_labels or NOTHING).values()))):
@@ -118,12 +117,12 @@ def warnings(new: Object, old: Object | None) -> list[str]:
             )
     elif meta_of(new).get("generation") == meta_of(old).get("generation"):
         return []
-    if spec.get("completionMode") == "Indexed":
-        if (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000:
-            found.append(
-                "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
-                "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
-            )
+    many = (spec.get("completions") or 0) > 100_000 and (spec.get("parallelism") or 0) > 10_000
+    if many and spec.get("completionMode") == "Indexed":
+        found.append(
+            "spec: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+            "Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+        )
     template = spec["template"]
     return found + spec_warnings("spec.template", template.get("spec") or NOTHING, template.get("metadata") or NOTHING)
 

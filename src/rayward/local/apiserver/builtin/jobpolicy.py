@@ -23,14 +23,14 @@ def _valid_values(values: Sequence[str]) -> str:
 
 def check_failure_policy(spec: Spec, at: str, out: Errors) -> None:
     """Rules that look at exit codes and conditions of a failed pod."""
-    rules = spec["podFailurePolicy"].get("rules") or ()
+    rules = spec["podFailurePolicy"].get("rules") or NO_ITEMS
     if len(rules) > 20:
         out.append(too_many(f"{at}.rules", len(rules), 20))
     pod = spec["template"].get("spec") or NOTHING
-    names = {c.get("name") for field in ("containers", "initContainers") for c in pod.get(field) or ()}
+    names = {c.get("name") for field in ("containers", "initContainers") for c in pod.get(field) or NO_ITEMS}
     for index, rule in enumerate(rules):
         here, action = f"{at}.rules[{index}]", rule.get("action") or ""
-        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or ()
+        codes, conditions = rule.get("onExitCodes"), rule.get("onPodConditions") or NO_ITEMS
         if not action:
             out.append(required(f"{here}.action", _valid_values(_ACTIONS)))
         elif action == "FailIndex":
@@ -80,13 +80,13 @@ def _check_exit_codes(codes: Spec, names: set[Any], at: str, out: Errors) -> Non
         if value in seen:
             out.append(duplicate(f"{at}.values[{index}]", value))
         seen.add(value)
-    if values != sorted(values):
+    if list(values) != sorted(values):
         out.append(invalid(f"{at}.values", values, "must be ordered"))
 
 
 def check_success_policy(spec: Spec, at: str, out: Errors) -> None:
     """Rules that end an indexed job early."""
-    rules = spec["successPolicy"].get("rules") or ()
+    rules = spec["successPolicy"].get("rules") or NO_ITEMS
     if not rules:
         text = "at least one rules must be specified when the successPolicy is specified"
         out.append(required(f"{at}.rules", text))

@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import OMIT, FieldError, duplicate, invalid, required
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, not_negative
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes, overlap
 
@@ -20,11 +20,11 @@ _CONDITIONS = "status.conditions"
 
 def is_true(status: Spec, kind: str) -> bool:
     """Whether a condition holds."""
-    return any(c.get("type") == kind and c.get("status") == "True" for c in status.get("conditions") or ())
+    return any(c.get("type") == kind and c.get("status") == "True" for c in status.get("conditions") or NO_ITEMS)
 
 
 def _is_false(status: Spec, kind: str) -> bool:
-    return any(c.get("type") == kind and c.get("status") == "False" for c in status.get("conditions") or ())
+    return any(c.get("type") == kind and c.get("status") == "False" for c in status.get("conditions") or NO_ITEMS)
 
 
 def _is_finished(status: Spec) -> bool:
@@ -57,7 +57,7 @@ def _turned(status: Spec, before: Spec, kind: str) -> bool:
 def _check_uncounted(status: Spec, out: Errors) -> None:
     uncounted, seen = status.get("uncountedTerminatedPods") or NOTHING, set[str]()
     for field in ("succeeded", "failed"):
-        for index, uid in enumerate(uncounted.get(field) or ()):
+        for index, uid in enumerate(uncounted.get(field) or NO_ITEMS):
             at = f"status.uncountedTerminatedPods.{field}[{index}]"
             if not uid:
                 out.append(invalid(at, uid, "must not be empty"))
@@ -115,9 +115,9 @@ def _check_finished(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldErr
     if finished and active > 0 and (turned or _changed(status, before, "active")):
         yield invalid("status.active", active, "active>0 is invalid for finished job")
     nothing_to_do = spec.get("suspend") is True and spec.get("completions") == 0
-    if finished and not status.get("startTime") and not nothing_to_do:
-        if turned or _changed(status, before, "startTime"):
-            yield required("status.startTime", "startTime is required for finished job")
+    unstarted = not status.get("startTime") and (turned or _changed(status, before, "startTime"))
+    if finished and unstarted and not nothing_to_do:
+        yield required("status.startTime", "startTime is required for finished job")
     uncounted = status.get("uncountedTerminatedPods") or NOTHING
     if finished and any(uncounted.values()) and (turned or _changed(status, before, "uncountedTerminatedPods")):
         text = "must be empty for finished job"

@@ -14,7 +14,7 @@ from rayward.kube.machinery.names import NameCheck
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour, Column, Object
 from rayward.local.apiserver.builtin.coerce import compile_kind
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Cells = Callable[[Object, float], list[Any]]
 
@@ -138,9 +138,9 @@ def selector_text(selector: Mapping[str, Any] | None) -> str:
 def requirements_text(selector: Mapping[str, Any]) -> str:
     """The requirements of a label selector in the form that requests use, sorted by key."""
     parts = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or NOTHING).items()]
-    for expression in selector.get("matchExpressions") or ():
+    for expression in selector.get("matchExpressions") or NO_ITEMS:
         key, operator = expression.get("key") or "", expression.get("operator")
-        values = ",".join(sorted(expression.get("values") or ()))
+        values = ",".join(sorted(expression.get("values") or NO_ITEMS))
         text = {
             "In": f"{key} in ({values})",
             "NotIn": f"{key} notin ({values})",
@@ -158,7 +158,7 @@ def labels_text(labels: Mapping[str, str] | None) -> str:
 
 def containers_text(spec: Mapping[str, Any]) -> tuple[str, str]:
     """Names and images of the containers of a pod specification."""
-    containers = spec.get("containers") or ()
+    containers = spec.get("containers") or NO_ITEMS
     return (
         ",".join(container.get("name") or "" for container in containers),
         ",".join(container.get("image") or "" for container in containers),

@@ -28,9 +28,9 @@ def lease_behaviour() -> Behaviour:
 
 def _drop_disabled(obj: Object) -> None:
     """Coordinated elections are off unless asked for."""
-    spec = obj.get("spec") or NOTHING
-    spec.pop("strategy", None)
-    spec.pop("preferredHolder", None)
+    for field in ("strategy", "preferredHolder"):
+        if "spec" in obj:
+            obj["spec"].pop(field, None)
 
 
 def validate(obj: Object) -> list[FieldError]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery.names import check_label_value, check_qualified_name
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 
 def matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bool:
@@ -15,11 +15,15 @@ def matches(selector: Mapping[str, Any] | None, labels: Mapping[str, str]) -> bo
         return False
     if any(labels.get(key) != value for key, value in (selector.get("matchLabels") or NOTHING).items()):
         return False
-    return all(_meets(expression, labels) for expression in selector.get("matchExpressions") or ())
+    return all(_meets(expression, labels) for expression in selector.get("matchExpressions") or NO_ITEMS)
 
 
 def _meets(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, operator, values = expression.get("key") or "", expression.get("operator"), expression.get("values") or ()
+    key, operator, values = (
+        expression.get("key") or "",
+        expression.get("operator"),
+        expression.get("values") or NO_ITEMS,
+    )
     if operator == "In":
         return key in labels and labels[key] in values
     if operator == "NotIn":
@@ -32,8 +36,8 @@ def is_sound(selector: Mapping[str, Any] | None) -> bool:
     for key, value in ((selector or NOTHING).get("matchLabels") or NOTHING).items():
         if check_qualified_name(key) or check_label_value(value):
             return False
-    for expression in (selector or NOTHING).get("matchExpressions") or ():
-        operator, values = expression.get("operator"), expression.get("values") or ()
+    for expression in (selector or NOTHING).get("matchExpressions") or NO_ITEMS:
+        operator, values = expression.get("operator"), expression.get("values") or NO_ITEMS
         if check_qualified_name(expression.get("key") or "") or any(map(check_label_value, values)):
             return False
         if operator in ("In", "NotIn"):

@@ -8,7 +8,7 @@ from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.kube.machinery.names import check_qualified_name, label_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, fits
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
@@ -72,7 +72,7 @@ def prepare_finalize(new: Object, old: Object) -> None:
 def validate(obj: Object) -> list[FieldError]:
     """Finalizers of the specification."""
     out: Errors = []
-    for name in (obj.get("spec") or NOTHING).get("finalizers") or ():
+    for name in (obj.get("spec") or NOTHING).get("finalizers") or NO_ITEMS:
         _check_finalizer(name, "spec.finalizers", out)
     return out
 
@@ -80,7 +80,7 @@ def validate(obj: Object) -> list[FieldError]:
 def validate_finalize(new: Object, _old: Object) -> list[FieldError]:
     """A change through the finalize endpoint."""
     out: Errors = []
-    for index, name in enumerate((new.get("spec") or NOTHING).get("finalizers") or ()):
+    for index, name in enumerate((new.get("spec") or NOTHING).get("finalizers") or NO_ITEMS):
         _check_finalizer(name, f"spec.finalizers[{index}]", out)
     return out
 

@@ -37,8 +37,8 @@ def default(obj: Object) -> None:
     """Fill in a policy."""
     spec = obj.setdefault("spec", {})
     for direction, _ in _DIRECTIONS:
-        for rule in spec.get(direction) or ():
-            for port in rule.get("ports") or ():
+        for rule in spec.get(direction) or NO_ITEMS:
+            for port in rule.get("ports") or NO_ITEMS:
                 port.setdefault("protocol", "TCP")
     if not spec.get("policyTypes"):
         spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
@@ -46,12 +46,12 @@ def default(obj: Object) -> None:
 
 def _cidrs(obj: Object) -> Any:
     for direction, peers in _DIRECTIONS:
-        for rule in (obj.get("spec") or NOTHING).get(direction) or ():
-            for peer in rule.get(peers) or ():
+        for rule in (obj.get("spec") or NOTHING).get(direction) or NO_ITEMS:
+            for peer in rule.get(peers) or NO_ITEMS:
                 block = peer.get("ipBlock")
                 if block is not None:
                     yield block.get("cidr") or ""
-                    yield from block.get("except") or ()
+                    yield from block.get("except") or NO_ITEMS
 
 
 def _check(obj: Object, known: Collection[str]) -> list[FieldError]:
@@ -59,7 +59,7 @@ def _check(obj: Object, known: Collection[str]) -> list[FieldError]:
     spec = obj.get("spec") or NOTHING
     label_selector(spec.get("podSelector"), "spec.podSelector", out)
     for direction, peers in _DIRECTIONS:
-        for index, rule in enumerate(spec.get(direction) or ()):
+        for index, rule in enumerate(spec.get(direction) or NO_ITEMS):
             at = f"spec.{direction}[{index}]"
             for number, port in enumerate(rule.get("ports") or NO_ITEMS):
                 _check_port(port, f"{at}.ports[{number}]", out)
@@ -115,7 +115,7 @@ def _check_block(block: Spec, at: str, known: Collection[str], out: Errors) -> N
     outer = parse_cidr(whole)
     if outer is None:
         return
-    for index, part in enumerate(block.get("except") or ()):
+    for index, part in enumerate(block.get("except") or NO_ITEMS):
         here = f"{at}.except[{index}]"
         legacy_cidr(part, here, out, known)
         inner = parse_cidr(part)
@@ -131,7 +131,7 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
     """Doubts about address ranges."""
     found: list[str] = []
     for direction, peers in _DIRECTIONS:
-        for index, rule in enumerate((new.get("spec") or NOTHING).get(direction) or ()):
+        for index, rule in enumerate((new.get("spec") or NOTHING).get(direction) or NO_ITEMS):
             for number, peer in enumerate(rule.get(peers) or NO_ITEMS):
                 block, at = peer.get("ipBlock"), f"spec.{direction}[{index}].{peers}[{number}].ipBlock"
                 if block is None:

@@ -106,7 +106,7 @@ def validate(obj: Object) -> list[FieldError]:
     """A node, new or changed."""
     out: Errors = []
     spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
-    check_taints(spec.get("taints") or (), "metadata.taints", out)
+    check_taints(spec.get("taints") or NO_ITEMS, "metadata.taints", out)
     _check_resources(obj, out)
     swap = ((status.get("nodeInfo") or NOTHING).get("swap") or NOTHING).get("capacity")
     if swap is not None:
@@ -125,7 +125,7 @@ def check_change(new: Object, old: Object) -> list[FieldError]:
     spec, before = new.get("spec") or NOTHING, old.get("spec") or NOTHING
     _check_resources(new, out)
     seen: list[Any] = []
-    for index, address in enumerate((new.get("status") or NOTHING).get("addresses") or ()):
+    for index, address in enumerate((new.get("status") or NOTHING).get("addresses") or NO_ITEMS):
         if address in seen:
             out.append(duplicated("NodeAddress", address, f"status.addresses[{index}]"))
         seen.append(address)
@@ -134,7 +134,7 @@ def check_change(new: Object, old: Object) -> list[FieldError]:
         out.append(forbidden("spec.podCIDRs", 'node updates may not change podCIDR except from "" to valid'))
     if before.get("providerID") and before["providerID"] != spec.get("providerID"):
         out.append(forbidden("spec.providerID", 'node updates may not change providerID except from "" to valid'))
-    check_taints(spec.get("taints") or (), "metadata.taints", out)
+    check_taints(spec.get("taints") or NO_ITEMS, "metadata.taints", out)
     if (spec.get("externalID") or "") != (before.get("externalID") or ""):
         out.append(forbidden("spec.externalID", "may not be updated"))
     return out
@@ -147,7 +147,7 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
         found.append("spec.configSource: the feature is removed")
     if spec.get("externalID"):
         found.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
-    for index, value in enumerate(spec.get("podCIDRs") or ()):
+    for index, value in enumerate(spec.get("podCIDRs") or NO_ITEMS):
         found += cidr_warnings(value, f"spec.podCIDRs[{index}]")
     return found
 
@@ -159,7 +159,7 @@ def cells(obj: Object, now: float) -> list[Any]:
     kernel = info.get("kernelVersion") or "<unknown>"
     if info.get("architecture"):
         kernel = f"{kernel} ({info['architecture']})"
-    addresses = status.get("addresses") or ()
+    addresses = status.get("addresses") or NO_ITEMS
     return [
         name_of(obj),
         _state(spec, status),
@@ -175,7 +175,7 @@ def cells(obj: Object, now: float) -> list[Any]:
 
 
 def _state(spec: Spec, status: Spec) -> str:
-    ready = {c.get("type"): c.get("status") for c in status.get("conditions") or ()}.get("Ready")
+    ready = {c.get("type"): c.get("status") for c in status.get("conditions") or NO_ITEMS}.get("Ready")
     state = "Unknown" if ready is None else "Ready" if ready == "True" else "NotReady"
     return f"{state},SchedulingDisabled" if spec.get("unschedulable") else state
 

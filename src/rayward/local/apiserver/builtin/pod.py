@@ -10,7 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden
 from rayward.kube.machinery.names import check_dns1123_label
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import STATUS, behaviour, keep_spec, meta_of, name_of
 from rayward.local.apiserver.builtin.podchange import check_change
 from rayward.local.apiserver.builtin.podspec.apparmor import apply_annotations
@@ -116,11 +116,11 @@ def _merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
     affinity = spec.get("affinity") or NOTHING
     for field in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(field) or NOTHING
-        for weighted in pods.get("preferredDuringSchedulingIgnoredDuringExecution") or ():
-            _extend_selector(weighted.get("podAffinityTerm") or NOTHING, labels)
-        for term in pods.get("requiredDuringSchedulingIgnoredDuringExecution") or ():
+        for weighted in pods.get("preferredDuringSchedulingIgnoredDuringExecution") or NO_ITEMS:
+            _extend_selector(weighted["podAffinityTerm"], labels)
+        for term in pods.get("requiredDuringSchedulingIgnoredDuringExecution") or NO_ITEMS:
             _extend_selector(term, labels)
-    for constraint in spec.get("topologySpreadConstraints") or ():
+    for constraint in spec.get("topologySpreadConstraints") or NO_ITEMS:
         _extend_selector(constraint, labels)
 
 
@@ -129,7 +129,7 @@ def _extend_selector(term: Object, labels: Mapping[str, str]) -> None:
     if selector is None:
         return
     for field, operator in (("matchLabelKeys", "In"), ("mismatchLabelKeys", "NotIn")):
-        for key in term.get(field) or ():
+        for key in term.get(field) or NO_ITEMS:
             if key in labels:
                 expression = {"key": key, "operator": operator, "values": [labels[key]]}
                 selector.setdefault("matchExpressions", []).append(expression)
@@ -185,7 +185,7 @@ def warnings(new: Object, old: Object | None) -> list[str]:
 def fields(obj: Object) -> dict[str, str]:
     """What pods can be selected by."""
     spec, status = obj.get("spec") or NOTHING, obj.get("status") or NOTHING
-    addresses = status.get("podIPs") or ()
+    addresses = status.get("podIPs") or NO_ITEMS
     return {
         "spec.nodeName": spec.get("nodeName") or "",
         "spec.restartPolicy": spec.get("restartPolicy") or "",

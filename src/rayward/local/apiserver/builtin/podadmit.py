@@ -21,7 +21,7 @@ _TOKEN_VOLUME = "kube-api-access-"  # noqa: S105 - a name, not a secret
 _TOLERATED = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """The pod may not be created; the text is for a Forbidden Status."""
 
 
@@ -78,17 +78,19 @@ def _admit_account(pod: Object, account: Spec | None, suffix: str) -> None:
     wanted = spec.get("automountServiceAccountToken", account.get("automountServiceAccountToken"))
     if wanted is None or wanted:
         _mount_token(spec, suffix)
-    secrets = [{"name": s["name"]} for s in account.get("imagePullSecrets") or () if s.get("name")]
+    secrets = [{"name": s["name"]} for s in account.get("imagePullSecrets") or NO_ITEMS if s.get("name")]
     if secrets and not spec.get("imagePullSecrets"):
         spec["imagePullSecrets"] = secrets
 
 
 def _mount_token(spec: Object, suffix: str) -> None:
-    existing = next((v["name"] for v in spec.get("volumes") or () if v.get("name", "").startswith(_TOKEN_VOLUME)), "")
+    existing = next(
+        (v["name"] for v in spec.get("volumes") or NO_ITEMS if v.get("name", "").startswith(_TOKEN_VOLUME)), ""
+    )
     name = existing or f"{_TOKEN_VOLUME}{suffix}"
     needed = False
     for field in ("initContainers", "containers"):
-        for container in spec.get(field) or ():
+        for container in spec.get(field) or NO_ITEMS:
             mounts = container.get("volumeMounts") or NO_ITEMS
             if any(mount.get("mountPath") == _TOKEN_MOUNT for mount in mounts):
                 continue
@@ -96,7 +98,7 @@ def _mount_token(spec: Object, suffix: str) -> None:
             container["volumeMounts"] = [*mounts, mount]
             needed = True
     if needed and not existing:
-        spec["volumes"] = [*(spec.get("volumes") or ()), {"name": name, "projected": _token_source()}]
+        spec["volumes"] = [*(spec.get("volumes") or NO_ITEMS), {"name": name, "projected": _token_source()}]
 
 
 def _token_source() -> Object:

@@ -54,7 +54,7 @@ def check_change(new: Object, old: Object) -> list[FieldError]:
 
 def _check_containers(spec: Spec, before: Spec, out: Errors) -> bool:
     for field in ("containers", "initContainers"):
-        now, then = spec.get(field) or (), before.get(field) or ()
+        now, then = spec.get(field) or NO_ITEMS, before.get(field) or NO_ITEMS
         if len(now) != len(then):
             out.append(forbidden(f"spec.{field}", "pod updates may not add or remove containers"))
             return False
@@ -87,9 +87,9 @@ def _without_seconds(toleration: Spec) -> dict[str, Any]:
 
 
 def _check_tolerations(spec: Spec, before: Spec, out: Errors) -> None:
-    now: Sequence[Spec] = spec.get("tolerations") or ()
+    now: Sequence[Spec] = spec.get("tolerations") or NO_ITEMS
     kept = [_without_seconds(toleration) for toleration in now]
-    if any(_without_seconds(toleration) not in kept for toleration in before.get("tolerations") or ()):
+    if any(_without_seconds(toleration) not in kept for toleration in before.get("tolerations") or NO_ITEMS):
         text = "existing toleration can not be modified except its tolerationSeconds"
         out.append(forbidden("spec.tolerations", text))
         return
@@ -97,8 +97,8 @@ def _check_tolerations(spec: Spec, before: Spec, out: Errors) -> None:
 
 
 def _check_gates(spec: Spec, before: Spec, out: Errors) -> None:
-    known = {gate.get("name") for gate in before.get("schedulingGates") or ()}
-    added = {gate.get("name"): i for i, gate in enumerate(spec.get("schedulingGates") or ())}
+    known = {gate.get("name") for gate in before.get("schedulingGates") or NO_ITEMS}
+    added = {gate.get("name"): i for i, gate in enumerate(spec.get("schedulingGates") or NO_ITEMS)}
     for name, index in added.items():
         if name not in known:
             text = f"only deletion is allowed, but found new scheduling gate '{name}'"
@@ -157,8 +157,8 @@ def _check_gated(rest: dict[str, Any], before: Spec, out: Errors) -> None:
 
 def _check_node_affinity(node: Spec, old_node: Spec, out: Errors) -> None:
     at = f"spec.affinity.nodeAffinity.{_REQUIRED}.nodeSelectorTerms"
-    then: Sequence[Spec] = (old_node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()
-    now: Sequence[Spec] = (node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()
+    then: Sequence[Spec] = (old_node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or NO_ITEMS
+    now: Sequence[Spec] = (node.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or NO_ITEMS
     if not then:
         return
     if len(now) != len(then):
@@ -196,8 +196,8 @@ def check_ephemeral(new: Object, old: Object) -> list[FieldError]:
     out: Errors = []
     check_pod(meta_of(new), new["spec"], out)
     check_annotation_changes(new, old, out)
-    named = {container.get("name"): container for container in new["spec"].get("ephemeralContainers") or ()}
-    for then in old["spec"].get("ephemeralContainers") or ():
+    named = {container.get("name"): container for container in new["spec"].get("ephemeralContainers") or NO_ITEMS}
+    for then in old["spec"].get("ephemeralContainers") or NO_ITEMS:
         name = then.get("name")
         if name not in named:
             out.append(forbidden(at, f'existing ephemeral containers "{name}" may not be removed\n'))

@@ -36,9 +36,9 @@ def keep_observed_generations(status: Object, before: Spec) -> None:
     if not status.get("observedGeneration") and before.get("observedGeneration"):
         status["observedGeneration"] = before["observedGeneration"]
     known: dict[str, list[int]] = {}
-    for condition in before.get("conditions") or ():
+    for condition in before.get("conditions") or NO_ITEMS:
         known.setdefault(condition.get("type") or "", []).append(condition.get("observedGeneration") or 0)
-    for condition in status.get("conditions") or ():
+    for condition in status.get("conditions") or NO_ITEMS:
         generations = known.get(condition.get("type") or "")
         generation = generations.pop(0) if generations else 0
         if generation and not condition.get("observedGeneration"):
@@ -50,7 +50,7 @@ def check_status(new: Object, old: Object) -> list[FieldError]:
     out: Errors = []
     check_annotation_changes(new, old, out)
     status, before, spec = new.get("status") or NOTHING, old.get("status") or NOTHING, old.get("spec") or NOTHING
-    _check_conditions(status.get("conditions") or (), out)
+    _check_conditions(status.get("conditions") or NO_ITEMS, out)
     _check_nominated(status, before, spec, out)
     generation = status.get("observedGeneration") or 0
     if generation < 0:
@@ -59,16 +59,16 @@ def check_status(new: Object, old: Object) -> list[FieldError]:
     if quality != (before.get("qosClass") or ""):
         out.append(invalid("status.qosClass", quality, IMMUTABLE))
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
-        _check_restarts(status, before, field, spec, spec.get(containers) or (), out)
+        _check_restarts(status, before, field, spec, spec.get(containers) or NO_ITEMS, out)
     _check_restarts(status, before, "ephemeralContainerStatuses", spec, None, out)
-    _check_claims(status.get("resourceClaimStatuses") or (), spec, out)
+    _check_claims(status.get("resourceClaimStatuses") or NO_ITEMS, spec, out)
     _check_addresses(status, before, "podIPs", "PodIP", out)
     _check_host_addresses(status, before, out)
     for field in _STATUSES:
-        _check_users(status.get(field) or (), spec, f"status.{field}", out)
+        _check_users(status.get(field) or NO_ITEMS, spec, f"status.{field}", out)
     for field, containers in (("containerStatuses", "containers"), ("initContainerStatuses", "initContainers")):
-        _check_allocated(status.get(field) or (), spec.get(containers) or (), f"status.{field}", out)
-    for index, container in enumerate(status.get("ephemeralContainerStatuses") or ()):
+        _check_allocated(status.get(field) or NO_ITEMS, spec.get(containers) or NO_ITEMS, f"status.{field}", out)
+    for index, container in enumerate(status.get("ephemeralContainerStatuses") or NO_ITEMS):
         if container.get("allocatedResourcesStatus"):
             path = f"status.ephemeralContainerStatuses[{index}].allocatedResourcesStatus"
             out.append(forbidden(path, "must not be specified in container status"))
@@ -100,8 +100,8 @@ def _check_restarts(
     """A container that ended stays so unless its pod restarts it."""
     if containers is not None and _all_may_restart(spec):
         return
-    now: Sequence[Spec] = status.get(field) or ()
-    for index, then in enumerate(before.get(field) or ()):
+    now: Sequence[Spec] = status.get(field) or NO_ITEMS
+    for index, then in enumerate(before.get(field) or NO_ITEMS):
         ended = (then.get("state") or NOTHING).get("terminated")
         if ended is None:
             continue
@@ -111,7 +111,7 @@ def _check_restarts(
                 or (current.get("state") or NOTHING).get("terminated") is not None
             ):
                 continue
-            container = next((c for c in containers or () if c.get("name") == then.get("name")), None)
+            container = next((c for c in containers or NO_ITEMS if c.get("name") == then.get("name")), None)
             if container is None or not _restarts(container, spec, ended.get("exitCode") or 0):
                 text = "may not be transitioned to non-terminated state"
                 out.append(forbidden(f"status.{field}[{index}].state", text))
@@ -122,16 +122,16 @@ def _all_may_restart(spec: Spec) -> bool:
     return any(
         rule.get("action") == "RestartAllContainers"
         for field in ("containers", "initContainers")
-        for container in spec.get(field) or ()
-        for rule in container.get("restartPolicyRules") or ()
+        for container in spec.get(field) or NO_ITEMS
+        for rule in container.get("restartPolicyRules") or NO_ITEMS
     )
 
 
 def _restarts(container: Spec, spec: Spec, code: int) -> bool:
     own = container.get("restartPolicy")
-    for rule in container.get("restartPolicyRules") or () if own is not None else ():
+    for rule in container.get("restartPolicyRules") or NO_ITEMS if own is not None else ():
         codes = rule.get("exitCodes") or NOTHING
-        listed = code in (codes.get("values") or ())
+        listed = code in (codes.get("values") or NO_ITEMS)
         if listed == (codes.get("operator") == "In"):
             return True
     policy = own or spec.get("restartPolicy")
@@ -139,7 +139,7 @@ def _restarts(container: Spec, spec: Spec, code: int) -> bool:
 
 
 def _check_claims(statuses: Sequence[Spec], spec: Spec, out: Errors) -> None:
-    names = {claim.get("name") for claim in spec.get("resourceClaims") or ()}
+    names = {claim.get("name") for claim in spec.get("resourceClaims") or NO_ITEMS}
     seen: set[str] = set()
     for index, status in enumerate(statuses):
         here, name = f"status.resourceClaimStatuses[{index}]", status.get("name") or ""
@@ -153,8 +153,8 @@ def _check_claims(statuses: Sequence[Spec], spec: Spec, out: Errors) -> None:
 
 
 def _check_addresses(status: Spec, before: Spec, field: str, kind: str, out: Errors) -> None:
-    now = [address.get("ip") or "" for address in status.get(field) or ()]
-    known = [address.get("ip") or "" for address in before.get(field) or ()]
+    now = [address.get("ip") or "" for address in status.get(field) or NO_ITEMS]
+    known = [address.get("ip") or "" for address in before.get(field) or NO_ITEMS]
     for index, address in enumerate(now):
         legacy_ip(address, f"status.{field}[{index}]", out, known)
     if len(now) > 2 or (len(now) == 2 and not is_dual_stack(now)):
@@ -163,7 +163,7 @@ def _check_addresses(status: Spec, before: Spec, field: str, kind: str, out: Err
 
 
 def _check_host_addresses(status: Spec, before: Spec, out: Errors) -> None:
-    addresses = status.get("hostIPs") or ()
+    addresses = status.get("hostIPs") or NO_ITEMS
     if not addresses:
         return
     first = addresses[0].get("ip") or ""
@@ -185,7 +185,7 @@ def _check_users(statuses: Sequence[Spec], spec: Spec, at: str, out: Errors) -> 
         for field in ("uid", "gid"):
             for message in unix_id(user.get(field) or 0):
                 out.append(invalid(f"{here}.{field}", user.get(field) or 0, message))
-        for number, group in enumerate(user.get("supplementalGroups") or ()):
+        for number, group in enumerate(user.get("supplementalGroups") or NO_ITEMS):
             for message in unix_id(group):
                 out.append(invalid(f"{here}.supplementalGroups[{number}]", group, message))
 
@@ -193,7 +193,7 @@ def _check_users(statuses: Sequence[Spec], spec: Spec, at: str, out: Errors) -> 
 def _check_allocated(statuses: Sequence[Spec], containers: Sequence[Spec], at: str, out: Errors) -> None:
     for index, status in enumerate(statuses):
         container = next((c for c in containers if c.get("name") == status.get("name")), None)
-        for number, allocated in enumerate(status.get("allocatedResourcesStatus") or ()):
+        for number, allocated in enumerate(status.get("allocatedResourcesStatus") or NO_ITEMS):
             here, name = f"{at}[{index}].allocatedResourcesStatus[{number}]", allocated.get("name") or ""
             if container is not None:
                 _check_allocated_name(name, container.get("resources") or NOTHING, here, out)
@@ -216,14 +216,14 @@ def _check_allocated_name(name: str, resources: Spec, at: str, out: Errors) -> N
     if name.startswith("claim:"):
         known = {
             f"claim:{claim.get('name') or ''}" + (f"/{claim['request']}" if claim.get("request") else "")
-            for claim in resources.get("claims") or ()
+            for claim in resources.get("claims") or NO_ITEMS
         }
         text = (
             "must match one of the container's resource claims in a format 'claim:<claimName>/<request>' or "
             "'claim:<claimName>' if request is empty"
         )
     else:
-        known = set(resources.get("requests") or ())
+        known = set(resources.get("requests") or NO_ITEMS)
         text = "must match one of the container's resource requests"
     if name not in known:
         out.append(invalid(f"{at}.name", name, text))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age, age_of, meta_of, name_of
 
 Spec = Mapping[str, Any]
@@ -21,7 +21,7 @@ def cells(obj: Object, now: float) -> list[Any]:
     restarts = str(line.restarts)
     if line.restarts and line.restarted:
         restarts = f"{restarts} ({age(line.restarted, now)} ago)"
-    addresses = status.get("podIPs") or ()
+    addresses = status.get("podIPs") or NO_ITEMS
     return [
         name_of(obj),
         f"{line.ready}/{line.total}",
@@ -52,11 +52,11 @@ def _when_deleted(obj: Object, status: Spec, reason: str) -> str:
 
 
 def _readiness_gates(spec: Spec, status: Spec) -> str:
-    gates = spec.get("readinessGates") or ()
+    gates = spec.get("readinessGates") or NO_ITEMS
     if not gates:
         return "<none>"
     states: dict[str, str] = {}
-    for condition in status.get("conditions") or ():
+    for condition in status.get("conditions") or NO_ITEMS:
         states.setdefault(condition.get("type") or "", condition.get("status") or "")
     true = sum(states.get(gate.get("conditionType") or "") == "True" for gate in gates)
     return f"{true}/{len(gates)}"
@@ -68,16 +68,17 @@ class _Line:
     def __init__(self, spec: Spec, status: Spec) -> None:
         self.ready = 0
         self.restarts = 0
-        self.restarted = ""
-        init = {container.get("name"): container for container in spec.get("initContainers") or ()}
+        self.restarted: str = ""
+        self._before: tuple[int, str] = (0, "")
+        init = {container.get("name"): container for container in spec.get("initContainers") or NO_ITEMS}
         self._sidecars = {name for name, c in init.items() if c.get("restartPolicy") == "Always"}
-        self.total = len(spec.get("containers") or ()) + len(self._sidecars)
+        self.total = len(spec.get("containers") or NO_ITEMS) + len(self._sidecars)
         self.reason = status.get("reason") or status.get("phase") or ""
-        conditions = status.get("conditions") or ()
+        conditions = status.get("conditions") or NO_ITEMS
         for condition in conditions:
             if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
                 self.reason = "SchedulingGated"
-        initializing = self._read_init(status.get("initContainerStatuses") or (), len(init))
+        initializing = self._read_init(status.get("initContainerStatuses") or NO_ITEMS, len(init))
         if not initializing or _is_true(conditions, "Initialized"):
             self._read_regular(status, conditions)
 
@@ -112,7 +113,7 @@ class _Line:
     def _read_regular(self, status: Spec, conditions: Any) -> None:
         self.restarts, self.restarted = self._before
         running, failure = False, ""
-        for container in reversed(status.get("containerStatuses") or ()):
+        for container in reversed(status.get("containerStatuses") or NO_ITEMS):
             state = container.get("state") or NOTHING
             self.restarts += container.get("restartCount") or 0
             self.restarted = max(self.restarted, _last_end(container))
@@ -140,7 +141,8 @@ def _is_true(conditions: Any, kind: str) -> bool:
 
 
 def _last_end(status: Spec) -> str:
-    return ((status.get("lastState") or NOTHING).get("terminated") or NOTHING).get("finishedAt") or ""
+    ended: Spec = (status.get("lastState") or NOTHING).get("terminated") or NOTHING
+    return ended.get("finishedAt") or ""
 
 
 def _end_of(ended: Spec) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery.quantity import Quantity, parse
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 _MEASURED = ("cpu", "memory")
 
@@ -23,7 +23,7 @@ def quality(spec: Mapping[str, Any]) -> str:
         guaranteed = not own.get("limits") or len(limits) == len(_MEASURED)
     else:
         for field in ("containers", "initContainers"):
-            for container in spec.get(field) or ():
+            for container in spec.get(field) or NO_ITEMS:
                 resources = container.get("resources") or NOTHING
                 _add(requests, resources.get("requests"))
                 if _add(limits, resources.get("limits")) < len(_MEASURED):

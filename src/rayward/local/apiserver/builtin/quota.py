@@ -86,11 +86,11 @@ def _fits(scope: str, name: str) -> bool:
 
 
 def _check_scopes(spec: Spec, out: Errors) -> None:
-    scopes: Sequence[str] = spec.get("scopes") or ()
+    scopes: Sequence[str] = spec.get("scopes") or NO_ITEMS
     for scope in scopes:
         if scope not in _SCOPES:
             out.append(invalid("spec.scopes", list(scopes), "unsupported scope"))
-        for name in sorted(spec.get("hard") or ()):
+        for name in sorted(spec.get("hard") or NO_ITEMS):
             if is_quota_name(name) and not _fits(scope, name):
                 out.append(invalid("spec.scopes", list(scopes), "unsupported scope applied to resource"))
     for pair in _OPPOSITES:
@@ -103,19 +103,19 @@ def _check_selector(spec: Spec, out: Errors) -> None:
     if selector is None:
         return
     at, scopes = "spec.scopeSelector.matchExpressions", set[str]()
-    for expression in selector.get("matchExpressions") or ():
+    for expression in selector.get("matchExpressions") or NO_ITEMS:
         scope, operator = expression.get("scopeName") or "", expression.get("operator") or ""
         values = expression.get("values") or NO_ITEMS
         scopes.add(scope)
         if scope not in _SCOPES:
             out.append(invalid(f"{at}.scopeName", scope, "unsupported scope"))
-        for name in sorted(spec.get("hard") or ()):
+        for name in sorted(spec.get("hard") or NO_ITEMS):
             if is_quota_name(name) and not _fits(scope, name):
                 out.append(shown("ScopeSelector", selector, at, "unsupported scope applied to resource"))
         if scope in _ONLY_EXISTS and operator != "Exists":
             text = (
-                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-                "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+                "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+                "ResourceQuotaScopeNotTerminating, ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
                 "ResourceQuotaScopeCrossNamespacePodAffinity"
             )
             out.append(invalid(f"{at}.operator", operator, text))
@@ -138,7 +138,7 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed quota keeps its scopes."""
     spec, before = new.get("spec") or NOTHING, old.get("spec") or NOTHING
     out = validate({"spec": spec})
-    if set(spec.get("scopes") or ()) != set(before.get("scopes") or ()):
+    if set(spec.get("scopes") or NO_ITEMS) != set(before.get("scopes") or NO_ITEMS):
         out.append(invalid("spec.scopes", spec.get("scopes"), IMMUTABLE))
     return out
 

@@ -71,18 +71,18 @@ def default_binding(obj: Object) -> None:
     role = obj.setdefault("roleRef", {})
     if not role.get("apiGroup"):
         role["apiGroup"] = _GROUP
-    for subject in obj.get("subjects") or ():
+    for subject in obj.get("subjects") or NO_ITEMS:
         if not subject.get("apiGroup") and subject.get("kind") in ("User", "Group"):
             subject["apiGroup"] = _GROUP
 
 
 def _check_role(obj: Object, *, namespaced: bool) -> list[FieldError]:
     out: Errors = []
-    for index, rule in enumerate(obj.get("rules") or ()):
+    for index, rule in enumerate(obj.get("rules") or NO_ITEMS):
         _check_rule(rule, f"rules[{index}]", out, namespaced=namespaced)
     aggregation = obj.get("aggregationRule")
     if not namespaced and aggregation is not None:
-        at, selectors = "aggregationRule.clusterRoleSelectors", aggregation.get("clusterRoleSelectors") or ()
+        at, selectors = "aggregationRule.clusterRoleSelectors", aggregation.get("clusterRoleSelectors") or NO_ITEMS
         if not selectors:
             out.append(required(at, "at least one clusterRoleSelector required if aggregationRule is non-nil"))
         for index, selector in enumerate(selectors):
@@ -122,7 +122,7 @@ def _check_binding(obj: Object, *, namespaced: bool) -> list[FieldError]:
         out.append(required("roleRef.name"))
     else:
         fits(check_path_segment, role["name"], "roleRef.name", out)
-    for index, subject in enumerate(obj.get("subjects") or ()):
+    for index, subject in enumerate(obj.get("subjects") or NO_ITEMS):
         _check_subject(subject, f"subjects[{index}]", out, namespaced=namespaced)
     return out
 
@@ -152,7 +152,7 @@ def role_cells(obj: Object, _now: float) -> list[Any]:
 
 def binding_cells(obj: Object, now: float) -> list[Any]:
     """Name, Role, Age, Users, Groups, ServiceAccounts."""
-    role, subjects = obj.get("roleRef") or NOTHING, obj.get("subjects") or ()
+    role, subjects = obj.get("roleRef") or NOTHING, obj.get("subjects") or NO_ITEMS
     accounts = [
         f"{s.get('namespace') or ''}/{s.get('name') or ''}" for s in subjects if s.get("kind") == "ServiceAccount"
     ]

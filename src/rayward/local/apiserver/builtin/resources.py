@@ -9,7 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, Reason, duplicate, for
 from rayward.kube.machinery.names import check_qualified_name
 from rayward.kube.machinery.quantity import ZERO, Quantity, QuantityError, parse
 from rayward.local.apiserver.builtin.check import NEGATIVE, Errors, dns_label
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Spec = Mapping[str, Any]
 NameCheck = Callable[[str, str, Errors], None]
@@ -122,9 +122,9 @@ def check_quantity(name: str, value: str, at: str, out: Errors) -> None:
     """An amount that is not negative, and whole where the resource is counted."""
     if parse(value).unscaled < 0:
         out.append(invalid(at, value, NEGATIVE))
-    if ("/" in name or name in _QUOTA_COUNTED) and (name in _QUOTA_COUNTED or is_extended(name)):
-        if not is_whole(value):
-            out.append(invalid(at, value, "must be an integer"))
+    counted = name in _QUOTA_COUNTED or ("/" in name and is_extended(name))
+    if counted and not is_whole(value):
+        out.append(invalid(at, value, "must be an integer"))
 
 
 def check_requirements(
@@ -146,7 +146,7 @@ def check_requirements(
     names = limits.keys() | requests.keys()
     if any(map(is_huge_page, names)) and not names & {"cpu", "memory"}:
         out.append(forbidden(at, "HugePages require cpu or memory"))
-    check_claims(resources.get("claims") or (), claims, f"{at}.claims", out)
+    check_claims(resources.get("claims") or NO_ITEMS, claims, f"{at}.claims", out)
 
 
 def _check_against_limit(name: str, value: str, limit: str | None, at: str, out: Errors) -> None:

@@ -10,7 +10,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, re
 from rayward.kube.machinery.names import check_config_map_key
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, annotation_at
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 from rayward.local.apiserver.builtin.scalars import decode_base64, encode_base64, size_of_base64
 
@@ -137,4 +137,4 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Type, Data, Age."""
-    return [name_of(obj), obj.get("type") or "", len(obj.get("data") or ()), age_of(obj, now)]
+    return [name_of(obj), obj.get("type") or "", len(obj.get("data") or NO_ITEMS), age_of(obj, now)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery.names import label_name
@@ -73,7 +73,7 @@ def default(obj: Object) -> None:
         if (config.get("clientIP") or NOTHING).get("timeoutSeconds") is None:
             spec["sessionAffinityConfig"] = {"clientIP": {"timeoutSeconds": 10800}}
     kind = fill("type", "ClusterIP")
-    for port in spec.get("ports") or ():
+    for port in spec.get("ports") or NO_ITEMS:
         port.setdefault("protocol", "TCP")
         if not port.get("targetPort"):
             port["targetPort"] = port.get("port") or 0
@@ -83,7 +83,7 @@ def default(obj: Object) -> None:
         fill("internalTrafficPolicy", "Cluster")
     if kind == "LoadBalancer":
         fill("allocateLoadBalancerNodePorts", True)
-        for point in ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ():
+        for point in ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS:
             if point.get("ip"):
                 point.setdefault("ipMode", "VIP")
 
@@ -113,7 +113,7 @@ def prepare_update(new: Object, old: Object) -> None:
             if _same(spec, before, field):
                 spec.pop(field, None)
     if needs_node_port(before) and not needs_node_port(spec) and set(node_ports(spec)) <= set(node_ports(before)):
-        for port in spec.get("ports") or ():
+        for port in spec.get("ports") or NO_ITEMS:
             port.pop("nodePort", None)
     if needs_health_check(before) and not needs_health_check(spec) and _same(spec, before, "healthCheckNodePort"):
         spec.pop("healthCheckNodePort", None)
@@ -135,12 +135,12 @@ def _same(spec: Spec, before: Spec, *fields: str) -> bool:
 def warnings(new: Object, _old: Object | None) -> list[str]:
     """Doubts about a service."""
     spec, found = spec_of(new), list[str]()
-    kind, outside = spec.get("type"), spec.get("externalIPs") or ()
+    kind, outside = spec.get("type"), spec.get("externalIPs") or NO_ITEMS
     headless = kind == "ClusterIP" and spec.get("clusterIP") == "None"
     if HINTS in (meta_of(new).get("annotations") or NOTHING):
         found.append(f"annotation {HINTS} is deprecated, please use {TOPOLOGY_MODE} instead")
     if spec.get("clusterIP") not in (None, "", "None"):
-        for index, address in enumerate(spec.get("clusterIPs") or ()):
+        for index, address in enumerate(spec.get("clusterIPs") or NO_ITEMS):
             found += ip_warnings(address, f"spec.clusterIPs[{index}]")
     if headless:
         if spec.get("loadBalancerIP"):
@@ -155,7 +155,7 @@ def warnings(new: Object, _old: Object | None) -> list[str]:
         found.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
     if spec.get("loadBalancerIP"):
         found += ip_warnings(spec["loadBalancerIP"], "spec.loadBalancerIP")
-    for index, value in enumerate(spec.get("loadBalancerSourceRanges") or ()):
+    for index, value in enumerate(spec.get("loadBalancerSourceRanges") or NO_ITEMS):
         found += cidr_warnings(value, f"spec.loadBalancerSourceRanges[{index}]")
     if kind == "ExternalName" and outside:
         found.append('spec.externalIPs is ignored when spec.type is "ExternalName"')
@@ -175,13 +175,13 @@ def fields(obj: Object) -> dict[str, str]:
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Type, Cluster-IP, External-IP, Port(s), Age, Selector."""
     spec = spec_of(obj)
-    addresses = spec.get("clusterIPs") or ()
+    addresses = spec.get("clusterIPs") or NO_ITEMS
     return [
         name_of(obj),
         spec.get("type") or "",
         addresses[0] if addresses else "<none>",
         _outside(obj, spec),
-        ",".join(map(_port, spec.get("ports") or ())) or "<none>",
+        ",".join(map(_port, spec.get("ports") or NO_ITEMS)) or "<none>",
         age_of(obj, now),
         labels_text(spec.get("selector")),
     ]
@@ -194,10 +194,16 @@ def _port(port: Spec) -> str:
     return f"{number}/{port.get('protocol') or ''}"
 
 
+def balancer_points(obj: Spec) -> Sequence[Spec]:
+    """Where a load balancer says that it can be reached."""
+    return ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS
+
+
 def balancer_addresses(obj: Spec) -> str:
-    """Where a load balancer can be reached, as far as known."""
-    points = ((obj.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
-    return ",".join(sorted({p.get("ip") or p.get("hostname") for p in points if p.get("ip") or p.get("hostname")}))
+    """Where a load balancer can be reached, in one line."""
+    points = balancer_points(obj)
+    addresses = {point.get("ip") or point.get("hostname") or "" for point in points}
+    return ",".join(sorted(addresses - {""}))
 
 
 def _outside(obj: Object, spec: Spec) -> str:

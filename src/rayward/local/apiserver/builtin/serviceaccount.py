@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, meta_of, name_of
 
 _MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
@@ -26,7 +26,7 @@ def serviceaccount_behaviour() -> Behaviour:
 
 
 def _only_secret_names(obj: Object) -> None:
-    for index, secret in enumerate(obj.get("secrets") or ()):
+    for index, secret in enumerate(obj.get("secrets") or NO_ITEMS):
         obj["secrets"][index] = {"name": secret["name"]} if secret.get("name") else {}
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, invalid, not_supported, required
 from rayward.local.apiserver.builtin.address import is_dual_stack, is_ipv6, legacy_ip
 from rayward.local.apiserver.builtin.check import Errors
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.servicerules import is_headless
 
 Spec = Mapping[str, Any]
@@ -31,7 +31,7 @@ def check_addresses(spec: Spec, before: Spec | None, out: Errors) -> None:
     elif not first and addresses:
         out.append(invalid("spec.clusterIPs", addresses, "must be empty when `clusterIP` is not specified"))
     _check_families(spec, out)
-    known = (before or NOTHING).get("clusterIPs") or ()
+    known = (before or NOTHING).get("clusterIPs") or NO_ITEMS
     bad = False
     for index, address in enumerate(addresses):
         if index == 0 and address == "None":
@@ -50,7 +50,7 @@ def check_addresses(spec: Spec, before: Spec | None, out: Errors) -> None:
         out.append(invalid("spec.clusterIPs", addresses, "may specify no more than one IP for each IP family"))
     if is_headless(spec):
         return
-    for index, (address, family) in enumerate(zip(addresses, spec.get("ipFamilies") or (), strict=False)):
+    for index, (address, family) in enumerate(zip(addresses, spec.get("ipFamilies") or NO_ITEMS, strict=False)):
         if family in FAMILIES and (family == "IPv6") != is_ipv6(address):
             text = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
             out.append(invalid(f"spec.clusterIPs[{index}]", address, text))
@@ -58,7 +58,7 @@ def check_addresses(spec: Spec, before: Spec | None, out: Errors) -> None:
 
 def _check_families(spec: Spec, out: Errors) -> None:
     seen: set[str] = set()
-    for index, family in enumerate(spec.get("ipFamilies") or ()):
+    for index, family in enumerate(spec.get("ipFamilies") or NO_ITEMS):
         if family not in FAMILIES:
             out.append(not_supported(f"spec.ipFamilies[{index}]", family, list(FAMILIES)))
         if family in seen:

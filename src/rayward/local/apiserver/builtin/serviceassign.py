@@ -29,7 +29,7 @@ Pick = Callable[[int], int]
 FIRST_PORT, LAST_PORT = 30000, 32767
 
 
-class NotAssigned(Exception):
+class NotAssigned(Exception):  # noqa: N818
     """The service cannot have what it asks for; the errors are for an Invalid Status."""
 
     def __init__(self, errors: list[FieldError]) -> None:
@@ -37,7 +37,7 @@ class NotAssigned(Exception):
         self.errors = errors
 
 
-class Exhausted(Exception):
+class Exhausted(Exception):  # noqa: N818
     """Nothing is left to give; the text is for an InternalError Status."""
 
 
@@ -131,14 +131,14 @@ def _keep_assigned(spec: Object, before: Spec) -> None:
                 spec[name] = before[name]
     if needs_node_port(before) and needs_node_port(spec):
         used = set(node_ports(before)) & set(node_ports(spec))
-        known = {port.get("name") or "": port.get("nodePort") or 0 for port in before.get("ports") or ()}
-        for port in spec.get("ports") or ():
+        known = {port.get("name") or "": port.get("nodePort") or 0 for port in before.get("ports") or NO_ITEMS}
+        for port in spec.get("ports") or NO_ITEMS:
             former = known.get(port.get("name") or "", 0)
             if not port.get("nodePort") and former and former not in used:
                 port["nodePort"] = former
-    if needs_health_check(before) and needs_health_check(spec) and not spec.get("healthCheckNodePort"):
-        if before.get("healthCheckNodePort"):
-            spec["healthCheckNodePort"] = before["healthCheckNodePort"]
+    port = before.get("healthCheckNodePort")
+    if port and needs_health_check(before) and needs_health_check(spec) and not spec.get("healthCheckNodePort"):
+        spec["healthCheckNodePort"] = port
 
 
 def _settle_addresses(spec: Object, before: Spec | None) -> None:
@@ -170,14 +170,15 @@ def _settle_families(spec: Object, before: Spec | None) -> None:
     check_addresses(spec, before, out)
     if out:
         raise NotAssigned(out)
-    policy, addresses = spec["ipFamilyPolicy"], spec.get("clusterIPs") or NO_ITEMS
-    families: list[str] = list(spec.get("ipFamilies") or ())
+    policy = spec["ipFamilyPolicy"]
+    addresses: list[str] = list(spec.get("clusterIPs") or NO_ITEMS)
+    families: list[str] = list(spec.get("ipFamilies") or NO_ITEMS)
     if before is not None and policy == "SingleStack":
         addresses, families = _released(spec, before, addresses, families)
     elif before is not None:
         for name, now, then in (
-            ("cluster IP", addresses, before.get("clusterIPs") or ()),
-            ("IP family", families, before.get("ipFamilies") or ()),
+            ("cluster IP", addresses, before.get("clusterIPs") or NO_ITEMS),
+            ("IP family", families, before.get("ipFamilies") or NO_ITEMS),
         ):
             if now and len(now) < len(then):
                 text = f"must be 'SingleStack' to release the secondary {name}"
@@ -239,7 +240,7 @@ def _assign_ports(spec: Object, before: Spec | None, pool: Pool) -> None:
         return
     former = set(node_ports(before or NOTHING))
     by_number: dict[int, int] = {}
-    for index, port in enumerate(spec.get("ports") or ()):
+    for index, port in enumerate(spec.get("ports") or NO_ITEMS):
         number, node = port.get("port") or 0, port.get("nodePort") or 0
         if not node and not allocates_node_ports(spec):
             continue
@@ -259,7 +260,7 @@ def _assign_ports(spec: Object, before: Spec | None, pool: Pool) -> None:
 
 
 def _asked_for(spec: Spec, number: int) -> int:
-    ports = spec.get("ports") or ()
+    ports = spec.get("ports") or NO_ITEMS
     return next((p["nodePort"] for p in ports if p.get("port") == number and p.get("nodePort")), 0)
 
 

@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_dns1123_subdomain, check_port_num
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.address import endpoint_ip, legacy_cidr, legacy_ip, parse
 from rayward.local.apiserver.builtin.check import (
+    IMMUTABLE,
     Errors,
     annotation_at,
     dns_label,
@@ -19,7 +20,7 @@ from rayward.local.apiserver.builtin.check import (
     port_number_or_name,
     qualified_name,
 )
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import duplicated
 from rayward.local.apiserver.builtin.kind import meta_of
 from rayward.local.apiserver.builtin.serviceaddress import check_address_change, check_addresses
@@ -58,9 +59,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
         if class_ != before.get("loadBalancerClass"):
             out.append(invalid("spec.loadBalancerClass", class_, "may not change once set"))
     _check_balancer_class(spec, out)
-    if needs_health_check(before) and needs_health_check(spec):
-        if (spec.get("healthCheckNodePort") or 0) != (before.get("healthCheckNodePort") or 0):
-            out.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
+    moved = (spec.get("healthCheckNodePort") or 0) != (before.get("healthCheckNodePort") or 0)
+    if moved and needs_health_check(before) and needs_health_check(spec):
+        out.append(forbidden("spec.healthCheckNodePort", IMMUTABLE))
     _check(new, old, out)
     return out
 
@@ -69,8 +70,8 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a load balancer reports."""
     out: Errors = []
     at = "status.loadBalancer.ingress"
-    points: Sequence[Spec] = ((new.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
-    before: Sequence[Spec] = ((old.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or ()
+    points: Sequence[Spec] = ((new.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS
+    before: Sequence[Spec] = ((old.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS
     if spec_of(new).get("type") != "LoadBalancer":
         if points:
             out.append(forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'"))
@@ -110,9 +111,9 @@ def _check(service: Object, old: Object | None, out: Errors) -> None:
     labels(spec.get("selector"), "spec.selector", out)
     _check_affinity(spec, out)
     check_addresses(spec, before, out)
-    for index, address in enumerate(spec.get("externalIPs") or ()):
+    for index, address in enumerate(spec.get("externalIPs") or NO_ITEMS):
         count = len(out)
-        legacy_ip(address, f"spec.externalIPs[{index}]", out, (before or NOTHING).get("externalIPs") or ())
+        legacy_ip(address, f"spec.externalIPs[{index}]", out, (before or NOTHING).get("externalIPs") or NO_ITEMS)
         if len(out) == count:
             endpoint_ip(address, f"spec.externalIPs[{index}]", out)
     one_of_required(spec.get("type") or "", TYPES, "spec.type", out)
@@ -147,7 +148,7 @@ def _check_type(spec: Spec, out: Errors) -> None:
 
 
 def _check_ports(spec: Spec, out: Errors) -> None:
-    ports: Sequence[Spec] = spec.get("ports") or ()
+    ports: Sequence[Spec] = spec.get("ports") or NO_ITEMS
     names: set[str] = set()
     for index, port in enumerate(ports):
         at, name, number = f"spec.ports[{index}]", port.get("name") or "", port.get("port") or 0
@@ -187,7 +188,7 @@ def _check_affinity(spec: Spec, out: Errors) -> None:
 
 
 def _check_repeated_ports(spec: Spec, out: Errors) -> None:
-    ports: Sequence[Spec] = spec.get("ports") or ()
+    ports: Sequence[Spec] = spec.get("ports") or NO_ITEMS
     if spec.get("type") == "ClusterIP":
         for index, port in enumerate(ports):
             if port.get("nodePort"):
@@ -210,12 +211,12 @@ def _check_source_ranges(
     spec: Spec, before: Spec | None, annotations: Mapping[str, str], old: Object | None, out: Errors
 ) -> None:
     balanced = spec.get("type") == "LoadBalancer"
-    ranges: Sequence[str] = spec.get("loadBalancerSourceRanges") or ()
+    ranges: Sequence[str] = spec.get("loadBalancerSourceRanges") or NO_ITEMS
     if ranges:
         at = "spec.LoadBalancerSourceRanges"
         if not balanced:
             out.append(forbidden(at, _ONLY_BALANCED))
-        known = [value.strip() for value in (before or NOTHING).get("loadBalancerSourceRanges") or ()]
+        known = [value.strip() for value in (before or NOTHING).get("loadBalancerSourceRanges") or NO_ITEMS]
         for index, value in enumerate(ranges):
             legacy_cidr(value.strip(), f"{at}[{index}]", out, known)
     elif _SOURCE_RANGES in annotations:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Spec = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ def is_headless(spec: Spec) -> bool:
 
 def node_ports(spec: Spec) -> list[int]:
     """Ports of the nodes it uses."""
-    return [port["nodePort"] for port in spec.get("ports") or () if port.get("nodePort")]
+    return [port["nodePort"] for port in spec.get("ports") or NO_ITEMS if port.get("nodePort")]
 
 
 def allocates_node_ports(spec: Spec) -> bool:

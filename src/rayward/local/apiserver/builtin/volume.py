@@ -9,7 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, not_supported, require
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, qualified_name
 from rayward.local.apiserver.builtin.claim import CLASS_ANNOTATION
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 
@@ -55,7 +55,7 @@ def validate_volume(obj: Object) -> list[FieldError]:
     """A volume has room and a way to be used."""
     out: Errors = []
     spec = obj.get("spec") or NOTHING
-    modes, capacity = spec.get("accessModes") or (), spec.get("capacity") or NOTHING
+    modes, capacity = spec.get("accessModes") or NO_ITEMS, spec.get("capacity") or NOTHING
     if not modes:
         out.append(required("spec.accessModes"))
     for mode in modes:
@@ -71,9 +71,9 @@ def validate_volume(obj: Object) -> list[FieldError]:
 
 
 def volume_cells(obj: Object, now: float) -> list[Any]:
-    """Name, Capacity, Access Modes, Reclaim Policy, Status, Claim, StorageClass, VolumeAttributesClass, Reason, Age, VolumeMode."""
+    """The columns of a volume: what it holds, who uses it, how it came about."""
     spec, status, meta = obj.get("spec") or NOTHING, obj.get("status") or NOTHING, meta_of(obj)
-    modes, claim = spec.get("accessModes") or (), spec.get("claimRef")
+    modes, claim = spec.get("accessModes") or NO_ITEMS, spec.get("claimRef")
     return [
         name_of(obj),
         (spec.get("capacity") or NOTHING).get("storage", "0"),

@@ -43,14 +43,14 @@ def webhook_behaviour(*, mutating: bool) -> Behaviour:
 
 def default(obj: Object) -> None:
     """Fill in webhooks."""
-    for hook in obj.get("webhooks") or ():
+    for hook in obj.get("webhooks") or NO_ITEMS:
         fill = hook.setdefault
         fill("failurePolicy", "Fail")
         fill("matchPolicy", "Equivalent")
         fill("namespaceSelector", {})
         fill("objectSelector", {})
         fill("timeoutSeconds", 10)
-        for rule in hook.get("rules") or ():
+        for rule in hook.get("rules") or NO_ITEMS:
             rule.setdefault("scope", "*")
         service = (hook.get("clientConfig") or NOTHING).get("service")
         if service is not None:
@@ -60,7 +60,7 @@ def default(obj: Object) -> None:
 def default_mutating(obj: Object) -> None:
     """Fill in mutating webhooks."""
     default(obj)
-    for hook in obj.get("webhooks") or ():
+    for hook in obj.get("webhooks") or NO_ITEMS:
         hook.setdefault("reinvocationPolicy", "Never")
 
 
@@ -68,7 +68,7 @@ def validate(obj: Object) -> list[FieldError]:
     """A configuration, new or changed."""
     out: Errors = []
     names: set[str] = set()
-    for index, hook in enumerate(obj.get("webhooks") or ()):
+    for index, hook in enumerate(obj.get("webhooks") or NO_ITEMS):
         at, name = f"webhooks[{index}]", hook.get("name") or ""
         _check_hook(hook, at, out)
         _check_review_versions(hook.get("admissionReviewVersions") or [], f"{at}.admissionReviewVersions", out)
@@ -81,7 +81,7 @@ def validate(obj: Object) -> list[FieldError]:
 
 def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     _check_name(hook.get("name") or "", f"{at}.name", out)
-    for index, rule in enumerate(hook.get("rules") or ()):
+    for index, rule in enumerate(hook.get("rules") or NO_ITEMS):
         _check_rule(rule, f"{at}.rules[{index}]", out)
     for field, choices in _CHOICES:
         if hook.get(field) is not None and hook[field] not in choices:
@@ -100,7 +100,7 @@ def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     if policy is not None and policy not in ("IfNeeded", "Never"):
         out.append(not_supported(f"{at}.reinvocationPolicy", policy, ["IfNeeded", "Never"]))
     _check_client(hook.get("clientConfig") or NOTHING, f"{at}.clientConfig", out)
-    _check_match_conditions(hook.get("matchConditions") or (), f"{at}.matchConditions", out)
+    _check_match_conditions(hook.get("matchConditions") or NO_ITEMS, f"{at}.matchConditions", out)
 
 
 def _check_name(name: str, at: str, out: Errors) -> None:
@@ -260,4 +260,4 @@ def _check_review_versions(versions: Sequence[str], at: str, out: Errors) -> Non
 
 def cells(obj: Object, now: float) -> list[Any]:
     """Name, Webhooks, Age."""
-    return [name_of(obj), len(obj.get("webhooks") or ()), age_of(obj, now)]
+    return [name_of(obj), len(obj.get("webhooks") or NO_ITEMS), age_of(obj, now)]

@@ -52,6 +52,7 @@ def _resource(crd: Object, version: Object, since: int) -> Resource:
         storage_hash=_storage_hash(group, stored_version(crd), kind),
         storage_version=stored_version(crd),
         builtin=False,
+        to_storage=_storage_pruner(crd, name),
         refresh=_refresher(compiled),
         schema_since=since,
         scale=_scale(declared.get("scale")),
@@ -98,6 +99,18 @@ def _coercer(compiled: schema.Schema) -> Callable[[Object], list[str]]:
             raise DecodeError(str(error)) from None
 
     return coerce
+
+
+def _storage_pruner(crd: Object, version: str) -> Callable[[Object], None] | None:
+    stored = next(v for v in crd["spec"]["versions"] if v.get("storage"))
+    if stored["name"] == version:
+        return None
+    compiled = _compiled(stored["schema"]["openAPIV3Schema"])
+
+    def prune(obj: Object) -> None:
+        compiled.prune(obj)
+
+    return prune
 
 
 def _refresher(compiled: schema.Schema) -> Callable[[Object], Object]:

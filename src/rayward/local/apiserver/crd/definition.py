@@ -115,15 +115,56 @@ def _spec(spec: Object, old: Object | None = None) -> Iterator[FieldError]:
         text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         yield invalid("spec.preserveUnknownFields", True, text)
     before = {v["name"]: v.get("schema") for v in (entries(old, "versions") if old else [])}
+    shared = {part for part in _PARTS if _is_shared(versions, part)}
     for i, version in enumerate(versions):
-        unchanged = before.get(version.get("name")) == version.get("schema") and old is not None
-        yield from _version(version, f"spec.versions[{i}]", schema_known=unchanged)
+        known = old is not None and before.get(version.get("name")) == version.get("schema")
+        yield from _version(version, f"spec.versions[{i}]")
+        for part in _PARTS:
+            if part not in shared:
+                yield from _part(version, part, f"spec.versions[{i}].{part}", schema_known=known)
+    shown = [_internal(version, shared) for version in versions] or None
     if len({v.get("name") for v in versions}) != len(versions):
-        yield invalid("spec.versions", versions, "must contain unique version names")
+        yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(bool(v.get("storage")) for v in versions) != 1:
-        yield invalid("spec.versions", versions, "must have exactly one version marked as storage version")
+        yield invalid("spec.versions", shown, "must have exactly one version marked as storage version")
+    if versions and (problems := names.check_dns1035_label(versions[0].get("name", ""))):
+        yield invalid("spec.version", versions[0].get("name", ""), ",".join(problems))
     yield from _names(section(spec, "names"))
+    for part in _PARTS:
+        if part in shared:
+            known = old is not None and all(before.get(v.get("name")) == v.get("schema") for v in versions)
+            yield from _part(versions[0], part, _SHARED_PATHS.get(part, f"spec.{part}"), schema_known=known)
     yield from _conversion(section(spec, "conversion"))
+
+
+_PARTS = ("schema", "subresources", "additionalPrinterColumns", "selectableFields")
+_SHARED_PATHS = {"schema": "spec.validation"}
+
+
+def _is_shared(versions: list[Object], part: str) -> bool:
+    """Whether all versions say the same; kube-apiserver then reports it as a property of the whole definition."""
+    return (
+        bool(versions) and bool(versions[0].get(part)) and all(v.get(part) == versions[0].get(part) for v in versions)
+    )
+
+
+def _internal(version: Object, shared: set[str]) -> Object:
+    """A version as kube-apiserver's internal type prints it."""
+
+    def own(part: str) -> Any:
+        return None if part in shared else version.get(part)
+
+    return {
+        "Name": version.get("name", ""),
+        "Served": bool(version.get("served")),
+        "Storage": bool(version.get("storage")),
+        "Deprecated": bool(version.get("deprecated")),
+        "DeprecationWarning": version.get("deprecationWarning"),
+        "Schema": own("schema"),
+        "Subresources": own("subresources"),
+        "AdditionalPrinterColumns": own("additionalPrinterColumns"),
+        "SelectableFields": own("selectableFields"),
+    }
 
 
 def _names(given: Object) -> Iterator[FieldError]:
@@ -147,26 +188,34 @@ def _names(given: Object) -> Iterator[FieldError]:
         yield invalid("spec.names.listKind", given["listKind"], "kind and listKind may not be the same")
 
 
-def _version(version: Object, path: str, *, schema_known: bool) -> Iterator[FieldError]:
+def _version(version: Object, path: str) -> Iterator[FieldError]:
     name = version.get("name", "")
     if problems := names.check_dns1035_label(name):
         yield invalid(f"{path}.name", name, ",".join(problems))
     warning = version.get("deprecationWarning")
     if warning is not None and not version.get("deprecated"):
         yield invalid(f"{path}.deprecationWarning", warning, "can only be set for deprecated versions")
+
+
+def _part(version: Object, part: str, path: str, *, schema_known: bool) -> Iterator[FieldError]:
     schema: Object = section(section(version, "schema"), "openAPIV3Schema")
     subresources = section(version, "subresources")
-    if schema and not schema_known:
-        # what was accepted once stays accepted, as long as nobody touches it
-        yield from structural.check(schema, f"{path}.schema", status_subresource="status" in subresources)
-    yield from _scale(subresources.get("scale"), f"{path}.subresources")
-    for i, column in enumerate(entries(version, "additionalPrinterColumns")):
-        yield from _column(column, f"{path}.additionalPrinterColumns[{i}]")
-    selectable: list[Object] = entries(version, "selectableFields")
-    if len(selectable) > _MOST_SELECTABLE:
-        yield too_many(f"{path}.selectableFields", len(selectable), _MOST_SELECTABLE)
-    for i, field in enumerate(selectable):
-        yield from _selectable(field.get("jsonPath", ""), schema, f"{path}.selectableFields[{i}].jsonPath")
+    match part:
+        case "schema":
+            if schema and not schema_known:
+                # what was accepted once stays accepted, as long as nobody touches it
+                yield from structural.check(schema, path, status_subresource="status" in subresources)
+        case "subresources":
+            yield from _scale(subresources.get("scale"), path)
+        case "additionalPrinterColumns":
+            for i, column in enumerate(entries(version, part)):
+                yield from _column(column, f"{path}[{i}]")
+        case _:
+            selectable: list[Object] = entries(version, part)
+            for i, field in enumerate(selectable):
+                yield from _selectable(field.get("jsonPath", ""), schema, f"{path}[{i}].jsonPath")
+            if len(selectable) > _MOST_SELECTABLE:
+                yield too_many(path, len(selectable), _MOST_SELECTABLE)
 
 
 def _scale(scale: Object | None, path: str) -> Iterator[FieldError]:
@@ -211,16 +260,14 @@ def _selectable(json_path: str, schema: Object, path: str) -> Iterator[FieldErro
     if not json_path:
         yield required(path)
         return
-    if json_path.startswith(".metadata"):
-        yield invalid(path, json_path, "must not point to fields in metadata")
-        return
     node: Any = schema
     for part in json_path.strip(".").split("."):
         node = section(node, "properties").get(part)
         if node is None:
-            text = f'is an invalid path: does not refer to a valid field: "{part}"'
-            yield invalid(path, json_path, text)
+            yield invalid(path, json_path, "is an invalid path: does not refer to a valid field")
             return
+    if json_path.startswith(".metadata"):
+        yield invalid(path, json_path, "must not point to fields in metadata")
     if node.get("type") not in {"string", "boolean", "integer"}:
         text = (
             "must point to a field of type string, boolean or integer. "
@@ -235,6 +282,10 @@ def _conversion(conversion: Object) -> Iterator[FieldError]:
         yield required("spec.conversion.strategy")
     elif strategy and strategy not in {"None", "Webhook"}:
         yield not_supported("spec.conversion.strategy", strategy, ["None", "Webhook"])
+    elif strategy == "Webhook" and not section(conversion, "webhook").get("clientConfig"):
+        yield required("spec.conversion.webhookClientConfig", "required when strategy is set to Webhook")
+        if not section(conversion, "webhook").get("conversionReviewVersions"):
+            yield required("spec.conversion.conversionReviewVersions")
     elif strategy == "Webhook":
         text = "conversion webhooks are not available on this server; serve one version, or versions of the same schema"
         yield forbidden("spec.conversion.strategy", text)
@@ -246,6 +297,10 @@ def _stored_versions(crd: Object) -> Iterator[FieldError]:
     path = "status.storedVersions"
     if not stored:
         yield invalid(path, None, "must have at least one stored version")
+        return
+    for version in entries(crd["spec"], "versions"):
+        if version.get("storage") and version.get("name") not in stored:
+            yield invalid(path, stored, f"must have the storage version {version.get('name')}")
     for i, version in enumerate(stored):
         if version not in known:
             yield invalid(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
+from rayward.kube.machinery.apply import track_update
 from rayward.kube.machinery.jsonvalue import entries, is_list, section
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
@@ -169,14 +171,15 @@ class Lifecycle:
         crd = orjson.loads(record.value)
         if not is_true(crd, "Established"):
             return
-        fingerprint = orjson.dumps([crd["spec"], crd["status"]["acceptedNames"]])
+        going = bool(crd["metadata"].get("deletionTimestamp"))
+        fingerprint = orjson.dumps([crd["spec"], crd["status"]["acceptedNames"], going])
         if self._specs.get(record.key) == fingerprint:
             return
         registry: Registry = self._core.registry
         before = {r.version: r for r in self._served.get(record.key, [])}
         # after a restart nothing tells under which schema an object was stored, so all are brought up to date on read
         since = self._core.objects.store.revision + 1 if before or at_start else 0
-        resources = resources_of(crd, since)
+        resources = [replace(resource, terminating=going) for resource in resources_of(crd, since)]
         for version in before.keys() - {r.version for r in resources}:
             registry.remove(before[version].group, version, before[version].plural)
         for resource in resources:
@@ -209,6 +212,16 @@ class Lifecycle:
 
     async def _write(self, record: Record, crd: Object) -> bool:
         store, resource = self._core.objects.store, self._definitions
+        crd, _owners = track_update(
+            orjson.loads(record.value),
+            crd,
+            type=resource.behaviour.type,
+            manager="kube-apiserver",
+            api_version=resource.api_version,
+            subresource="status",
+            now=stamp(self._core.clock()),
+            reset=resource.behaviour.reset_status,
+        )
         try:
             await store.put(record.key, lambda rev: encode(resource, crd, rev), expect=record.revision)
         except Conflict:

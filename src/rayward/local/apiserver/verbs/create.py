@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayward.kube.machinery.apply import track_update
+from rayward.kube.machinery.apply import Owners, track_update
 from rayward.kube.machinery.objectmeta import check_object_meta
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
@@ -27,6 +27,9 @@ async def create(core: Core, request: Request) -> Response:
     options = write_options(request.query, request.agent, "CreateOptions")
     obj = object_in(request, options)
     metadata = metadata_of(obj)
+    if request.resource.terminating:
+        why = "create not allowed while custom resource definition is terminating"
+        raise status.forbidden(request.resource, metadata.get("name", ""), why)
     for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
     if metadata.get("resourceVersion"):
@@ -63,7 +66,7 @@ def ensure_namespace(request: Request, metadata: dict[str, Any]) -> None:
     metadata["namespace"] = wanted
 
 
-async def insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Any) -> bytes:
+async def insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners | None) -> bytes:
     """Admit, complete, check and store a new object; the bytes are what was stored."""
     resource, behaviour = request.resource, request.resource.behaviour
     metadata = metadata_of(obj)
@@ -102,7 +105,8 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     if options.dry_run:
         return encode_unstored(resource, obj)
     record = await core.objects.store.put(key, lambda revision: encode(resource, obj, revision), expect=0)
-    core.objects.remember_owners(record, owners)
+    if owners is not None:
+        core.objects.remember_owners(record, owners)
     return core.objects.view(resource, record)
 
 

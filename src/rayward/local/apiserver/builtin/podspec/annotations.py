@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from rayward.kube.machinery.fielderror import forbidden, invalid
 from rayward.local.apiserver.builtin.check import Errors
@@ -51,8 +51,8 @@ def _check_tolerations(text: str, at: str, out: Errors) -> None:
     except ValueError as error:
         out.append(invalid(at, _TOLERATIONS, str(error)))
         return
-    if isinstance(tolerations, list):
-        check_tolerations(tolerations, f"{at}.{_TOLERATIONS}", out)
+    if type(tolerations) is list:
+        check_tolerations(cast("list[Spec]", tolerations), f"{at}.{_TOLERATIONS}", out)
 
 
 def _is_cost(value: str) -> bool:

@@ -61,7 +61,7 @@ class Surroundings:
 
 def check_containers(spec: Spec, around: Surroundings, at: str, out: Errors) -> None:
     """Regular containers, at least one."""
-    containers: Sequence[Spec] = spec.get("containers") or ()
+    containers: Sequence[Spec] = spec.get("containers") or NO_ITEMS
     if not containers:
         out.append(required(at))
         return
@@ -80,8 +80,8 @@ def check_containers(spec: Spec, around: Surroundings, at: str, out: Errors) -> 
 
 def check_init_containers(spec: Spec, around: Surroundings, at: str, out: Errors) -> None:
     """Containers that run first; those with restartPolicy Always keep running."""
-    names = {container.get("name") or "" for container in spec.get("containers") or ()}
-    for index, container in enumerate(spec.get("initContainers") or ()):
+    names = {container.get("name") or "" for container in spec.get("containers") or NO_ITEMS}
+    for index, container in enumerate(spec.get("initContainers") or NO_ITEMS):
         here = f"{at}[{index}]"
         _check_common(container, around, here, out)
         if container.get("restartPolicy") is not None or container.get("restartPolicyRules"):
@@ -107,10 +107,10 @@ def check_init_containers(spec: Spec, around: Surroundings, at: str, out: Errors
 
 def check_ephemeral_containers(spec: Spec, around: Surroundings, at: str, out: Errors) -> None:
     """Containers added to a running pod; they own nothing of the pod's work."""
-    ephemeral: Sequence[Spec] = spec.get("ephemeralContainers") or ()
+    ephemeral: Sequence[Spec] = spec.get("ephemeralContainers") or NO_ITEMS
     if not ephemeral:
         return
-    others = {c.get("name") or "" for field in ("containers", "initContainers") for c in spec.get(field) or ()}
+    others = {c.get("name") or "" for field in ("containers", "initContainers") for c in spec.get(field) or NO_ITEMS}
     names = set(others)
     for index, container in enumerate(ephemeral):
         here = f"{at}[{index}]"
@@ -126,7 +126,7 @@ def check_ephemeral_containers(spec: Spec, around: Surroundings, at: str, out: E
         for field in _NOT_EPHEMERAL:
             if container.get(field):
                 out.append(forbidden(f"{here}.{field}", "cannot be set for an Ephemeral Container"))
-        for number, mount in enumerate(container.get("volumeMounts") or ()):
+        for number, mount in enumerate(container.get("volumeMounts") or NO_ITEMS):
             for field in ("subPath", "subPathExpr"):
                 if mount.get(field):
                     path = f"{here}.volumeMounts[{number}].{field}"
@@ -150,16 +150,16 @@ def _check_common(container: Spec, around: Surroundings, at: str, out: Errors) -
     if not get("image"):
         out.append(required(f"{at}.image"))
     one_of_required(get("terminationMessagePolicy") or "", _MESSAGE_POLICIES, f"{at}.terminationMessagePolicy", out)
-    _check_ports(get("ports") or (), f"{at}.ports", out)
-    check_env(get("env") or (), f"{at}.env", out)
-    check_env_from(get("envFrom") or (), f"{at}.envFrom", out)
+    _check_ports(get("ports") or NO_ITEMS, f"{at}.ports", out)
+    check_env(get("env") or NO_ITEMS, f"{at}.env", out)
+    check_env_from(get("envFrom") or NO_ITEMS, f"{at}.envFrom", out)
     check_mounts(container, around.volumes, f"{at}.volumeMounts", out)
     check_devices(container, around.volumes, f"{at}.volumeDevices", out)
     pull_policy(get("imagePullPolicy") or "", f"{at}.imagePullPolicy", out)
     resources = get("resources")
     if resources:
         check_requirements(resources, around.claims, f"{at}.resources", out)
-    _check_resize_policy(get("resizePolicy") or (), around.restart_policy, f"{at}.resizePolicy", out)
+    _check_resize_policy(get("resizePolicy") or NO_ITEMS, around.restart_policy, f"{at}.resizePolicy", out)
     check_container_security(get("securityContext"), f"{at}.securityContext", out, host_users=around.host_users)
 
 
@@ -191,7 +191,7 @@ def _check_ports(ports: Sequence[Spec], at: str, out: Errors) -> None:
 def _check_host_ports(containers: Sequence[Spec], at: str, out: Errors) -> None:
     taken: set[str] = set()
     for number, container in enumerate(containers):
-        for index, port in enumerate(container.get("ports") or ()):
+        for index, port in enumerate(container.get("ports") or NO_ITEMS):
             if not port.get("hostPort"):
                 continue
             key = f"{port.get('protocol') or ''}/{port.get('hostIP') or ''}/{port['hostPort']}"
@@ -214,7 +214,7 @@ def _check_resize_policy(policies: Sequence[Spec], restart_policy: str, at: str,
 
 
 def _check_restart_policy(container: Spec, at: str, out: Errors) -> None:
-    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or NO_ITEMS
     if policy is None:
         if not rules:
             return
@@ -233,5 +233,5 @@ def _check_restart_policy(container: Spec, at: str, out: Errors) -> None:
         operator = codes.get("operator") or ""
         if operator not in _RESTART_OPERATORS:
             out.append(not_supported(f"{here}.exitCodes.operator", operator, list(_RESTART_OPERATORS)))
-        if len(codes.get("values") or ()) > 255:
+        if len(codes.get("values") or NO_ITEMS) > 255:
             out.append(too_many(f"{here}.exitCodes.values", len(codes["values"]), 255))

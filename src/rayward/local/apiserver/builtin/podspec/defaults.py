@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.images import pull_policy_of
 from rayward.local.apiserver.builtin.podspec.podresources import total
 from rayward.local.apiserver.builtin.resources import can_be_overcommitted, is_huge_page, round_list
@@ -35,10 +35,10 @@ def default_template(template: Object) -> None:
 def default_spec(spec: Object) -> None:
     """A specification, in a pod or in a template."""
     fill = spec.setdefault
-    for volume in spec.get("volumes") or ():
+    for volume in spec.get("volumes") or NO_ITEMS:
         _default_volume(volume)
     for field in ("containers", "initContainers", "ephemeralContainers"):
-        for container in spec.get(field) or ():
+        for container in spec.get(field) or NO_ITEMS:
             _default_container(container)
     fill("dnsPolicy", "ClusterFirst")
     fill("restartPolicy", "Always")
@@ -56,7 +56,7 @@ def default_spec(spec: Object) -> None:
 def default_pod_only(spec: Object) -> None:
     """What is filled in for a pod, but not for a template."""
     for field in ("containers", "initContainers"):
-        for container in spec.get(field) or ():
+        for container in spec.get(field) or NO_ITEMS:
             resources = container.get("resources")
             if resources and resources.get("limits"):
                 requests = resources.setdefault("requests", {})
@@ -67,13 +67,14 @@ def default_pod_only(spec: Object) -> None:
     spec.setdefault("enableServiceLinks", True)
     if spec.get("hostNetwork"):
         for field in ("containers", "initContainers"):
-            for container in spec.get(field) or ():
-                for port in container.get("ports") or ():
+            for container in spec.get(field) or NO_ITEMS:
+                for port in container.get("ports") or NO_ITEMS:
                     port.setdefault("hostPort", port.get("containerPort") or 0)
 
 
 def _default_pod_resources(spec: Object, resources: Object) -> None:
-    limits, requests = resources.get("limits") or NOTHING, resources.get("requests") or NOTHING
+    limits: dict[str, str] = resources.get("limits") or {}
+    requests: dict[str, str] = resources.get("requests") or {}
     for name, value in total(spec, "limits").items():
         if is_huge_page(name) and name not in requests:
             limits.setdefault(name, str(value))
@@ -95,9 +96,9 @@ def _default_container(container: Object) -> None:
         container["imagePullPolicy"] = pull_policy_of(container.get("image") or "")
     fill("terminationMessagePath", "/dev/termination-log")
     fill("terminationMessagePolicy", "File")
-    for port in container.get("ports") or ():
+    for port in container.get("ports") or NO_ITEMS:
         port.setdefault("protocol", "TCP")
-    for variable in container.get("env") or ():
+    for variable in container.get("env") or NO_ITEMS:
         source = variable.get("valueFrom")
         if source is not None:
             if source.get("fieldRef") is not None:
@@ -111,7 +112,7 @@ def _default_container(container: Object) -> None:
             _default_probe(probe)
     lifecycle = container.get("lifecycle")
     for field in _HOOKS if lifecycle else ():
-        hook = lifecycle.get(field)
+        hook = (lifecycle or NOTHING).get(field)
         if hook is not None and hook.get("httpGet") is not None:
             _default_http_get(hook["httpGet"])
 
@@ -155,7 +156,7 @@ def _default_volume(volume: Object) -> None:
         _default_field_refs(downward)
     if projected is not None:
         projected.setdefault("defaultMode", _FILE_MODE)
-        for source in projected.get("sources") or ():
+        for source in projected.get("sources") or NO_ITEMS:
             if source.get("downwardAPI") is not None:
                 _default_field_refs(source["downwardAPI"])
             if source.get("serviceAccountToken") is not None:
@@ -169,7 +170,7 @@ def _default_volume(volume: Object) -> None:
 
 
 def _default_field_refs(source: Object) -> None:
-    for item in source.get("items") or ():
+    for item in source.get("items") or NO_ITEMS:
         if item.get("fieldRef") is not None:
             item["fieldRef"].setdefault("apiVersion", "v1")
 
@@ -193,13 +194,13 @@ def drop_disabled(spec: Object) -> None:
     """Fields of features that are off unless asked for."""
     spec.pop("schedulingGroup", None)
     for field in ("containers", "initContainers", "ephemeralContainers"):
-        for container in spec.get(field) or ():
+        for container in spec.get(field) or NO_ITEMS:
             lifecycle = container.get("lifecycle")
             if lifecycle is not None and "stopSignal" in lifecycle:
                 del lifecycle["stopSignal"]
                 if not lifecycle:
                     del container["lifecycle"]
-    for volume in spec.get("volumes") or ():
-        for source in (volume.get("projected") or NOTHING).get("sources") or ():
+    for volume in spec.get("volumes") or NO_ITEMS:
+        for source in (volume.get("projected") or NOTHING).get("sources") or NO_ITEMS:
             source.pop("clusterTrustBundle", None)
             source.pop("podCertificate", None)

@@ -13,7 +13,7 @@ from rayward.kube.machinery.names import (
     subdomain_name,
 )
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.podspec.fieldrefs import ENV_FIELDS, check_field_ref, check_resource_field_ref
 from rayward.local.apiserver.builtin.podspec.paths import containers_of, no_backsteps
 
@@ -98,9 +98,9 @@ def check_env_from(sources: Sequence[Spec], at: str, out: Errors) -> None:
 
 def check_file_volumes(spec: Spec, at: str, out: Errors) -> None:
     """Variables from files read them from an emptyDir."""
-    volumes = {volume.get("name"): volume for volume in spec.get("volumes") or ()}
+    volumes = {volume.get("name"): volume for volume in spec.get("volumes") or NO_ITEMS}
     for here, container in containers_of(spec, at):
-        for index, variable in enumerate(container.get("env") or ()):
+        for index, variable in enumerate(container.get("env") or NO_ITEMS):
             reference = (variable.get("valueFrom") or NOTHING).get("fileKeyRef")
             if reference is None:
                 continue

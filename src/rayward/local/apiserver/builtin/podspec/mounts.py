@@ -7,7 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import forbidden, invalid, not_found, not_supported, required
 from rayward.local.apiserver.builtin.check import Errors
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.podspec.paths import descending
 
 Spec = Mapping[str, Any]
@@ -18,11 +18,12 @@ _READ_ONLY = ("Disabled", "Enabled", "IfPossible")
 
 def check_mounts(container: Spec, volumes: Mapping[str, Spec], at: str, out: Errors) -> None:
     """Mounts of file systems."""
-    mounts: Sequence[Spec] = container.get("volumeMounts") or ()
+    mounts: Sequence[Spec] = container.get("volumeMounts") or NO_ITEMS
     if not mounts:
         return
     devices = {
-        device.get("name") or "": device.get("devicePath") or "" for device in container.get("volumeDevices") or ()
+        device.get("name") or "": device.get("devicePath") or ""
+        for device in container.get("volumeDevices") or NO_ITEMS
     }
     taken: set[str] = set()
     for index, mount in enumerate(mounts):
@@ -82,10 +83,12 @@ def _check_recursive_read_only(mount: Spec, at: str, out: Errors) -> None:
 
 def check_devices(container: Spec, volumes: Mapping[str, Spec], at: str, out: Errors) -> None:
     """Raw block devices."""
-    devices: Sequence[Spec] = container.get("volumeDevices") or ()
+    devices: Sequence[Spec] = container.get("volumeDevices") or NO_ITEMS
     if not devices:
         return
-    mounts = {mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or ()}
+    mounts = {
+        mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or NO_ITEMS
+    }
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(devices):

@@ -43,7 +43,7 @@ def check_dns_config(spec: Spec, at: str, out: Errors) -> None:
     for index, search in enumerate(searches):
         if search != ".":
             fits(search_domain, search.removesuffix("."), f"{at}.searches[{index}]", out)
-    for index, option in enumerate(config.get("options") or ()):
+    for index, option in enumerate(config.get("options") or NO_ITEMS):
         if not option.get("name"):
             out.append(required(f"{at}.options[{index}]", "must not be empty"))
 
@@ -52,7 +52,7 @@ def check_host_ports(spec: Spec, at: str, out: Errors, *, is_pod: bool) -> None:
     """On the host's network a port is the same inside and outside."""
     if not spec.get("hostNetwork"):
         return
-    for number, container in enumerate(spec.get("containers") or ()):
+    for number, container in enumerate(spec.get("containers") or NO_ITEMS):
         for index, port in enumerate(container.get("ports") or NO_ITEMS):
             host, inner = port.get("hostPort") or 0, port.get("containerPort") or 0
             if (is_pod or host) and host != inner:
@@ -89,7 +89,7 @@ def check_hostname_override(spec: Spec, at: str, out: Errors) -> None:
 
 def check_host_aliases(spec: Spec, at: str, out: Errors) -> None:
     """Lines of the pod's hosts file."""
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
+    for index, alias in enumerate(spec.get("hostAliases") or NO_ITEMS):
         legacy_ip(alias.get("ip") or "", f"{at}[{index}].ip", out)
         for number, name in enumerate(alias.get("hostnames") or NO_ITEMS):
             dns_subdomain(name, f"{at}[{index}].hostnames[{number}]", out)

@@ -145,7 +145,7 @@ def fibre_channel(source: Spec, at: str, out: Errors) -> None:
 def flex(source: Spec, at: str, out: Errors) -> None:
     """A volume of an external plugin."""
     _needs(source, at, out, "driver")
-    for key in source.get("options") or ():
+    for key in source.get("options") or NO_ITEMS:
         domain = "." + key.partition("/")[0].lower()
         if domain.endswith((".kubernetes.io", ".k8s.io")):
             out.append(invalid(f"{at}.options[{key}]", key, "kubernetes.io and k8s.io namespaces are reserved"))

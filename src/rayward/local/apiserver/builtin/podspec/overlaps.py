@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Spec = Mapping[str, Any]
 
@@ -28,10 +28,10 @@ def overlap_warnings(volumes: Sequence[Spec]) -> list[str]:
             if source is None or not source.get("items"):
                 continue
             label = "" if field == "downwardAPI" else f' "{source.get("name") or source.get("secretName") or ""}"'
-            for pair in _overlaps([_Place(item.get("path") or "", "") for item in source["items"]]):
-                found.append(f'volume "{name}" ({shown}{label}): overlapping paths: {pair}')
+            places = [_Place(item.get("path") or "", "") for item in source["items"]]
+            found += [f'volume "{name}" ({shown}{label}): overlapping paths: {pair}' for pair in _overlaps(places)]
         if volume.get("projected") is not None:
-            found += _projected(name, volume["projected"].get("sources") or ())
+            found += _projected(name, volume["projected"].get("sources") or NO_ITEMS)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import invalid
 from rayward.local.apiserver.builtin.check import Errors
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 
 Spec = Mapping[str, Any]
 
@@ -16,7 +17,7 @@ MODE_TEXT = "must be a number between 0 and 0777 (octal), both inclusive"
 def containers_of(spec: Spec, at: str) -> Iterator[tuple[str, Spec]]:
     """Every container with its path: init containers first, ephemeral ones last."""
     for field in ("initContainers", "containers", "ephemeralContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
+        for index, container in enumerate(spec.get(field) or NO_ITEMS):
             yield f"{at}.{field}[{index}]", container
 
 

@@ -9,7 +9,7 @@ from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, req
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.quantity import Quantity, parse
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.resources import check_pod_name, check_requirements, is_huge_page
 
@@ -20,11 +20,11 @@ Amounts = dict[str, Quantity]
 def total(spec: Spec, field: str) -> Amounts:
     """What the containers need together: all that run at once, or the init container that needs most."""
     sums: Amounts = {}
-    for container in spec.get("containers") or ():
+    for container in spec.get("containers") or NO_ITEMS:
         _add(sums, _amounts(container, field))
     sidecars: Amounts = {}
     peak: Amounts = {}
-    for container in spec.get("initContainers") or ():
+    for container in spec.get("initContainers") or NO_ITEMS:
         own = _amounts(container, field)
         if container.get("restartPolicy") == "Always":
             _add(sums, own)
@@ -76,7 +76,7 @@ def check_pod_resources(spec: Spec, at: str, out: Errors) -> None:
         if is_huge_page(name) and name in limits and needed > parse(limits[name]):
             text = f"must be greater than or equal to aggregate container limits of {needed}"
             out.append(invalid(f"{here}.limits[{name}]", limits[name], text))
-    for index, container in enumerate(spec.get("containers") or ()):
+    for index, container in enumerate(spec.get("containers") or NO_ITEMS):
         for name, limit in ((container.get("resources") or NOTHING).get("limits") or NOTHING).items():
             if name in limits and parse(limit) > parse(limits[name]):
                 text = f"must be less than or equal to pod limits of {limits[name]}"
@@ -85,13 +85,13 @@ def check_pod_resources(spec: Spec, at: str, out: Errors) -> None:
 
 def claim_names(spec: Spec) -> set[str]:
     """Names under which containers may use the pod's device claims."""
-    return {claim["name"] for claim in spec.get("resourceClaims") or () if claim.get("name")}
+    return {claim["name"] for claim in spec.get("resourceClaims") or NO_ITEMS if claim.get("name")}
 
 
 def check_resource_claims(spec: Spec, at: str, out: Errors) -> None:
     """Device claims: each has a name and one source."""
     names: set[str] = set()
-    for index, claim in enumerate(spec.get("resourceClaims") or ()):
+    for index, claim in enumerate(spec.get("resourceClaims") or NO_ITEMS):
         here, name = f"{at}[{index}]", claim.get("name") or ""
         if not name:
             out.append(required(f"{here}.name"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
 
 Spec = Mapping[str, Any]
@@ -15,7 +16,7 @@ def port_warnings(spec: Spec, at: str) -> list[str]:
     ports = [
         (f"{here}.ports[{index}]", port)
         for here, container in containers_of(spec, at)
-        for index, port in enumerate(container.get("ports") or ())
+        for index, port in enumerate(container.get("ports") or NO_ITEMS)
     ]
     return [*_numbers(ports), *_names(ports)] if ports else []
 

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import forbidden, invalid, required
 from rayward.kube.machinery.names import check_http_header_name
 from rayward.local.apiserver.builtin.check import Errors, not_negative, one_of, port_number_or_name
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 
 Spec = Mapping[str, Any]
 
@@ -76,7 +77,7 @@ def _check_http_get(action: Spec, at: str, out: Errors) -> None:
         out.append(required(f"{at}.path"))
     port_number_or_name(action.get("port", 0), f"{at}.port", out)
     one_of(action.get("scheme") or "", _SCHEMES, f"{at}.scheme", out)
-    for header in action.get("httpHeaders") or ():
+    for header in action.get("httpHeaders") or NO_ITEMS:
         for message in check_http_header_name(header.get("name") or ""):
             out.append(invalid(f"{at}.httpHeaders", header.get("name") or "", message))
 

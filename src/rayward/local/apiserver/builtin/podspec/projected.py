@@ -47,7 +47,7 @@ def check_projected(source: Spec, at: str, out: Errors) -> None:
     """Several sources in one folder; their paths may not meet."""
     file_mode(source.get("defaultMode"), f"{at}.defaultMode", out)
     taken: set[str] = set()
-    for index, part in enumerate(source.get("sources") or ()):
+    for index, part in enumerate(source.get("sources") or NO_ITEMS):
         here = f"{at}.sources[{index}]"
         for kind in ("secret", "configMap"):
             if part.get(kind) is not None:
@@ -66,7 +66,7 @@ def _check_keys(source: Spec, here: str, at: str, taken: set[str], out: Errors) 
     name = source.get("name") or ""
     if not name:
         out.append(required(f"{here}.name"))
-    for index, item in enumerate(source.get("items") or ()):
+    for index, item in enumerate(source.get("items") or NO_ITEMS):
         check_key_to_path(item, f"{here}.items[{index}]", out)
         _take(item.get("path") or "", name, at, taken, out)
 

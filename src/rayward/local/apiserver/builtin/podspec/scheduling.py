@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subdomain, check_label_value
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, one_of, positive, qualified_name
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Spec = Mapping[str, Any]
 
@@ -30,9 +30,9 @@ def check_affinity(affinity: Spec | None, at: str, out: Errors) -> None:
         pods = affinity.get(field)
         if pods is None:
             continue
-        for index, term in enumerate(pods.get(_REQUIRED) or ()):
+        for index, term in enumerate(pods.get(_REQUIRED) or NO_ITEMS):
             _check_pod_term(term, f"{at}.{field}.{_REQUIRED}[{index}]", out)
-        for index, weighted in enumerate(pods.get(_PREFERRED) or ()):
+        for index, weighted in enumerate(pods.get(_PREFERRED) or NO_ITEMS):
             here = f"{at}.{field}.{_PREFERRED}[{index}]"
             _check_weight(weighted, here, out)
             _check_pod_term(weighted.get("podAffinityTerm") or NOTHING, f"{here}.podAffinityTerm", out)
@@ -47,26 +47,26 @@ def _check_weight(term: Spec, at: str, out: Errors) -> None:
 def _check_node_affinity(nodes: Spec, at: str, out: Errors) -> None:
     if nodes.get(_REQUIRED) is not None:
         here = f"{at}.{_REQUIRED}.nodeSelectorTerms"
-        terms = nodes[_REQUIRED].get("nodeSelectorTerms") or ()
+        terms = nodes[_REQUIRED].get("nodeSelectorTerms") or NO_ITEMS
         if not terms:
             out.append(required(here, "must have at least one node selector term"))
         for index, term in enumerate(terms):
             _check_node_term(term, f"{here}[{index}]", out, any_value=False)
-    for index, preferred in enumerate(nodes.get(_PREFERRED) or ()):
+    for index, preferred in enumerate(nodes.get(_PREFERRED) or NO_ITEMS):
         here = f"{at}.{_PREFERRED}[{index}]"
         _check_weight(preferred, here, out)
         _check_node_term(preferred.get("preference") or NOTHING, f"{here}.preference", out, any_value=True)
 
 
 def _check_node_term(term: Spec, at: str, out: Errors, *, any_value: bool) -> None:
-    for index, expression in enumerate(term.get("matchExpressions") or ()):
+    for index, expression in enumerate(term.get("matchExpressions") or NO_ITEMS):
         _check_node_expression(expression, f"{at}.matchExpressions[{index}]", out, any_value=any_value)
-    for index, expression in enumerate(term.get("matchFields") or ()):
+    for index, expression in enumerate(term.get("matchFields") or NO_ITEMS):
         _check_node_field(expression, f"{at}.matchFields[{index}]", out)
 
 
 def _check_node_expression(expression: Spec, at: str, out: Errors, *, any_value: bool) -> None:
-    operator, values = expression.get("operator") or "", expression.get("values") or ()
+    operator, values = expression.get("operator") or "", expression.get("values") or NO_ITEMS
     if operator in ("In", "NotIn"):
         if not values:
             out.append(required(f"{at}.values", "must be specified when `operator` is 'In' or 'NotIn'"))
@@ -85,7 +85,11 @@ def _check_node_expression(expression: Spec, at: str, out: Errors, *, any_value:
 
 
 def _check_node_field(expression: Spec, at: str, out: Errors) -> None:
-    operator, values, key = expression.get("operator") or "", expression.get("values") or (), expression.get("key")
+    operator, values, key = (
+        expression.get("operator") or "",
+        expression.get("values") or NO_ITEMS,
+        expression.get("key"),
+    )
     if operator in ("In", "NotIn"):
         if len(values) != 1:
             text = "must be only one value when `operator` is 'In' or 'NotIn' for node field selector"
@@ -102,7 +106,7 @@ def _check_node_field(expression: Spec, at: str, out: Errors) -> None:
 def _check_pod_term(term: Spec, at: str, out: Errors) -> None:
     label_selector(term.get("labelSelector"), f"{at}.labelSelector", out)
     label_selector(term.get("namespaceSelector"), f"{at}.namespaceSelector", out)
-    for name in term.get("namespaces") or ():
+    for name in term.get("namespaces") or NO_ITEMS:
         fits(check_dns1123_label, name, f"{at}.namespace", out)
     check_label_keys(term, at, out)
     key = term.get("topologyKey") or ""
@@ -113,8 +117,8 @@ def _check_pod_term(term: Spec, at: str, out: Errors) -> None:
 
 def check_label_keys(term: Spec, at: str, out: Errors) -> None:
     """Keys whose values in the pod's own labels narrow a selector."""
-    match: Sequence[str] = term.get("matchLabelKeys") or ()
-    mismatch: Sequence[str] = term.get("mismatchLabelKeys") or ()
+    match: Sequence[str] = term.get("matchLabelKeys") or NO_ITEMS
+    mismatch: Sequence[str] = term.get("mismatchLabelKeys") or NO_ITEMS
     if not match and not mismatch:
         return
     selector = term.get("labelSelector")
@@ -125,8 +129,8 @@ def check_label_keys(term: Spec, at: str, out: Errors) -> None:
             for index, key in enumerate(keys):
                 qualified_name(key, f"{at}.{field}[{index}]", out)
     if selector is not None:
-        seen = set(selector.get("matchLabels") or ())
-        for expression in selector.get("matchExpressions") or ():
+        seen = set[str](selector.get("matchLabels") or NO_ITEMS)
+        for expression in selector.get("matchExpressions") or NO_ITEMS:
             key = expression.get("key") or ""
             if key in match and key in seen:
                 out.append(invalid(f"{at}[{list(match).index(key)}]", key, f"{_BOTH}labelSelector"))
@@ -193,10 +197,10 @@ def check_spread(constraints: Sequence[Spec], at: str, out: Errors) -> None:
 
 def check_gates(spec: Spec, at: str, out: Errors) -> None:
     """Conditions that a ready pod needs, and gates before it is scheduled."""
-    for index, gate in enumerate(spec.get("readinessGates") or ()):
+    for index, gate in enumerate(spec.get("readinessGates") or NO_ITEMS):
         qualified_name(gate.get("conditionType") or "", f"{at}.readinessGates[{index}].conditionType", out)
     seen: set[str] = set()
-    for index, gate in enumerate(spec.get("schedulingGates") or ()):
+    for index, gate in enumerate(spec.get("schedulingGates") or NO_ITEMS):
         name, here = gate.get("name") or "", f"{at}.schedulingGates[{index}]"
         qualified_name(name, here, out)
         if name in seen:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_supported, required, too_long
 from rayward.local.apiserver.builtin.check import Errors, one_of
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.formats import unix_id
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.podspec.paths import containers_of, descending
@@ -53,7 +53,7 @@ def check_container_security(context: Spec | None, at: str, out: Errors, *, host
         if context.get("privileged"):
             text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
             out.append(shown("SecurityContext", context, at, text))
-        for capability in (context.get("capabilities") or NOTHING).get("add") or ():
+        for capability in (context.get("capabilities") or NOTHING).get("add") or NO_ITEMS:
             if capability == "CAP_SYS_ADMIN":
                 text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
                 out.append(shown("SecurityContext", context, at, text))
@@ -67,7 +67,7 @@ def check_pod_security(spec: Spec, at: str, out: Errors) -> None:
     if not context and not spec.get("shareProcessNamespace"):
         return
     _ids(context, ("fsGroup", "runAsUser", "runAsGroup"), at, out)
-    for index, group in enumerate(context.get("supplementalGroups") or ()):
+    for index, group in enumerate(context.get("supplementalGroups") or NO_ITEMS):
         for message in unix_id(group):
             out.append(invalid(f"{at}.supplementalGroups[{index}]", group, message))
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
@@ -90,7 +90,7 @@ def _one_of_optional(context: Spec, field: str, choices: tuple[str, ...], at: st
 
 def _check_sysctls(spec: Spec, context: Spec, at: str, out: Errors) -> None:
     names: set[str] = set()
-    for index, sysctl in enumerate(context.get("sysctls") or ()):
+    for index, sysctl in enumerate(context.get("sysctls") or NO_ITEMS):
         here, name = f"{at}[{index}].name", sysctl.get("name") or ""
         if not name:
             out.append(required(here))
@@ -192,7 +192,7 @@ def _profile_matches(
     annotation: str, profile: Spec, at: str, out: Errors, *, what: str, named: Mapping[str, tuple[str, ...]]
 ) -> None:
     kind = profile.get("type")
-    if kind in named and annotation not in named[kind]:
+    if kind is not None and kind in named and annotation not in named[kind]:
         out.append(forbidden(f"{at}.type", f"{what} type in annotation and field must match"))
     elif kind == "Localhost":
         if not annotation.startswith("localhost/"):

@@ -67,13 +67,13 @@ def check_pod(meta: Spec, spec: Spec, out: Errors) -> None:
     check_pod_annotations(meta.get("annotations") or NOTHING, spec, "metadata.annotations", out)
     check_spec(spec, "spec", out, pod_name=meta.get("name") or "", is_pod=True)
     if not spec.get("serviceAccountName"):
-        for index, volume in enumerate(spec.get("volumes") or ()):
+        for index, volume in enumerate(spec.get("volumes") or NO_ITEMS):
             for number, source in enumerate((volume.get("projected") or NOTHING).get("sources") or NO_ITEMS):
                 if source.get("serviceAccountToken") is not None:
                     path = f"spec.volumes[{index}].projected.sources[{number}].serviceAccountToken"
                     out.append(forbidden(path, "must not be specified when serviceAccountName is not set"))
     for field in ("containers", "initContainers"):
-        for index, container in enumerate(spec.get(field) or ()):
+        for index, container in enumerate(spec.get(field) or NO_ITEMS):
             check_image_of_pod(container, f"spec.{field}[{index}]", out)
 
 
@@ -83,7 +83,7 @@ def check_spec(spec: Spec, at: str, out: Errors, *, pod_name: str = "", is_pod: 
     grace = get("terminationGracePeriodSeconds")
     if grace is None:
         out.append(required(f"{at}.terminationGracePeriodSeconds"))
-    volumes = check_volumes(get("volumes") or (), pod_name, f"{at}.volumes", out, is_pod=is_pod)
+    volumes = check_volumes(get("volumes") or NO_ITEMS, pod_name, f"{at}.volumes", out, is_pod=is_pod)
     around = Surroundings(
         volumes=volumes,
         claims=claim_names(spec),
@@ -104,7 +104,7 @@ def check_spec(spec: Spec, at: str, out: Errors, *, pod_name: str = "", is_pod: 
     check_affinity(get("affinity"), f"{at}.affinity", out)
     check_dns_config(spec, f"{at}.dnsConfig", out)
     check_gates(spec, at, out)
-    check_spread(get("topologySpreadConstraints") or (), f"{at}.topologySpreadConstraints", out)
+    check_spread(get("topologySpreadConstraints") or NO_ITEMS, f"{at}.topologySpreadConstraints", out)
     check_host_process(spec, at, out)
     check_host_users(spec, at, out)
     check_hostname_override(spec, f"{at}.hostnameOverride", out)
@@ -123,7 +123,7 @@ def _check_names_and_deadline(spec: Spec, at: str, out: Errors) -> None:
     for field in ("hostname", "subdomain"):
         if get(field):
             dns_label(get(field) or "", f"{at}.{field}", out)
-    check_tolerations(get("tolerations") or (), f"{at}.tolerations", out)
+    check_tolerations(get("tolerations") or NO_ITEMS, f"{at}.tolerations", out)
     check_host_aliases(spec, f"{at}.hostAliases", out)
     if get("priorityClassName"):
         fits(check_dns1123_subdomain, get("priorityClassName") or "", f"{at}.priorityClassName", out)

@@ -10,6 +10,7 @@ from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.quantity import parse
 from rayward.local.apiserver.builtin import claimspec
 from rayward.local.apiserver.builtin.check import Errors, dns_label
+from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.podspec import networkvolumes
 from rayward.local.apiserver.builtin.podspec.paths import descending, file_mode, no_backsteps
 from rayward.local.apiserver.builtin.podspec.projected import (
@@ -130,7 +131,7 @@ def _secret(source: Spec, at: str, out: Errors) -> None:
     if not source.get("secretName"):
         out.append(required(f"{at}.secretName"))
     file_mode(source.get("defaultMode"), f"{at}.defaultMode", out)
-    for index, item in enumerate(source.get("items") or ()):
+    for index, item in enumerate(source.get("items") or NO_ITEMS):
         check_key_to_path(item, f"{at}.items[{index}]", out)
 
 
@@ -138,13 +139,13 @@ def _config_map(source: Spec, at: str, out: Errors) -> None:
     if not source.get("name"):
         out.append(required(f"{at}.name"))
     file_mode(source.get("defaultMode"), f"{at}.defaultMode", out)
-    for index, item in enumerate(source.get("items") or ()):
+    for index, item in enumerate(source.get("items") or NO_ITEMS):
         check_key_to_path(item, f"{at}.items[{index}]", out)
 
 
 def _downward_api(source: Spec, at: str, out: Errors) -> None:
     file_mode(source.get("defaultMode"), f"{at}.defaultMode", out)
-    for item in source.get("items") or ():
+    for item in source.get("items") or NO_ITEMS:
         check_downward_file(item, at, out)
 
 

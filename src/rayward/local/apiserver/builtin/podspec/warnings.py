@@ -7,7 +7,7 @@ from typing import Any
 
 from rayward.kube.machinery.names import check_label_value
 from rayward.local.apiserver.builtin.address import ip_warnings
-from rayward.local.apiserver.builtin.empty import NOTHING
+from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.podspec.apparmor import deprecated_annotations, profile_of
 from rayward.local.apiserver.builtin.podspec.overlaps import overlap_warnings
 from rayward.local.apiserver.builtin.podspec.paths import containers_of
@@ -60,8 +60,8 @@ def spec_warnings(at: str, spec: Spec, meta: Spec) -> list[str]:
     found: list[str] = [] if at else deprecated_annotations(annotations, spec)
     found += _node_labels(spec, f"{prefix}spec")
     found += [f"{prefix}metadata.annotations[{k}]: {text}" for k, text in _ANNOTATIONS.items() if k in annotations]
-    found += _volumes(spec.get("volumes") or (), f"{prefix}spec.volumes")
-    found += overlap_warnings(spec.get("volumes") or ())
+    found += _volumes(spec.get("volumes") or NO_ITEMS, f"{prefix}spec.volumes")
+    found += overlap_warnings(spec.get("volumes") or NO_ITEMS)
     found += _repeats(spec, f"{prefix}spec")
     found += _fractions(spec.get("overhead"), f"{prefix}spec.overhead")
     found += _profile_annotations(annotations, spec, prefix, template=bool(at))
@@ -70,26 +70,26 @@ def spec_warnings(at: str, spec: Spec, meta: Spec) -> list[str]:
         text = "must be >= 0; negative values are invalid and will be treated as 1"
         found.append(f"{prefix}spec.terminationGracePeriodSeconds: {text}")
     found += _selectors(spec.get("affinity") or NOTHING, f"{prefix}spec.affinity")
-    for index, server in enumerate((spec.get("dnsConfig") or NOTHING).get("nameservers") or ()):
+    for index, server in enumerate((spec.get("dnsConfig") or NOTHING).get("nameservers") or NO_ITEMS):
         found += ip_warnings(server, f"{prefix}spec.dnsConfig.nameservers[{index}]")
-    for index, alias in enumerate(spec.get("hostAliases") or ()):
+    for index, alias in enumerate(spec.get("hostAliases") or NO_ITEMS):
         found += ip_warnings(alias.get("ip") or "", f"{prefix}spec.hostAliases[{index}].ip")
     return found
 
 
 def _node_labels(spec: Spec, at: str) -> Iterator[str]:
-    for key in spec.get("nodeSelector") or ():
+    for key in spec.get("nodeSelector") or NO_ITEMS:
         if key in _NODE_LABELS:
             yield f"{at}.nodeSelector[{key}]: {_NODE_LABELS[key]}"
     nodes = (spec.get("affinity") or NOTHING).get("nodeAffinity") or NOTHING
     here = f"{at}.affinity.nodeAffinity"
-    for index, term in enumerate((nodes.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or ()):
+    for index, term in enumerate((nodes.get(_REQUIRED) or NOTHING).get("nodeSelectorTerms") or NO_ITEMS):
         yield from _term(term, f"{here}.{_REQUIRED}.nodeSelectorTerms[{index}]", values=False)
-    for index, preferred in enumerate(nodes.get(_PREFERRED) or ()):
+    for index, preferred in enumerate(nodes.get(_PREFERRED) or NO_ITEMS):
         yield from _term(
             preferred.get("preference") or NOTHING, f"{here}.{_PREFERRED}[{index}].preference", values=True
         )
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
+    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or NO_ITEMS):
         key = constraint.get("topologyKey") or ""
         path = f"{at}.topologySpreadConstraints[{index}]"
         if key in _NODE_LABELS:
@@ -99,11 +99,11 @@ def _node_labels(spec: Spec, at: str) -> Iterator[str]:
 
 
 def _term(term: Spec, at: str, *, values: bool) -> Iterator[str]:
-    for index, expression in enumerate(term.get("matchExpressions") or ()):
+    for index, expression in enumerate(term.get("matchExpressions") or NO_ITEMS):
         key = expression.get("key") or ""
         if key in _NODE_LABELS:
             yield f"{at}.matchExpressions[{index}].key: {key} is {_NODE_LABELS[key]}"
-        for number, value in enumerate(expression.get("values") or () if values else ()):
+        for number, value in enumerate(expression.get("values") or NO_ITEMS if values else ()):
             for message in check_label_value(value):
                 yield f"{at}.matchExpressions[{index}].values[{number}]: {value} is invalid, {message}"
 
@@ -129,12 +129,12 @@ def claim_warnings(spec: Spec, at: str) -> Iterator[str]:
 def _repeats(spec: Spec, at: str) -> Iterator[str]:
     for field, key in (("hostAliases", "ip"), ("imagePullSecrets", "name")):
         seen: set[str] = set()
-        for index, item in enumerate(spec.get(field) or ()):
+        for index, item in enumerate(spec.get(field) or NO_ITEMS):
             value = item.get(key) or ""
             if value in seen:
                 yield f'{at}.{field}[{index}].{key}: duplicate {key} "{value}"'
             seen.add(value)
-    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
+    for index, secret in enumerate(spec.get("imagePullSecrets") or NO_ITEMS):
         if not secret.get("name"):
             yield f'{at}.imagePullSecrets[{index}].name: invalid empty name ""'
 
@@ -167,7 +167,7 @@ def _profile_annotations(annotations: Mapping[str, str], spec: Spec, prefix: str
         for name in ("memory", "ephemeral-storage"):
             for field in ("limits", "requests"):
                 yield from _fractions(resources.get(field), f"{at}.resources.{field}", (name,))
-        yield from _hidden_variables(container.get("env") or (), f"{at}.env")
+        yield from _hidden_variables(container.get("env") or NO_ITEMS, f"{at}.env")
 
 
 def _hidden_variables(variables: Sequence[Spec], at: str) -> Iterator[str]:
@@ -185,9 +185,9 @@ def _hidden_variables(variables: Sequence[Spec], at: str) -> Iterator[str]:
 def _selectors(affinity: Spec, at: str) -> Iterator[str]:
     for field in ("podAffinity", "podAntiAffinity"):
         pods = affinity.get(field) or NOTHING
-        for index, term in enumerate(pods.get(_REQUIRED) or ()):
+        for index, term in enumerate(pods.get(_REQUIRED) or NO_ITEMS):
             if term.get("labelSelector") is None:
                 yield f"{at}.{field}.{_REQUIRED}[{index}].labelSelector: {_NO_POD}"
-        for index, weighted in enumerate(pods.get(_PREFERRED) or ()):
+        for index, weighted in enumerate(pods.get(_PREFERRED) or NO_ITEMS):
             if (weighted.get("podAffinityTerm") or NOTHING).get("labelSelector") is None:
                 yield f"{at}.{field}.{_PREFERRED}[{index}].podAffinityTerm.labelSelector: {_NO_POD}"
