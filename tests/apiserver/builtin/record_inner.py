@@ -1,4 +1,7 @@
-"""Records the inner structure of the kinds from Kubernetes' own source: ``python -m tests.apiserver.builtin.record_inner``."""
+"""Records the inner structure of the kinds from Kubernetes' own source.
+
+Run as ``python -m tests.apiserver.builtin.record_inner``.
+"""
 
 from __future__ import annotations
 
