@@ -15,6 +15,7 @@ from rayward.local.apiserver.objects import metadata_of, stamp
 from rayward.local.apiserver.options import write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
+from rayward.local.apiserver.subresources import bind_in_collection
 from rayward.local.apiserver.tokens import ISSUER, Tokens
 from rayward.local.apiserver.verbs.incoming import object_in
 
@@ -47,7 +48,10 @@ async def access(core: Core, request: Request) -> Response:
             spec.get("nonResourceAttributes"),
             "exactly one of nonResourceAttributes or resourceAttributes must be specified",
         )
-        raise status.invalid(request.resource.group, request.resource.kind, "", [error])
+        # kube-apiserver forgets the kind here
+        refusal = status.invalid(request.resource.group, "", "", [error])
+        refusal.details = {k: v for k, v in (refusal.details or {}).items() if k != "kind"}
+        raise refusal
     review["status"] = {"allowed": True, "reason": "every holder of a valid credential may do all on this server"}
     return shown_object(request, 201, review)
 
@@ -78,6 +82,8 @@ def token_review(tokens: Tokens, admin: Callable[[str], User | None]) -> Handler
         review = _asked(core, request)
         spec: Object = review.get("spec") or {}
         token = spec.get("token") or ""
+        if not token:
+            raise status.bad_request("token is required for TokenReview in authentication")
         user: User | None = admin(token) or tokens.user(token)
         if user is None:
             review["status"] = {"user": {}, "error": "invalid bearer token"}
@@ -101,4 +107,5 @@ def handlers(tokens: Tokens, admin: Callable[[str], User | None]) -> Mapping[str
         "selfsubjectrulesreviews.authorization.k8s.io": rules,
         "selfsubjectreviews.authentication.k8s.io": whoami,
         "tokenreviews.authentication.k8s.io": token_review(tokens, admin),
+        "bindings": bind_in_collection,
     }

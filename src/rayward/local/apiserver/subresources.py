@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import orjson
 
-from rayward.kube.machinery.apply import Owners
+from rayward.kube.machinery.apply import Owners, track_update, type_of
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
-from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
-from rayward.local.apiserver import body, media, status
+from rayward.local.apiserver import body, recorded, status
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import podadmit
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import Live, metadata_of, stamp
+from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import write_options
 from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
-from rayward.local.apiserver.resource import Scale
 from rayward.local.apiserver.respond import shown_object
+from rayward.local.apiserver.scale import get_scale, patch_scale, put_scale
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.verbs.delete import delete
-from rayward.local.apiserver.verbs.incoming import object_in
-from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, patch
+from rayward.local.apiserver.verbs.patch import patch
 from rayward.local.apiserver.verbs.read import get
-from rayward.local.apiserver.verbs.update import check_uid, modify, tracked, update
+from rayward.local.apiserver.verbs.update import modify, update
 
+_TOKEN_REQUEST = type_of(recorded.schema("io.k8s.api.authentication.v1.TokenRequest"), recorded.schemas().get)
 _SHORTEST_TOKEN = 600
 _LONGEST_TOKEN = 1 << 32
 
@@ -46,129 +45,13 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
     }
 
 
-def _at(obj: Object, path: str) -> Any:
-    value: Any = obj
-    for part in path.strip(".").split("."):
-        value = value.get(part) if is_object(value) else None
-    return value
-
-
-def _put(obj: Object, path: str, value: Any) -> None:
-    *parents, last = path.strip(".").split(".")
-    for part in parents:
-        obj = obj.setdefault(part, {})
-    obj[last] = value
-
-
-def _places(request: Request) -> Scale:
-    return request.resource.scale or Scale(".spec.replicas", ".status.replicas", "")
-
-
-def _selector_text(obj: Object, places: Scale) -> str:
-    value = _at(obj, places.selector_path) if places.selector_path else None
-    if is_object(value):
-        return ",".join(f"{key}={text}" for key, text in sorted(section(value, "matchLabels").items()))
-    return str(value or "")
-
-
-def scale_of(obj: Object, places: Scale) -> Object:
-    """The autoscaling/v1 Scale of an object."""
-    metadata = obj["metadata"]
-    replicas = _at(obj, places.spec_path)
-    shown_metadata = {
-        key: metadata[key]
-        for key in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
-        if key in metadata
-    }
-    scale_status: Object = {"replicas": _at(obj, places.status_path) or 0}
-    selector = _selector_text(obj, places)
-    if selector:
-        scale_status["selector"] = selector
-    return {
-        "kind": "Scale",
-        "apiVersion": "autoscaling/v1",
-        "metadata": shown_metadata,
-        "spec": {"replicas": replicas} if replicas else {},
-        "status": scale_status,
-    }
-
-
-async def get_scale(core: Core, request: Request) -> Response:
-    """Answer a GET of the scale."""
-    live = core.objects.newest(request.resource, request.namespace, request.name)
-    if live is None:
-        raise status.not_found(request.resource, request.name)
-    await core.objects.store.committed(live.record.revision)
-    return shown_object(request, 200, scale_of(live.value, _places(request)))
-
-
-async def put_scale(core: Core, request: Request) -> Response:
-    """Answer a PUT of the scale."""
-    given = _body_of(request)
-    return await _rescale(core, request, lambda _current: given)
-
-
-async def patch_scale(core: Core, request: Request) -> Response:
-    """Answer a PATCH of the scale."""
-    kind = media.essence(request.header(b"content-type"))
-    try:
-        given = body.decode_json(request.body).value
-    except body.MalformedError as error:
-        raise status.bad_request(f"error decoding patch: {error}") from None
-    if kind in {MERGE_PATCH, STRATEGIC_PATCH}:
-        return await _rescale(core, request, lambda current: merge_patch.apply(current, given))
-    if kind == JSON_PATCH:
-        return await _rescale(core, request, lambda current: json_patch.apply(current, given))
-    raise status.unsupported_media_type([JSON_PATCH, MERGE_PATCH])
-
-
-async def _rescale(core: Core, request: Request, change_scale: Callable[[Object], Any]) -> Response:
-    options = write_options(request.query, request.agent, "UpdateOptions")
-    places = _places(request)
-
-    def change(live: Live | None) -> tuple[Object, Owners]:
-        if live is None:
-            raise status.not_found(request.resource, request.name)
-        try:
-            wanted: Any = change_scale(scale_of(live.value, places))
-        except PatchError as error:
-            raise status.ApiError(error.code, error.reason, str(error)) from None
-        if not is_object(wanted) or wanted.get("kind", "Scale") != "Scale":
-            raise status.bad_request(f"expected input object type to be Scale, but {request.resource.kind}")
-        replicas = section(wanted, "spec").get("replicas") or 0
-        if not isinstance(replicas, int) or isinstance(replicas, bool):
-            raise status.bad_request(
-                "json: cannot unmarshal into Go struct field ScaleSpec.spec.replicas of type int32"
-            )
-        if replicas < 0:
-            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise status.invalid("autoscaling", "Scale", request.name, [error])
-        metadata = metadata_of(wanted)
-        check_uid(request.resource, request.name, metadata, live)
-        version = metadata.get("resourceVersion")
-        if version and version != live.value["metadata"]["resourceVersion"]:
-            raise status.conflict(request.resource, request.name)
-        obj = orjson.loads(orjson.dumps(live.value))
-        _put(obj, places.spec_path, replicas)
-        return tracked(core, request, live, obj, options)
-
-    changed = await modify(core, request, change, options)
-    return shown_object(request, 200, scale_of(orjson.loads(changed.value), places))
-
-
-def _negative(request: Request, places: Scale, replicas: int) -> status.ApiError:
-    resource = request.resource
-    if resource.builtin:
-        error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-        return status.invalid("autoscaling", "Scale", request.name, [error])
-    error = invalid(places.spec_path, replicas, "should be a non-negative integer")
-    return status.invalid(resource.group, resource.kind, request.name, [error])
-
-
 async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
     options = write_options(request.query, request.agent, "CreateOptions")
     given = _body_of(request)
+    name = section(given, "metadata").get("name")
+    if name and name != request.name:
+        raise status.bad_request("name in URL does not match name in Binding object")
     errors = podadmit.check_binding(given)
     if errors:
         raise status.bad_request(str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]")
@@ -179,12 +62,26 @@ async def bind(core: Core, request: Request) -> Response:
         obj = orjson.loads(orjson.dumps(live.value))
         why = podadmit.bind(obj, given, stamp(core.clock()))
         if why:
-            raise status.conflict(request.resource, request.name, why)
-        return tracked(core, request, live, obj, options)
+            error = status.conflict(request.resource, request.name, why)
+            error.message = error.message.replace(" pods ", " pods/binding ", 1)
+            error.details = {"name": request.name, "kind": "pods/binding"}
+            raise error
+        # the scheduler owns nothing of a pod: who is bound where is no wish of a writer
+        return obj, core.objects.owners(live)
 
     await modify(core, request, change, options)
     answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
+
+
+async def bind_in_collection(core: Core, request: Request) -> Response:
+    """Answer a POST to ``bindings``: the pod's name is in the body."""
+    pods = core.registry.find("", "v1", "pods")
+    assert pods is not None
+    name = str(section(_body_of(request), "metadata").get("name") or "")
+    info = replace(request.info, resource="pods", name=name, subresource="binding")
+    inner = Request(info, pods, request.query, request.headers, request.body, request.user, request.warnings)
+    return await bind(core, inner)
 
 
 def _body_of(request: Request) -> Object:
@@ -265,9 +162,11 @@ def _token_handler(tokens: Tokens) -> Handler:
         token, ends = tokens.issue(account.value, spec.get("audiences") or [], seconds, bound)
         spec["expirationSeconds"] = seconds
         spec.setdefault("audiences", ["https://kubernetes.default.svc.cluster.local"])
-        review["metadata"] = {
+        spec.setdefault("boundObjectRef", None)
+        review["metadata"] |= {
             "name": request.name,
             "namespace": request.namespace,
+            "uid": account.value["metadata"]["uid"],
             "creationTimestamp": stamp(core.clock()),
         }
         review["status"] = {"token": token, "expirationTimestamp": stamp(ends)}
@@ -277,16 +176,19 @@ def _token_handler(tokens: Tokens) -> Handler:
 
 
 def _token_request(core: Core, request: Request) -> Object:
-    kinds = core.registry.of_kind("authentication.k8s.io", "v1", "TokenRequest")
-    if kinds is not None:
-        options = write_options(request.query, request.agent, "CreateOptions")
-        inner = Request(
-            request.info, kinds, request.query, request.headers, request.body, request.user, request.warnings
-        )
-        return object_in(inner, options)
-    given = _body_of(request)
-    given["kind"], given["apiVersion"] = "TokenRequest", "authentication.k8s.io/v1"
-    return given
+    review = _body_of(request)
+    review["kind"], review["apiVersion"] = "TokenRequest", "authentication.k8s.io/v1"
+    options = write_options(request.query, request.agent, "CreateOptions")
+    tracked, _owners = track_update(
+        None,
+        {**review, "metadata": {}},
+        type=_TOKEN_REQUEST,
+        manager=options.manager,
+        api_version="authentication.k8s.io/v1",
+        subresource="token",
+        now=stamp(core.clock()),
+    )
+    return tracked
 
 
 def _bound_object(core: Core, request: Request, reference: Object | None) -> Object | None:

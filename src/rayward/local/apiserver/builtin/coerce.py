@@ -368,11 +368,15 @@ _READERS: Final[Mapping[str, scalars.Read]] = {
 def _schema_or_other(value: Any, at: At, unknown: list[str]) -> Any:
     if type(value) is dict:
         return _struct(_PROPS)(value, at, unknown)
-    items = cast("list[Any]", value) if type(value) is list else NO_ITEMS
+    if type(value) is list:
+        _walk_schemas(cast("list[Any]", value), at, unknown)
+    return cast("Any", value)
+
+
+def _walk_schemas(items: list[Any], at: At, unknown: list[str]) -> None:
     for index, item in enumerate(items):
         if type(item) is dict:
             _struct(_PROPS)(item, (at, index), unknown)
-    return value
 
 
 def handled(kind: str, version: str, error: DecodeError) -> str:

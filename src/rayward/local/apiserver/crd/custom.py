@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -132,6 +133,11 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
     def validate_update(new: Object, old: Object) -> list[FieldError]:
         return compiled.validate(new, old)
 
+    def validate_status(new: Object, old: Object) -> list[FieldError]:
+        # the status endpoint looks at the status alone, so its texts name fields from there
+        found = compiled.validate(new, old)
+        return [replace(error, detail=error.detail.removeprefix("status.")) for error in found]
+
     def prepare_create(obj: Object) -> None:
         if has_status:
             obj.pop("status", None)
@@ -169,7 +175,7 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
         prepare_status=prepare_status,
         validate=validate,
         validate_update=validate_update,
-        validate_status=validate_update,
+        validate_status=validate_status,
         fields=lambda obj: {name: _field_text(path.first(obj)) for name, path in selectable.items()},
         selectable=frozenset(selectable),
         reset=apply.RESET_STATUS if has_status else apply.NOTHING,

@@ -122,7 +122,7 @@ def _spec(spec: Object, old: Object | None = None) -> Iterator[FieldError]:
         for part in _PARTS:
             if part not in shared:
                 yield from _part(version, part, f"spec.versions[{i}].{part}", schema_known=known)
-    shown = [_internal(version, shared) for version in versions] or None
+    shown = [_internal(version, shared) for version in versions] if spec.get("versions") is not None else None
     if len({v.get("name") for v in versions}) != len(versions):
         yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(bool(v.get("storage")) for v in versions) != 1:

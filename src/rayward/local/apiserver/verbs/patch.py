@@ -80,9 +80,9 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
         shown_value = orjson.dumps(decoded.value if kind == STRATEGIC_PATCH else obj).decode()
         obj = orjson.loads(orjson.dumps(obj))
         if not is_object(obj):
-            raise _refuse_patch(shown_value, "the patched value is no object")
+            raise refuse_patch(shown_value, "the patched value is no object")
         _check_patched_identity(resource, obj, shown_value)
-        settle(resource, obj, options, request.warnings, doubled, refuse=lambda text: _refuse_patch(shown_value, text))
+        settle(resource, obj, options, request.warnings, doubled, refuse=lambda text: refuse_patch(shown_value, text))
         _check_patched_name(request, obj)
         drop_doubled_owners(metadata_of(obj), request.warnings)
         return tracked(core, request, live, obj, options)
@@ -90,7 +90,8 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
     return change
 
 
-def _refuse_patch(shown_value: str, text: str) -> status.ApiError:
+def refuse_patch(shown_value: str, text: str) -> status.ApiError:
+    """The Status of a patch whose result is no object of the kind."""
     error = invalid("patch", shown_value, text)
     refusal = status.invalid("", "", "", [error])
     refusal.details = {"causes": (refusal.details or {})["causes"]}
@@ -103,7 +104,7 @@ def _check_patched_identity(resource: Resource, obj: Object, shown_value: str) -
         return
     group, _, version = str(api_version or "").rpartition("/")
     wanted = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    raise _refuse_patch(shown_value, f"unable to decode {group}/{version}, Kind={kind} into {wanted}")
+    raise refuse_patch(shown_value, f"unable to decode {group}/{version}, Kind={kind} into {wanted}")
 
 
 def _check_patched_name(request: Request, obj: Object) -> None:
@@ -143,7 +144,7 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
                 owners=core.objects.owners(live) if live else None,
             )
         except ApplyConflict as error:
-            raise _apply_conflict(error) from None
+            raise conflict_status(error) from None
         except ApplyError as error:
             raise status.bad_request(str(error)) from None
         obj = orjson.loads(orjson.dumps(obj))
@@ -163,7 +164,8 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     return change
 
 
-def _apply_conflict(error: ApplyConflict) -> status.ApiError:
+def conflict_status(error: ApplyConflict) -> status.ApiError:
+    """The Status that tells whose fields an apply would take."""
     causes = [
         {"reason": "FieldManagerConflict", "message": cause.message, "field": cause.field} for cause in error.causes
     ]
