@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from rayward.kube.machinery.apply import set_of
 from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_percent
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -17,6 +18,7 @@ from rayward.local.apiserver.builtin.kind import (
     containers_text,
     keep_spec,
     keep_status,
+    meta_of,
     name_of,
     requirements_text,
 )
@@ -54,6 +56,7 @@ def deployment_behaviour() -> Behaviour:
         validate_update=validate_update,
         validate_status=validate_status,
         warnings=warnings,
+        reset_status=set_of(("f:spec",), ("f:metadata", "f:labels")),
         has_status=True,
         counts_generation=True,
         kube_finalizers=True,
@@ -81,8 +84,10 @@ def prepare_create(obj: Object) -> None:
 
 
 def prepare_update(new: Object, old: Object) -> None:
-    """A changed deployment keeps its status."""
+    """A changed deployment keeps its status; new annotations make a new generation too."""
     keep_status(new, old)
+    if (meta_of(new).get("annotations") or NOTHING) != (meta_of(old).get("annotations") or NOTHING):
+        new["metadata"]["generation"] = (meta_of(old).get("generation") or 0) + 1
     drop_disabled(new["spec"]["template"]["spec"])
 
 

@@ -38,10 +38,13 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     for field in _COUNTS:
         not_negative(status.get(field) or 0, f"status.{field}", out)
     _check_uncounted(status, out)
-    out += _check_conditions(spec, status, before)
-    out += _check_times(spec, status, before)
+    out += _check_ends(status, before)
+    out += _check_completion_time(status, before)
+    out += _check_reasons(status, before)
     out += _check_finished(spec, status, before)
     out += _check_indexes(spec, status, before)
+    out += _check_counts(status, before)
+    out += _check_criteria(spec, status)
     out += _check_steps(spec, status, before)
     return out
 
@@ -66,31 +69,14 @@ def _check_uncounted(status: Spec, out: Errors) -> None:
             seen.add(uid)
 
 
-def _check_conditions(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]:
-    complete, failed = is_true(status, "Complete"), is_true(status, "Failed")
-    target, met = is_true(status, "FailureTarget"), is_true(status, "SuccessCriteriaMet")
-    turned = {
-        kind: _turned(status, before, kind) for kind in ("Complete", "Failed", "FailureTarget", "SuccessCriteriaMet")
-    }
-    if complete and failed and (turned["Complete"] or turned["Failed"]):
-        yield invalid(_CONDITIONS, OMIT, "cannot set Complete=True and Failed=true conditions")
-    if complete and target and (turned["Complete"] or turned["FailureTarget"]):
-        yield invalid(_CONDITIONS, OMIT, "cannot set Complete=True and FailureTarget=true conditions")
-    if failed and not target and (turned["Failed"] or _changed(status, before, "failedIndexes")):
-        yield invalid(_CONDITIONS, OMIT, "cannot set Failed=True condition without the FailureTarget=true condition")
-    if complete and not met and (turned["Complete"] or turned["SuccessCriteriaMet"]):
-        text = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
-        yield invalid(_CONDITIONS, OMIT, text)
-    if met and failed:
-        yield invalid(_CONDITIONS, OMIT, "cannot set SuccessCriteriaMet=True and Failed=true conditions")
-    if met and target:
-        yield invalid(_CONDITIONS, OMIT, "cannot set SuccessCriteriaMet=True and FailureTarget=true conditions")
-    if spec.get("successPolicy") is not None and complete and not met:
-        text = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
-        yield invalid(_CONDITIONS, OMIT, text)
+def _check_ends(status: Spec, before: Spec) -> Iterator[FieldError]:
+    for other in ("Failed", "FailureTarget"):
+        both = is_true(status, "Complete") and is_true(status, other)
+        if both and (_turned(status, before, "Complete") or _turned(status, before, other)):
+            yield invalid(_CONDITIONS, OMIT, f"cannot set Complete=True and {other}=true conditions")
 
 
-def _check_times(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]:
+def _check_completion_time(status: Spec, before: Spec) -> Iterator[FieldError]:
     start, end, complete = status.get("startTime"), status.get("completionTime"), is_true(status, "Complete")
     if _turned(status, before, "Complete") or _changed(status, before, "completionTime"):
         if end and not complete:
@@ -100,18 +86,22 @@ def _check_times(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]
             yield required("status.completionTime", "completionTime is required for Complete jobs")
     if start and end and end < start and _changed(status, before, "startTime", "completionTime"):
         yield invalid("status.completionTime", end, "must be equal to or after `startTime`")
-    if end and before.get("completionTime") and end != before["completionTime"]:
-        yield invalid("status.completionTime", end, IMMUTABLE)
-    resumed = is_true(before, "Suspended") and _is_false(status, "Suspended")
-    was = before.get("startTime")
-    if was and start != was and not resumed and not spec.get("suspend"):
-        yield invalid("status.startTime", start, "field is immutable for unsuspended job once set")
+
+
+def _check_reasons(status: Spec, before: Spec) -> Iterator[FieldError]:
+    failed_turned = _turned(status, before, "Failed") or _changed(status, before, "failedIndexes")
+    if is_true(status, "Failed") and not is_true(status, "FailureTarget") and failed_turned:
+        yield invalid(_CONDITIONS, OMIT, "cannot set Failed=True condition without the FailureTarget=true condition")
+    complete_turned = _turned(status, before, "Complete") or _turned(status, before, "SuccessCriteriaMet")
+    if is_true(status, "Complete") and not is_true(status, "SuccessCriteriaMet") and complete_turned:
+        text = "cannot set Complete=True condition without the SuccessCriteriaMet=true condition"
+        yield invalid(_CONDITIONS, OMIT, text)
 
 
 def _check_finished(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]:
     finished = _is_finished(status)
     turned = finished != _is_finished(before)
-    active, terminating, ready = (status.get(field) or 0 for field in ("active", "terminating", "ready"))
+    active = status.get("active") or 0
     if finished and active > 0 and (turned or _changed(status, before, "active")):
         yield invalid("status.active", active, "active>0 is invalid for finished job")
     nothing_to_do = spec.get("suspend") is True and spec.get("completions") == 0
@@ -122,10 +112,26 @@ def _check_finished(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldErr
     if finished and any(uncounted.values()) and (turned or _changed(status, before, "uncountedTerminatedPods")):
         text = "must be empty for finished job"
         yield shown("*UncountedTerminatedPods", uncounted, "status.uncountedTerminatedPods", text)
-    if finished and terminating > 0 and (turned or _changed(status, before, "terminating")):
+
+
+def _check_counts(status: Spec, before: Spec) -> Iterator[FieldError]:
+    active, terminating, ready = (status.get(field) or 0 for field in ("active", "terminating", "ready"))
+    finished = _is_finished(status)
+    turned = finished != _is_finished(before) or _changed(status, before, "terminating")
+    if finished and terminating > 0 and turned:
         yield invalid("status.terminating", terminating, "terminating>0 is invalid for finished job")
     if ready > active and _changed(status, before, "ready", "active"):
         yield invalid("status.ready", ready, "cannot set more ready pods than active")
+
+
+def _check_criteria(spec: Spec, status: Spec) -> Iterator[FieldError]:
+    met = is_true(status, "SuccessCriteriaMet")
+    for other in ("Failed", "FailureTarget"):
+        if met and is_true(status, other):
+            yield invalid(_CONDITIONS, OMIT, f"cannot set SuccessCriteriaMet=True and {other}=true conditions")
+    if spec.get("successPolicy") is not None and is_true(status, "Complete") and not met:
+        text = "cannot set Complete=True for Job with SuccessPolicy unless SuccessCriteriaMet=True"
+        yield invalid(_CONDITIONS, OMIT, text)
 
 
 def _check_indexes(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]:
@@ -165,6 +171,13 @@ def _check_steps(spec: Spec, status: Spec, before: Spec) -> Iterator[FieldError]
     elastic = spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
     if succeeded < (before.get("succeeded") or 0) and not elastic:
         yield invalid("status.succeeded", succeeded, "cannot decrease the succeeded counter")
+    start, end = status.get("startTime"), status.get("completionTime")
+    if end and before.get("completionTime") and end != before["completionTime"]:
+        yield invalid("status.completionTime", end, IMMUTABLE)
+    resumed = is_true(before, "Suspended") and _is_false(status, "Suspended")
+    was = before.get("startTime")
+    if was and start != was and not resumed and not spec.get("suspend"):
+        yield invalid("status.startTime", start, "field is immutable for unsuspended job once set")
     met, was_met = is_true(status, "SuccessCriteriaMet"), is_true(before, "SuccessCriteriaMet")
     if was_met and not met:
         yield invalid(_CONDITIONS, OMIT, "cannot disable the SuccessCriteriaMet=True condition")

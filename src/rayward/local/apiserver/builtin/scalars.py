@@ -103,7 +103,7 @@ def _bad_time(value: str, layout: str) -> DecodeError:
             return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{element}"')
         rest = rest[match.end() :]
     if layout == _RFC3339_MICRO:
-        fraction = re.match(r"\.\d{6}(?!\d)", rest)
+        fraction = re.match(r"\.\d{6}", rest)
         if fraction is None:
             return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as ".000000"')
         rest = rest[fraction.end() :]

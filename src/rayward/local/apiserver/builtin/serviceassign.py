@@ -71,6 +71,8 @@ class Pool:
         address = parse(text)
         last = self.network.broadcast_address
         if address is None or address not in self.network or address in (self.network.network_address, last):
+            if not self.dry_run:
+                return "the provided network does not match the current range"
             return f"the provided IP ({text}) is not in the valid range. The range of valid IPs is {self.network}"
         return "" if self.dry_run or text not in self.taken_ips else "provided IP is already allocated"
 

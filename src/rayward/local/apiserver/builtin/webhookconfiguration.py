@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from rayward.kube.machinery.cel import CompileError, compile_expression
 from rayward.kube.machinery.fielderror import FieldError, duplicate, invalid, not_supported, required, too_many
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -23,6 +24,8 @@ _CHOICES = (
     ("failurePolicy", ["Fail", "Ignore"]),
     ("matchPolicy", ["Equivalent", "Exact"]),
 )
+# What webhooks are called with here; ``authorizer`` is refused at once rather than at every request.
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
 _FORM = "; desired format: https://host[/path]"
 
 
@@ -231,8 +234,11 @@ def _check_match_conditions(conditions: Sequence[Spec], at: str, out: Errors) ->
     names: set[str] = set()
     for index, condition in enumerate(conditions):
         here, name = f"{at}[{index}]", condition.get("name") or ""
-        if not (condition.get("expression") or "").strip():
+        expression = (condition.get("expression") or "").strip()
+        if not expression:
             out.append(required(f"{here}.expression"))
+        else:
+            _check_expression(expression, f"{here}.expression", out)
         if not name:
             out.append(required(f"{here}.name"))
         else:
@@ -240,6 +246,18 @@ def _check_match_conditions(conditions: Sequence[Spec], at: str, out: Errors) ->
             if name in names:
                 out.append(duplicate(f"{here}.name", name))
             names.add(name)
+
+
+def _check_expression(text: str, at: str, out: Errors) -> None:
+    try:
+        program = compile_expression(text, _VARIABLES)
+    except CompileError as error:
+        out.append(invalid(at, text, f"compilation failed: {error}"))
+        return
+    # The real server knows the type of every field of a request, we do not.
+    unknown = program.result == "dyn" and "request" in program.variables
+    if program.result != "bool" and not unknown:
+        out.append(invalid(at, text, f"must evaluate to bool but got {program.result}"))
 
 
 def _check_review_versions(versions: Sequence[str], at: str, out: Errors) -> None:
