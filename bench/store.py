@@ -160,6 +160,11 @@ def _main(folder: Path) -> None:
     uvloop.run(_latency(folder, busy=True, switch=0.0005))
 
 
-if __name__ == "__main__":
-    with tempfile.TemporaryDirectory(prefix="rayward-bench-", dir=sys.argv[1] if len(sys.argv) > 1 else None) as name:
+def main(parent: str | None = None) -> None:
+    """Measure in a temporary folder, inside ``parent`` if the disk there is the one that matters."""
+    with tempfile.TemporaryDirectory(prefix="rayward-bench-", dir=parent) as name:
         _main(Path(name))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1] if len(sys.argv) > 1 else None)

@@ -1,0 +1,229 @@
+"""Our API server and kube-apiserver, the same requests in the same run, alternating.
+
+Rates are requests a second with sixteen in flight from one asynchronous client on the same two cores. What counts is
+the ratio; absolute figures change with the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gzip
+import json
+import statistics
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+import yaml
+from bench.client import Bench, Call, Rate, Server
+from bench.servers import ours, resident_megabytes, theirs
+
+from rayward.net.client import HttpClient
+
+_APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
+_REPETITIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the comparison."""
+
+    name: str
+    count: int
+    make: Callable[[str, int], Sequence[Call]]
+
+
+def _config_map(name: str, value: str) -> bytes:
+    data = {"text": "x" * 300, "value": value}
+    return json.dumps({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}).encode()
+
+
+def _pod(name: str) -> bytes:
+    container: dict[str, Any] = {
+        "name": "main",
+        "image": "busybox:1.36",
+        "command": ["sleep", "1000"],
+        "env": [{"name": f"VARIABLE_{i}", "value": "x" * 20} for i in range(8)],
+        "ports": [{"containerPort": 80}],
+        "resources": {"requests": {"cpu": "100m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "128Mi"}},
+    }
+    metadata = {"name": name, "labels": {"app": "bench", "tier": "x"}, "annotations": {"note": "z" * 200}}
+    spec = {"automountServiceAccountToken": False, "containers": [container]}
+    return json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}).encode()
+
+
+def _pod_config(name: str, image: str) -> bytes:
+    spec = {"containers": [{"name": "main", "image": image}]}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"round": "1"}}, "spec": spec}
+    return json.dumps(body).encode()
+
+
+def _ray_cluster(name: str, replicas: int) -> bytes:
+    container = {"image": "rayproject/ray:2.52.0", "resources": {"limits": {"cpu": "1", "memory": "2Gi"}}}
+    group: dict[str, Any] = {
+        "groupName": "workers",
+        "replicas": replicas,
+        "minReplicas": 0,
+        "maxReplicas": 10,
+        "rayStartParams": {},
+        "template": {"spec": {"containers": [{"name": "ray-worker", **container}]}},
+    }
+    head = {
+        "rayStartParams": {"dashboard-host": "0.0.0.0"},
+        "template": {"spec": {"containers": [{"name": "ray-head", **container}]}},
+    }
+    spec = {"rayVersion": "2.52.0", "headGroupSpec": head, "workerGroupSpecs": [group]}
+    body = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}, "spec": spec}
+    return json.dumps(body).encode()
+
+
+_CORE = "/api/v1/namespaces"
+_RAY = "/apis/ray.io/v1/namespaces"
+
+ROWS = (
+    Row("create ConfigMap", 1500, lambda ns, i: [Call("POST", f"{_CORE}/{ns}/configmaps", _config_map(f"c{i}", "0"))]),
+    Row("get ConfigMap", 3000, lambda ns, i: [Call("GET", f"{_CORE}/{ns}/configmaps/c{i % 1500}")]),
+    Row(
+        "get + update",
+        1000,
+        lambda ns, i: [
+            Call("GET", f"{_CORE}/{ns}/configmaps/c{i}"),
+            Call("PUT", f"{_CORE}/{ns}/configmaps/c{i}", _config_map(f"c{i}", "1")),
+        ],
+    ),
+    Row(
+        "merge patch",
+        1500,
+        lambda ns, i: [Call("PATCH", f"{_CORE}/{ns}/configmaps/c{i}", b'{"data":{"value":"2"}}', _MERGE)],
+    ),
+    Row("create Pod", 1000, lambda ns, i: [Call("POST", f"{_CORE}/{ns}/pods", _pod(f"p{i}"))]),
+    Row(
+        "apply Pod",
+        1000,
+        lambda ns, i: [
+            Call(
+                "PATCH",
+                f"{_CORE}/{ns}/pods/p{i}?fieldManager=b&force=true",
+                _pod_config(f"p{i}", "busybox:1.37"),
+                _APPLY,
+            )
+        ],
+    ),
+    Row("create RayCluster", 500, lambda ns, i: [Call("POST", f"{_RAY}/{ns}/rayclusters", _ray_cluster(f"r{i}", 1))]),
+    Row(
+        "apply RayCluster",
+        500,
+        lambda ns, i: [
+            Call(
+                "PATCH",
+                f"{_RAY}/{ns}/rayclusters/r{i}?fieldManager=b&force=true",
+                _ray_cluster(f"r{i}", 2),
+                _APPLY,
+            )
+        ],
+    ),
+    Row("delete ConfigMap", 1500, lambda ns, i: [Call("DELETE", f"{_CORE}/{ns}/configmaps/c{i}")]),
+)
+_WATCHED = 400
+
+
+async def _prepare(bench: Bench, crd: bytes) -> None:
+    await bench.send(Call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd))
+    while True:
+        try:
+            await bench.send(Call("GET", "/apis/ray.io/v1/rayclusters"))
+        except SystemExit:
+            await asyncio.sleep(0.05)
+            continue
+        return
+
+
+async def _round(bench: Bench, namespace: str) -> dict[str, Rate]:
+    body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}).encode()
+    await bench.send(Call("POST", "/api/v1/namespaces", body))
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+    await bench.send(Call("POST", f"{_CORE}/{namespace}/serviceaccounts", json.dumps(account).encode()))
+    rates: dict[str, Rate] = {}
+    for row in ROWS:
+        rates[row.name] = await bench.rate(row.count, lambda step, row=row: row.make(namespace, step))
+    leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+
+    def lease(step: int) -> Call:
+        body = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": f"l{step}"}, "spec": {}}
+        return Call("POST", leases, json.dumps(body).encode())
+
+    rates["watch deliveries"] = await bench.watch_rate(leases, _WATCHED, lease)
+    return rates
+
+
+async def _compare(servers: Sequence[Server], crd: bytes, repetitions: int) -> None:
+    results: dict[str, list[dict[str, Rate]]] = {server.name: [] for server in servers}
+    async with HttpClient() as http:
+        benches = [Bench(server, http) for server in servers]
+        for bench in benches:
+            await _prepare(bench, crd)
+        for repetition in range(repetitions):
+            for server, bench in zip(servers, benches, strict=True):
+                print(f"round {repetition + 1} of {repetitions}: {server.name}", flush=True)
+                results[server.name].append(await _round(bench, f"bench-{repetition}"))
+    _report(servers, results)
+
+
+def _report(servers: Sequence[Server], results: dict[str, list[dict[str, Rate]]]) -> None:
+    mine, real = servers
+    print(f"\n{'row':<22}{'ours/s':>10}{'theirs/s':>10}{'ratio':>8}   client CPU (ours, theirs)")
+    for name in results[mine.name][0]:
+        own = [rates[name] for rates in results[mine.name]]
+        other = [rates[name] for rates in results[real.name]]
+        ratio = statistics.median(a.per_second / b.per_second for a, b in zip(own, other, strict=True))
+        rate = statistics.median(r.per_second for r in own)
+        theirs_rate = statistics.median(r.per_second for r in other)
+        cpu = statistics.median(r.client_cpu for r in own), statistics.median(r.client_cpu for r in other)
+        print(f"{name:<22}{rate:>10.0f}{theirs_rate:>10.0f}{ratio:>8.2f}   {cpu[0]:.2f}, {cpu[1]:.2f}")
+    print(f"{'ready (s)':<22}{mine.ready_seconds:>10.2f}{real.ready_seconds:>10.2f}")
+    memory = resident_megabytes(mine), resident_megabytes(real)
+    print(f"{'resident (MB)':<22}{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>8.2f}   after all rounds")
+
+
+async def _memory(server: Server, pods: int) -> None:
+    async with HttpClient() as http:
+        bench = Bench(server, http)
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
+        await bench.send(Call("POST", f"{_CORE}/default/serviceaccounts", json.dumps(account).encode()))
+        before = resident_megabytes(server)
+        await bench.rate(pods, lambda step: [Call("POST", f"{_CORE}/default/pods", _pod(f"p{step}"))])
+        size = len(await bench.send(Call("GET", f"{_CORE}/default/pods/p0")))
+    print(f"memory with {pods} Pods of {size} bytes: {resident_megabytes(server):.0f} MB (empty: {before:.0f} MB)")
+
+
+def main() -> None:
+    """Compare both servers and print the table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.apiserver")
+    parser.add_argument("--rounds", type=int, default=_REPETITIONS)
+    parser.add_argument("--memory-only", action="store_true")
+    options, _ = parser.parse_known_args()
+    if not options.memory_only:
+        crd = _ray_cluster_definition()
+        with ExitStack() as stack:
+            servers = (stack.enter_context(ours()), stack.enter_context(theirs()))
+            uvloop.run(_compare(servers, crd, options.rounds))
+    with ours() as server:
+        uvloop.run(_memory(server, 10_000))
+
+
+def _ray_cluster_definition() -> bytes:
+    """KubeRay's own definition, as the contract suite ships it."""
+    folder = Path(__file__).parent.parent / "tests" / "contract" / "data"
+    found = sorted(folder.glob("*raycluster*"))
+    if not found:
+        raise SystemExit(f"no definition of RayCluster in {folder}")
+    return json.dumps(yaml.safe_load(gzip.decompress(found[0].read_bytes()))).encode()
+
+
+if __name__ == "__main__":
+    main()
