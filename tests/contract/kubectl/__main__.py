@@ -21,6 +21,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.contract.kubectl", description=__doc__)
     parser.add_argument("command", choices=["run", "record", "show", "list"])
     parser.add_argument("--session", default="", help="only sessions whose name holds this text")
+    parser.add_argument("--without", default="", help="no sessions whose name holds this text")
     parser.add_argument("--kubeconfig", type=Path, help="use the server of this file")
     parser.add_argument("--kubectl", type=Path, help="the kubectl binary; by default the one built for the tests")
     parser.add_argument("--parallel", type=int, default=4)
@@ -28,6 +29,8 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="record also what is current")
     arguments = parser.parse_args()
     chosen = [each for each in transcript.sessions() if arguments.session in each.name]
+    if arguments.without:
+        chosen = [each for each in chosen if arguments.without not in each.name]
     if arguments.command in ("list", "show"):
         for each in chosen:
             print(each.name if arguments.command == "list" else transcript.shown(each))

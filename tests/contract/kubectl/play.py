@@ -22,7 +22,7 @@ from tests.contract.kubectl.session import Command, Session
 
 Output = dict[str, Any]
 
-_PATIENCE = 60.0
+_PATIENCE = 45.0
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -83,8 +83,16 @@ class _Player:
     def _run(self, command: Command) -> subprocess.CompletedProcess[str]:
         deadline = time.monotonic() + command.patience
         while True:
-            done = subprocess.run(
-                self._arguments(command.line),
+            done = self._try(command)
+            if done.returncode == 0 or time.monotonic() > deadline:
+                return done
+            time.sleep(0.1)
+
+    def _try(self, command: Command) -> subprocess.CompletedProcess[str]:
+        arguments = self._arguments(command.line)
+        try:
+            return subprocess.run(
+                arguments,
                 input=self._fill(command.stdin),
                 capture_output=True,
                 text=True,
@@ -93,9 +101,8 @@ class _Player:
                 env=self._environment(command.env),
                 timeout=_PATIENCE,
             )
-            if done.returncode == 0 or time.monotonic() > deadline:
-                return done
-            time.sleep(0.1)
+        except subprocess.TimeoutExpired:
+            return subprocess.CompletedProcess(arguments, -1, "", f"no end after {_PATIENCE:.0f} seconds")
 
     def _watch(self, command: Command) -> subprocess.CompletedProcess[str]:
         process = subprocess.Popen(

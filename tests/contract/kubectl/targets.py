@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Generator
 from pathlib import Path
 
-from tests.contract.target import embedded_server, ended
+from tests.contract.target import NotReadyError, embedded_server, ended
 from tests.kube.real import build
 from tests.kube.real.cluster import RealControlPlane
 
@@ -47,3 +47,5 @@ def embedded() -> Generator[Path]:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         stack.callback(ended, process)
         yield kubeconfig
+        if process.poll() is not None:
+            raise NotReadyError(f"the controllers ended: {(folder / 'controllers.log').read_text()[-2000:]}")

@@ -16,6 +16,8 @@ from tests.contract.kubectl.session import Session
 
 THEME = "kubectl"
 
+_COMMANDS, _LINES = 4, 12  # shown of what differs
+
 
 def sessions() -> list[Session]:
     """All sessions, checked to have names of their own."""
@@ -37,11 +39,17 @@ def problems(session: Session, recorded: Mapping[str, Any], outputs: list[Output
         for index, changes in session.ours.items():
             for path, value in changes.items():
                 paths.put(expected[index], path, value)
-    report: list[str] = []
-    for command, want, have in zip(session.commands, expected, outputs, strict=True):
-        if want != have:
-            report += [f"  $ kubectl {command.line}", *(f"    {line}" for line in _difference(want, have))]
-    return "\n".join([f"FAIL {session.name}", *report]) if report else ""
+    differing = [
+        [f"  $ kubectl {command.line}", *(f"    {line}" for line in _difference(want, have))]
+        for command, want, have in zip(session.commands, expected, outputs, strict=True)
+        if want != have
+    ]
+    if not differing:
+        return ""
+    # What fails first is most often the cause of the rest.
+    lines = [line for each in differing[:_COMMANDS] for line in each]
+    rest = [f"  ... and {len(differing) - _COMMANDS} more commands"] if len(differing) > _COMMANDS else []
+    return "\n".join([f"FAIL {session.name}", *lines, *rest])
 
 
 def shown(session: Session) -> str:
@@ -55,7 +63,8 @@ def shown(session: Session) -> str:
 
 def _difference(want: Output, have: Output) -> list[str]:
     lines = difflib.unified_diff(_printed(want), _printed(have), lineterm="", n=1)
-    return [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    shown = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    return shown if len(shown) <= _LINES else [*shown[:_LINES], f"... and {len(shown) - _LINES} more lines"]
 
 
 def _printed(output: Output) -> list[str]:
