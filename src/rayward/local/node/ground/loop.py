@@ -1,0 +1,58 @@
+"""A small event loop: descriptors with handlers, and children that end."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import socket
+from collections.abc import Callable
+from typing import Any
+
+
+class Loop:
+    """Calls handlers when their descriptors can be read, and ``ended`` for children."""
+
+    def __init__(self, ended: Callable[[int, int], None]) -> None:
+        self._selector = selectors.DefaultSelector()
+        self._ended = ended
+        self._wake_in, self._wake_out = socket.socketpair()
+        self._wake_in.setblocking(False)
+        self._wake_out.setblocking(False)
+        signal.signal(signal.SIGCHLD, _noted)
+        signal.set_wakeup_fd(self._wake_out.fileno(), warn_on_full_buffer=False)
+        self._selector.register(self._wake_in, selectors.EVENT_READ, self._bury)
+
+    def watch(self, source: Any, handler: Callable[[], None]) -> None:
+        """Call ``handler`` whenever ``source`` can be read."""
+        self._selector.register(source, selectors.EVENT_READ, handler)
+
+    def forget(self, source: Any) -> None:
+        """Stop watching."""
+        self._selector.unregister(source)
+
+    def run(self) -> None:
+        """For ever."""
+        while True:
+            for key, _ in self._selector.select():
+                # An earlier handler of this round may have closed it.
+                if self._selector.get_map().get(key.fd) is key:
+                    key.data()
+
+    def _bury(self) -> None:
+        try:
+            self._wake_in.recv(4096)
+        except BlockingIOError:
+            return
+        while True:
+            try:
+                child, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if child == 0:
+                return
+            self._ended(child, status)
+
+
+def _noted(_number: int, _frame: object) -> None:
+    """Only its wake-up matters."""

@@ -1,0 +1,280 @@
+"""The init of a pod: starts its containers, keeps their logs, records their ends, and takes all with it when it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+from typing import Any, Final, Never
+
+from rayward.local.node.ground import channel, container, linux, process, run
+from rayward.local.node.ground.channel import Message
+from rayward.local.node.ground.logfile import LogFile
+from rayward.local.node.ground.loop import Loop
+from rayward.local.node.ground.netlink import Netlink
+from rayward.local.node.ground.run import Run
+
+BRIDGE_ADDRESS: Final = "10.42.0.1"
+PREFIX: Final = 16
+_KILLED: Final = 137
+
+
+def live(settings: dict[str, Any], ground: socket.socket) -> Never:
+    """Be the init of a pod; ``ground`` says when the network is plugged in, and later who wants to talk."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    channel.receive(ground)
+    try:
+        _furnish(settings)
+    except OSError as error:
+        channel.send(ground, {"error": f"{error.strerror or error} {error.filename or ''}".strip()})
+        os._exit(1)
+    channel.send(ground, {"ready": True})
+    _Init(settings, ground).loop.run()
+    raise AssertionError("the init of a pod ends by a signal")
+
+
+def _furnish(settings: dict[str, Any]) -> None:
+    linux.mount(None, "/", None, linux.PRIVATE | linux.RECURSIVE)
+    linux.mount("proc", "/proc", "proc")
+    for memory in settings["memory"]:
+        size = f",size={memory['size']}" if memory.get("size") else ""
+        linux.mount("tmpfs", memory["path"], "tmpfs", linux.NO_SUID | linux.NO_DEV, f"mode=1777{size}")
+    socket.sethostname(settings["hostname"])
+    if settings.get("address"):
+        with Netlink() as network:
+            network.switch_on("lo")
+            network.add_address("eth0", settings["address"], PREFIX)
+            network.switch_on("eth0")
+            network.route_default(BRIDGE_ADDRESS)
+        # As in a container of Kubernetes: any user may take a low port.
+        with contextlib.suppress(OSError):
+            Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
+
+
+class _Init:
+    def __init__(self, settings: dict[str, Any], ground: socket.socket) -> None:
+        self._shared_memory: str = settings["sharedMemory"]
+        self._ground = ground
+        self._clients: list[socket.socket] = []
+        self._runs: dict[str, Run] = {}
+        self._commands: dict[int, tuple[socket.socket, int]] = {}
+        self.loop = Loop(self._ended)
+        self.loop.watch(ground, self._introduce)
+        self._answers = {
+            "start": self._start,
+            "signal": self._signal,
+            "list": self._list,
+            "socket": _socket,
+            "enter": self._enter,
+            "attach": self._attach,
+            "resize": self._resize,
+        }
+
+    def _introduce(self) -> None:
+        received = channel.receive(self._ground)
+        if received is None:
+            os._exit(0)
+        for descriptor in received[1]:
+            client = socket.socket(fileno=descriptor)
+            self._clients.append(client)
+            self.loop.watch(client, lambda client=client: self._serve(client))
+
+    def _serve(self, client: socket.socket) -> None:
+        try:
+            received = channel.receive(client)
+        except OSError:
+            received = None
+        if received is None:
+            self.loop.forget(client)
+            self._clients.remove(client)
+            client.close()
+            return
+        message, descriptors = received
+        try:
+            answer, handed = self._answers[message["do"]](message, descriptors, client)
+        except (OSError, ValueError, KeyError) as error:
+            answer, handed = {"error": f"{type(error).__name__}: {error}"}, []
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._tell(client, {**answer, "id": message.get("id")}, handed)
+        for descriptor in handed:
+            os.close(descriptor)
+
+    def _tell(self, client: socket.socket, message: Message, descriptors: list[int] | None = None) -> None:
+        # A node that was killed answers no more; its successor asks anew.
+        with contextlib.suppress(OSError):
+            channel.send(client, message, descriptors or ())
+
+    def _broadcast(self, message: Message) -> None:
+        for client in self._clients:
+            self._tell(client, message)
+
+    def _start(self, message: Message, _: list[int], __: socket.socket) -> tuple[Message, list[int]]:
+        path = Path(message["spec"])
+        spec: dict[str, Any] = json.loads(path.read_bytes())
+        name, attempt = spec["name"], spec["attempt"]
+        before = self._runs.get(name)
+        if before is not None and (before.code is None or before.attempt >= attempt):
+            # Asked again by a node that did not hear the first answer.
+            return {"already": before.attempt}, []
+        os.makedirs(spec["root"], exist_ok=True)  # noqa: PTH103
+        log = LogFile(Path(spec["log"]), spec["logSize"], spec["logFiles"])
+        ours, theirs = channel.pair()
+        stdin = os.pipe() if spec.get("stdin") else (os.open("/dev/null", os.O_RDONLY), None)
+        out, err = os.pipe(), os.pipe()
+        started = self._runs[name] = Run(name, attempt, spec, log, ours, stdin=stdin[1])
+        container.begin(spec, self._shared_memory, (stdin[0], out[1], err[1]), theirs)
+        for descriptor in (stdin[0], out[1], err[1]):
+            os.close(descriptor)
+        theirs.close()
+        for descriptor, stream in ((out[0], "stdout"), (err[0], "stderr")):
+            self._follow(started, descriptor, stream)
+        self.loop.watch(ours, lambda: self._reported(started))
+        return {}, []
+
+    def _follow(self, owner: Run, descriptor: int, stream: str) -> None:
+        owner.streams[descriptor] = stream
+        self.loop.watch(descriptor, lambda: self._flow(owner, descriptor))
+
+    def _flow(self, owner: Run, descriptor: int) -> None:
+        data = run.read(descriptor)
+        if data:
+            owner.take(owner.streams[descriptor], data)
+            return
+        self.loop.forget(descriptor)
+        del owner.streams[descriptor]
+        if descriptor != owner.terminal:
+            os.close(descriptor)
+
+    def _reported(self, owner: Run) -> None:
+        try:
+            received = channel.receive(owner.report)
+        except OSError:
+            received = None
+        if received is None:
+            self.loop.forget(owner.report)
+            if not owner.init:
+                self._finish(owner, process.NOT_STARTED)
+            return
+        message, descriptors = received
+        if "init" in message:
+            owner.init = message["init"]
+        elif "failed" in message:
+            owner.failed = message["failed"]
+        elif "started" in message:
+            owner.note_start()
+            for descriptor in descriptors:
+                owner.terminal = descriptor
+                self._follow(owner, descriptor, "stdout")
+            self._broadcast({"event": "started", "name": owner.name, "attempt": owner.attempt, "at": owner.started})
+
+    def _ended(self, child: int, status: int) -> None:
+        command = self._commands.pop(child, None)
+        if command is not None:
+            client, number = command
+            self._tell(client, {"event": "left", "id": number, "code": process.read_code(status)})
+            return
+        for owner in self._runs.values():
+            # The report of the init's id may still lie in the channel.
+            while owner.code is None and not owner.init and owner.report.fileno() >= 0:
+                self._reported(owner)
+            if owner.init == child and owner.code is None:
+                self._finish(owner, process.read_code(status))
+
+    def _finish(self, owner: Run, code: int) -> None:
+        while not owner.started and not owner.failed and code == _KILLED:
+            break
+        for descriptor in list(owner.streams):
+            # All writers are dead: what is in the pipes is all there will ever be.
+            while descriptor in owner.streams:
+                self._flow(owner, descriptor)
+        with contextlib.suppress(KeyError, ValueError):
+            self._drain_report(owner)
+            self.loop.forget(owner.report)
+        owner.code = code
+        end: Message = {"name": owner.name, "attempt": owner.attempt, "code": code, "at": time.time()}
+        end["started"] = owner.started
+        if owner.failed:
+            end["failed"] = owner.failed
+        owner.note_end(json.dumps(end).encode())
+        owner.close()
+        self._broadcast({"event": "ended", **end})
+
+    def _drain_report(self, owner: Run) -> None:
+        owner.report.setblocking(False)
+        while True:
+            try:
+                received = channel.receive(owner.report)
+            except OSError:
+                return
+            if received is None:
+                return
+            message, descriptors = received
+            owner.failed = message.get("failed", owner.failed)
+            if "started" in message:
+                owner.note_start()
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+    def _signal(self, message: Message, _: list[int], __: socket.socket) -> tuple[Message, list[int]]:
+        owner = self._runs.get(message["name"])
+        if owner is None or owner.code is not None or not owner.init:
+            return {"running": False}, []
+        os.kill(owner.init, message["number"])
+        return {"running": True}, []
+
+    def _list(self, _: Message, __: list[int], ___: socket.socket) -> tuple[Message, list[int]]:
+        found = [
+            {"name": owner.name, "attempt": owner.attempt, "started": owner.started, "running": owner.code is None}
+            for owner in self._runs.values()
+        ]
+        return {"containers": found}, []
+
+    def _enter(self, message: Message, descriptors: list[int], client: socket.socket) -> tuple[Message, list[int]]:
+        owner = self._runs.get(message["name"])
+        if owner is None or owner.code is not None or not owner.init:
+            raise ValueError(f"container {message['name']} does not run")
+        spec = {**owner.spec, "command": message["command"], "tty": message.get("tty", False)}
+        ours, theirs = channel.pair()
+        with ours, theirs:
+            streams = (descriptors[0], descriptors[1], descriptors[2])
+            child = container.enter(spec, owner.init, streams, theirs)
+            theirs.close()
+            received = channel.receive(ours)
+        if received is None or "failed" in received[0]:
+            return {"failed": received[0]["failed"] if received else "the container ended"}, []
+        self._commands[child] = (client, message["id"])
+        return {"started": True}, received[1]
+
+    def _attach(self, message: Message, descriptors: list[int], _: socket.socket) -> tuple[Message, list[int]]:
+        owner = self._runs.get(message["name"])
+        if owner is None or owner.code is not None:
+            raise ValueError(f"container {message['name']} does not run")
+        outputs = {"stdout": os.dup(descriptors[0]), "stderr": os.dup(descriptors[1])}
+
+        def listener(stream: str, data: bytes) -> None:
+            try:
+                os.write(outputs[stream], data)
+            except OSError:
+                owner.listeners.remove(listener)
+                for descriptor in outputs.values():
+                    os.close(descriptor)
+
+        for descriptor in outputs.values():
+            os.set_blocking(descriptor, False)
+        owner.listeners.append(listener)
+        writer = owner.terminal if owner.terminal is not None else owner.stdin
+        return {}, [] if writer is None else [os.dup(writer)]
+
+    def _resize(self, message: Message, descriptors: list[int], _: socket.socket) -> tuple[Message, list[int]]:
+        run.resize(descriptors[0], message["rows"], message["columns"])
+        return {}, []
+
+
+def _socket(_: Message, __: list[int], ___: socket.socket) -> tuple[Message, list[int]]:
+    return {}, [socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach()]

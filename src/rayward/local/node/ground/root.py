@@ -1,0 +1,153 @@
+"""The files that a container sees: the host's, read-only, with its own places mounted over them."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Final
+
+from rayward.local.node.ground import linux
+
+_OWN: Final = ("proc", "dev", "tmp", "run", "lost+found")
+_DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+_MOST_LINKS: Final = 40
+_LINKS: Final = (
+    ("fd", "/proc/self/fd"),
+    ("stdin", "/proc/self/fd/0"),
+    ("stdout", "/proc/self/fd/1"),
+    ("stderr", "/proc/self/fd/2"),
+    ("ptmx", "pts/ptmx"),
+)
+
+
+def build(root: str, shared_memory: str, mounts: Iterable[dict[str, Any]], hidden: Iterable[str]) -> None:
+    """Lay out a container's files under ``root``; the caller is alone in its mount and pid namespace."""
+    linux.mount("tmpfs", root, "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
+    with os.scandir("/") as entries:
+        for entry in entries:
+            if entry.name not in _OWN:
+                _show(entry.path, f"{root}/{entry.name}")
+    for name in ("proc", "dev", "run", "tmp"):
+        os.mkdir(f"{root}/{name}", 0o1777 if name == "tmp" else 0o755)  # noqa: PTH102
+    linux.mount("proc", f"{root}/proc", "proc")
+    linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
+    _lay_devices(f"{root}/dev", shared_memory)
+    for path in hidden:
+        if Path(root + path).is_dir():
+            linux.mount("tmpfs", root + path, "tmpfs", linux.READ_ONLY, "mode=755,size=4k")
+    for mount in mounts:
+        _place(root, mount)
+
+
+def _show(source: str, target: str) -> None:
+    kind = os.lstat(source).st_mode
+    if stat.S_ISLNK(kind):
+        os.symlink(os.readlink(source), target)
+        return
+    if stat.S_ISDIR(kind):
+        os.mkdir(target)  # noqa: PTH102
+    elif stat.S_ISREG(kind):
+        Path(target).touch()
+    else:
+        return
+    linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)
+    linux.make_read_only(target)
+
+
+def _lay_devices(folder: str, shared_memory: str) -> None:
+    linux.mount("tmpfs", folder, "tmpfs", linux.NO_SUID, "mode=755")
+    graphics = [name for name in os.listdir("/dev") if name.startswith(("nvidia", "kfd"))]
+    for name in (*_DEVICES, *graphics):
+        source = f"/dev/{name}"
+        if Path(source).is_char_device():
+            Path(folder, name).touch()
+            linux.mount(source, f"{folder}/{name}", None, linux.BIND)
+    os.mkdir(f"{folder}/pts")  # noqa: PTH102
+    linux.mount("devpts", f"{folder}/pts", "devpts", linux.NO_SUID, "newinstance,ptmxmode=0666,mode=620")
+    for name, leads_to in _LINKS:
+        os.symlink(leads_to, f"{folder}/{name}")
+    os.mkdir(f"{folder}/shm", 0o1777)  # noqa: PTH102
+    linux.mount(shared_memory, f"{folder}/shm", None, linux.BIND)
+
+
+def _place(root: str, mount: dict[str, Any]) -> None:
+    source: str = mount["source"]
+    target = make_point(root, mount["target"], is_folder=Path(source).is_dir())
+    linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)
+    if mount.get("readOnly"):
+        linux.make_read_only(target)
+
+
+def make_point(root: str, path: str, *, is_folder: bool) -> str:
+    """The place of ``path`` under ``root``, made if it is missing, links followed as if ``root`` were the root."""
+    here = root
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    links = 0
+    while parts:
+        part = parts.pop(0)
+        if part == "..":
+            here = root if here == root else os.path.dirname(here)  # noqa: PTH120
+            continue
+        there = f"{here}/{part}"
+        try:
+            kind = os.lstat(there).st_mode
+        except FileNotFoundError:
+            _make(here, part, is_folder=is_folder or bool(parts))
+            kind = os.lstat(there).st_mode
+        if stat.S_ISLNK(kind):
+            links += 1
+            if links > _MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path) from None
+            leads_to = os.readlink(there)
+            if leads_to.startswith("/"):
+                here = root
+            parts = [step for step in leads_to.split("/") if step not in ("", ".")] + parts
+            continue
+        here = there
+    if Path(here).is_dir() != is_folder:
+        wanted = "a folder" if is_folder else "a file"
+        raise OSError(errno.ENOTDIR, f"cannot mount {wanted} there: it is something else", path)
+    return here
+
+
+def _make(folder: str, name: str, *, is_folder: bool) -> None:
+    try:
+        _make_plain(folder, name, is_folder=is_folder)
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES, errno.EPERM):
+            raise
+        _open_up(folder)
+        _make_plain(folder, name, is_folder=is_folder)
+
+
+def _make_plain(folder: str, name: str, *, is_folder: bool) -> None:
+    if is_folder:
+        os.mkdir(f"{folder}/{name}")  # noqa: PTH102
+    else:
+        Path(folder, name).touch(exist_ok=False)
+
+
+def _open_up(folder: str) -> None:
+    # A mount point cannot be made in a folder that is read-only: put a writable one over it that shows the same.
+    below = os.open(folder, os.O_PATH | os.O_DIRECTORY)
+    try:
+        names = os.listdir(folder)
+        mode = stat.S_IMODE(os.stat(folder).st_mode)
+        linux.mount("tmpfs", folder, "tmpfs", linux.NO_SUID | linux.NO_DEV, f"mode={mode:o}")
+        for name in names:
+            source = f"/proc/self/fd/{below}/{name}"
+            target = f"{folder}/{name}"
+            kind = os.lstat(source).st_mode
+            if stat.S_ISLNK(kind):
+                os.symlink(os.readlink(source), target)
+                continue
+            if stat.S_ISDIR(kind):
+                os.mkdir(target)  # noqa: PTH102
+            else:
+                Path(target).touch()
+            linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)
+    finally:
+        os.close(below)

@@ -1,0 +1,75 @@
+"""What a pod's init knows of one run of a container or one command in it, and how its streams flow."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+import termios
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from rayward.local.node.ground import logfile
+from rayward.local.node.ground.logfile import LogFile
+
+READ_SIZE: Final = 64 * 1024
+
+
+@dataclass
+class Run:
+    """One run of one container."""
+
+    name: str
+    attempt: int
+    spec: dict[str, Any]
+    log: LogFile
+    report: socket.socket
+    init: int = 0
+    started: float = 0.0
+    failed: str = ""
+    code: int | None = None
+    streams: dict[int, str] = field(default_factory=dict[int, str])
+    stdin: int | None = None
+    terminal: int | None = None
+    listeners: list[Callable[[str, bytes], None]] = field(default_factory=list[Callable[[str, bytes], None]])
+
+    def take(self, stream: str, data: bytes) -> None:
+        """What the container wrote."""
+        self.log.write(stream, data)
+        for listener in list(self.listeners):
+            listener(stream, data)
+
+    def note_start(self) -> None:
+        """It runs; say so on disk, for the day that nobody is left to ask."""
+        self.started = time.time()
+        logfile.write_whole(Path(f"{self.spec['folder']}/{self.attempt}.started"), str(self.started).encode())
+
+    def note_end(self, record: bytes) -> None:
+        """It ended; ``record`` says how."""
+        logfile.write_whole(Path(f"{self.spec['folder']}/{self.attempt}.exit"), record)
+
+    def close(self) -> None:
+        """Let go of what is left."""
+        self.log.close()
+        self.report.close()
+        for descriptor in (self.stdin, self.terminal):
+            if descriptor is not None:
+                os.close(descriptor)
+        self.stdin = self.terminal = None
+
+
+def read(descriptor: int) -> bytes:
+    """What can be read now; nothing at the end. A terminal whose last user left answers with an error."""
+    try:
+        return os.read(descriptor, READ_SIZE)
+    except OSError:
+        return b""
+
+
+def resize(terminal: int, rows: int, columns: int) -> None:
+    """Tell a terminal its size."""
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
