@@ -140,7 +140,8 @@ async def settle(world: World, random: Random, users: Sequence[tuple[str, str]] 
 
     ``users`` are (deed, uid): a policy to delete with, ``touch``, or a finalizer to release.
     """
-    collector = Collector(world.graph, world, lambda: True)
+    now = 0.0
+    collector = Collector(world.graph, world, synced=lambda: True, now=lambda: now)
     deeds = deque(users)
     running: dict[str, asyncio.Task[None]] = {}
     later: set[str] = set()
@@ -170,6 +171,7 @@ async def settle(world: World, random: Random, users: Sequence[tuple[str, str]] 
             if not later or looked_again > 3:
                 return
             looked_again += 1
+            now += 100.0
             world.queue |= later
             later.clear()
         await asyncio.sleep(0)

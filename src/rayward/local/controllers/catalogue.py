@@ -10,6 +10,7 @@ import msgspec
 from rayward.kube.client.api import Client
 from rayward.kube.client.request import Request
 from rayward.kube.core.resource import Resource
+from rayward.net.errors import ProtocolError
 
 _AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
@@ -86,7 +87,13 @@ class _Groups(msgspec.Struct):
 
 
 def read_groups(document: dict[str, Any]) -> list[Served]:
-    """The collections in an aggregated discovery document; of several versions the first, which is preferred."""
+    """The collections in an aggregated discovery document; of several versions the first, which is preferred.
+
+    Raises:
+        ProtocolError: It is another document: taken for this one, it would say that nothing is served.
+    """
+    if document.get("kind") != "APIGroupDiscoveryList":
+        raise ProtocolError(f"the server has no aggregated discovery: it answered {document.get('kind')}")
     found: dict[tuple[str, str], Served] = {}
     for group in msgspec.convert(document, _Groups).items:
         for version in group.versions:

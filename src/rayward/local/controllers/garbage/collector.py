@@ -33,16 +33,21 @@ _UNTIL_SYNCED: Final = Result(requeue_after=0.2)
 # An owner was found that no watch has shown, or its kind is not served. It may come and go between two watches, so
 # nothing will tell: look again.
 _UNTIL_SEEN: Final = Result(requeue_after=15.0)
+# A dependent made just before its owner was told to leave it behind may be on a watch that is slower than the owner's.
+# Let go at once, the owner would take it along.
+_LATECOMER_SECONDS: Final = 0.3
 
 
 class Collector:
     """Garbage collection over a graph; ``synced`` says whether the graph shows all dependents."""
 
-    def __init__(self, graph: Graph, cluster: Cluster, synced: Callable[[], bool]) -> None:
+    def __init__(self, graph: Graph, cluster: Cluster, *, synced: Callable[[], bool], now: Callable[[], float]) -> None:
         self._graph = graph
         self._cluster = cluster
         self._synced = synced
+        self._now = now
         self._absent: dict[tuple[OwnerReference, str], None] = {}
+        self._leaving_behind: dict[str, float] = {}
 
     async def look_at(self, uid: str) -> Result:
         """Do the next step for one object.
@@ -52,6 +57,7 @@ class Collector:
         """
         node = self._graph.get(uid)
         if node is None:
+            self._leaving_behind.pop(uid, None)
             return DONE
         if (node.waits_for_dependents or node.orphans_dependents) and not self._synced():
             return _UNTIL_SYNCED
@@ -61,7 +67,16 @@ class Collector:
         if isinstance(action, Nothing):
             return _UNTIL_SEEN if self._must_look_again(node, owners) else DONE
         _log.info("%s: %s", node, action)
-        await self._do(node, action)
+        return await self._do(node, action)
+
+    async def _leave_behind(self, node: Node) -> Result:
+        await asyncio.gather(*(self._orphan(dependent, node) for dependent in self._graph.dependents(node.uid)))
+        since = self._leaving_behind.setdefault(node.uid, self._now())
+        left = since + _LATECOMER_SECONDS - self._now()
+        if left > 0:
+            return Result(requeue_after=left)
+        await self._persist(node, lambda current: self._let_go(current, ORPHAN))
+        self._leaving_behind.pop(node.uid, None)
         return DONE
 
     async def _owner(self, reference: OwnerReference, node: Node) -> OwnerState:
@@ -84,7 +99,7 @@ class Collector:
     def _must_look_again(self, node: Node, owners: list[OwnerState]) -> bool:
         return bool(owners) and any(self._graph.get(reference.uid) is None for reference in node.owners)
 
-    async def _do(self, node: Node, action: Action) -> None:
+    async def _do(self, node: Node, action: Action) -> Result:
         match action:
             case Delete(policy):
                 await self._while_owners_are(node, lambda current, exact: self._delete(current, policy, exact))
@@ -95,10 +110,10 @@ class Collector:
             case RemoveFinalizer(name):
                 await self._persist(node, lambda current: self._let_go(current, name))
             case OrphanDependents():
-                await asyncio.gather(*(self._orphan(dependent, node) for dependent in self._graph.dependents(node.uid)))
-                await self._persist(node, lambda current: self._let_go(current, ORPHAN))
+                return await self._leave_behind(node)
             case Nothing():
                 pass
+        return DONE
 
     async def _orphan(self, dependent: Node, owner: Node) -> None:
         await self._persist(dependent, lambda current: self._drop(current, frozenset({owner.uid})))

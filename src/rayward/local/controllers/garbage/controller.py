@@ -22,7 +22,8 @@ class GarbageController:
 
     def __init__(self, client: Client, monitors: Monitors, *, clock: Clock = SYSTEM_CLOCK) -> None:
         self._graph = Graph()
-        collector = Collector(self._graph, ApiCluster(client, monitors.catalogue), lambda: monitors.synced)
+        cluster = ApiCluster(client, monitors.catalogue)
+        collector = Collector(self._graph, cluster, synced=lambda: monitors.synced, now=clock.now)
         self._workers: Workers[str] = Workers("garbage collection", collector.look_at, workers=_WORKERS, clock=clock)
         monitors.subscribe(self._changed, self._unwatched)
 

@@ -24,12 +24,13 @@ _AT_ONCE: Final = 8
 
 
 class _ListMeta(msgspec.Struct, rename="camel"):
-    remaining_item_count: int = 0
+    remaining_item_count: int | None = None
 
 
 class _List(msgspec.Struct):
     metadata: _ListMeta
-    items: tuple[KubeObject, ...] = ()
+    items: tuple[KubeObject, ...] | None = None
+    """kube-apiserver says null for none."""
 
 
 _LISTS: Final = msgspec.json.Decoder(_List)
@@ -104,8 +105,9 @@ class Contents:
             answer = _LISTS.decode((await self._client.answer(request)).body)
         except (NotFound, MethodNotAllowed):
             return _Found(resource)
-        finalizers = tuple(name for item in answer.items for name in item.metadata.finalizers or ())
-        return _Found(resource, len(answer.items) + answer.metadata.remaining_item_count, finalizers)
+        items = answer.items or ()
+        finalizers = tuple(name for item in items for name in item.metadata.finalizers or ())
+        return _Found(resource, len(items) + (answer.metadata.remaining_item_count or 0), finalizers)
 
 
 def _is_pods(served: Served) -> bool:
