@@ -52,7 +52,7 @@ SESSIONS = [
         "get pods --match-server-version=false",
         "get pods --server=https://127.0.0.1:1",
         differs="our server grants all to whoever holds a token, so there is nothing that another user may not do",
-        ours=dict.fromkeys((1, 2), {"exit": 0, "stderr": ["No resources found in {ns} namespace."]}),
+        ours={index: {"exit": 0, "stderr": ["No resources found in {ns} namespace."]} for index in (1, 2)},
     ),
     session(
         "watching events and deletions",
