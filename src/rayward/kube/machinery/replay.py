@@ -128,13 +128,13 @@ def _list_of(schema: dict[str, Any]) -> List:
 
 def _map_of(schema: dict[str, Any]) -> Map:
     declared = schema.get("fields") or ()
-    other = schema.get("elementType")
+    other: dict[str, Any] = schema.get("elementType") or {}
     found = Map(
         {f["name"]: Field("f:" + f["name"], type_of(f["type"]), f.get("default")) for f in declared},
         type_of(other) if other else None,
         atomic=schema.get("elementRelationship") == "atomic",
     )
-    found.open = not declared and (found.element is DEDUCED or (other or {}).get("scalar") == "untyped")
+    found.open = not declared and (found.element is DEDUCED or other.get("scalar") == "untyped")
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from rayward.kube.machinery.apply.fieldset import LEAF, NOTHING, SELF, FieldSet, as_member, union
+from rayward.kube.machinery.apply.fieldset import LEAF, NOTHING, SELF, FieldSet, as_member
 from rayward.kube.machinery.apply.types import DEDUCED, Either, List, Map, Scalar, Type
 from rayward.kube.machinery.apply.values import ABSENT, ARRAY, OBJECT, Object, same
 
@@ -101,9 +101,8 @@ def _both(a: _Pair, b: _Pair) -> _Pair:
 def _either(a: _Node, b: _Node) -> _Node:
     if a is None or b is None:
         return b if a is None else a
-    if not a or not b:
-        return as_member(a or b)
-    return union(a, b)
+    # At most one shape has parts in the new value, and at most one in the old.
+    return as_member(a or b)
 
 
 def _compare_maps(olds: dict[str, Any], news: dict[str, Any], of: Map) -> _Pair:
