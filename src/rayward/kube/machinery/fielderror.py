@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from rayward.kube.machinery.apply.gotext import quoted
+
 
 class Reason(StrEnum):
     """Why a field was refused; the value is the ``reason`` of a Status cause."""
@@ -45,6 +47,13 @@ OMIT: Final[Any] = object()
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A bad value that is shown in words of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class FieldError:
     """One refused field: ``field`` is a path such as ``spec.ports[0].name``."""
 
@@ -72,6 +81,10 @@ def _shown(value: Any) -> str:
         return str(int(value))
     if value is None:
         return "null"
+    if isinstance(value, Verbatim):
+        return value.text
+    if isinstance(value, str):
+        return quoted(value)
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
 
 
@@ -113,7 +126,7 @@ def not_supported(field: str, value: Any, supported: list[str]) -> FieldError:
 
 def too_long(field: str, limit: int) -> FieldError:
     """The text is longer than ``limit`` bytes."""
-    return FieldError(Reason.TOO_LONG, field, OMIT, f"may not be more than {limit} bytes")
+    return FieldError(Reason.TOO_LONG, field, OMIT, f"may not be more than {limit} byte{'' if limit == 1 else 's'}")
 
 
 def too_many(field: str, actual: int, limit: int) -> FieldError:

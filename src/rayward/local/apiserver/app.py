@@ -210,7 +210,7 @@ async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
 
 async def _send_response(answer: Response, send: Send, *, head: bool) -> None:
     headers = [
-        (b"content-type", answer.content_type),
+        *([(b"content-type", answer.content_type)] if answer.content_type else []),
         (b"content-length", str(len(answer.body)).encode()),
         *_COMMON_HEADERS,
         *answer.headers,

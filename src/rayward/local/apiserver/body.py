@@ -96,7 +96,7 @@ def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
             raise yaml.YAMLError("document contains excessive aliasing")
         value = None if node is None else _value(loader, node, doubled)
     except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise MalformedYamlError(_one_line(error)) from None
+        raise MalformedYamlError(_one_line(error, data.decode(errors="replace"))) from None
     finally:
         loader.dispose()
     try:
@@ -138,8 +138,7 @@ def _value(loader: Any, node: Any, doubled: list[str]) -> Any:
     for key_node, value_node in node.value:
         key = _key_text(_value(loader, key_node, doubled))
         if key in result:
-            line = key_node.start_mark.line + 1
-            doubled.append(f'yaml: unmarshal errors:\n  line {line}: key "{key}" already set in map')
+            doubled.append(f'line {key_node.start_mark.line + 1}: key "{key}" already set in map')
         result[key] = _value(loader, value_node, doubled)
     return result
 
@@ -184,12 +183,12 @@ def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
     return []
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception, source: str) -> str:
     """A YAML failure as go-yaml words it; the line is counted as it counts, which depends on who found the mistake."""
     problem: str = getattr(error, "problem", None) or str(error)
     if problem == "found undefined alias":
         mark: Any = getattr(error, "problem_mark", None)
-        name = re.match(r"\*([\w-]+)", mark.buffer[mark.pointer :]) if mark is not None and mark.buffer else None
+        name = re.match(r"\*([\w-]+)", source[mark.index :]) if mark is not None else None
         return f"yaml: unknown anchor '{name[1] if name else ''}' referenced"
     for mark in (getattr(error, "context_mark", None), getattr(error, "problem_mark", None)):
         if mark is not None and mark.line:

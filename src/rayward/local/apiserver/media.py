@@ -63,7 +63,8 @@ def accept(header: str) -> Accept:
     if protobuf_asked:
         # client-go and controller-runtime ask for protobuf first and read whatever Content-Type says
         return _PLAIN
-    raise status.not_acceptable(OFFERED)
+    forms = any("as=" in clause for clause in header.split(","))
+    raise status.not_acceptable(OFFERED) if forms else status.not_acceptable_form(OFFERED)
 
 
 def essence(content_type: str) -> str:

@@ -55,6 +55,7 @@ class ApiServer:
         registry = Registry(builtin.resources())
         core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._client))
         wiring.complete_kinds(registry)
+        wiring.share_events(registry)
         definitions = wiring.serve_definitions(registry)
         lifecycle = Lifecycle(core, definitions)
         hub.listen(lifecycle.on_commit)

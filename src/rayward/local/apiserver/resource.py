@@ -57,6 +57,8 @@ class Resource:
     """What discovery tells storage migrators; copied from a real server for built-in kinds."""
     storage_version: str = ""
     """The version objects are stored in; empty: this one."""
+    stored_as: tuple[str, str] | None = None
+    """Group and version under which the objects are stored, where they are shared with another group."""
     builtin: bool = True
     refresh: Callable[[Object], Object] | None = None
     """Brings an object stored under an older schema to the present one."""
@@ -85,6 +87,8 @@ class Resource:
     @cached_property
     def stored_head(self) -> bytes:
         """How every stored object begins; the same bytes as ``head`` unless versions differ."""
+        if self.stored_as is not None:
+            return _head(*self.stored_as, self.kind)
         if self.storage_version in {"", self.version}:
             return self.head
         return _head(self.group, self.storage_version, self.kind)
@@ -103,6 +107,8 @@ class Resource:
     @cached_property
     def prefix(self) -> str:
         """Where all objects of this resource lie in the store; versions share it."""
+        if self.stored_as is not None and not self.stored_as[0]:
+            return f"/{self.plural}/"
         return f"/{self.qualified_name}/"
 
     @cached_property

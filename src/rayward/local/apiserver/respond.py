@@ -105,8 +105,7 @@ def list_body(
         return orjson.dumps(make_table(resource, wanted, include, values, known, now))
     if wanted.form is Form.METADATA:
         items = [partial(value, wanted.version) for value in values]
-        for item in items:
-            del item["kind"], item["apiVersion"]
+        meta = {key: value for key, value in meta.items() if value != ""}
         kind, api = "PartialObjectMetadataList", f"meta.k8s.io/{wanted.version}"
         return orjson.dumps({"kind": kind, "apiVersion": api, "metadata": meta, "items": items})
     opening = orjson.dumps({"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": meta})[:-1]

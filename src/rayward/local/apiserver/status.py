@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from rayward.kube.machinery.apply.gotext import quoted
 from rayward.kube.machinery.fielderror import FieldError
 
 if TYPE_CHECKING:
@@ -145,6 +146,12 @@ def anonymous(verb: str, resource: Resource, namespace: str, name: str) -> ApiEr
     return forbidden(resource, name, text)
 
 
+def not_acceptable_form(offered: Sequence[str]) -> ApiError:
+    """The caller reads none of the formats that a built-in kind is written in."""
+    text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"
+    return ApiError(406, "NotAcceptable", text, {})
+
+
 def not_acceptable(offered: Sequence[str]) -> ApiError:
     """The caller reads none of the formats the server writes."""
     return ApiError(406, "NotAcceptable", "only the following media types are accepted: " + ", ".join(offered))
@@ -162,7 +169,7 @@ def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> A
     details["kind"] = kind
     details["causes"] = [{"reason": str(e.reason), "message": e.body, "field": e.field} for e in errors]
     qualified = f"{kind}.{group}" if group else kind
-    return ApiError(422, "Invalid", f'{qualified} "{name}" is invalid: {summary}', details)
+    return ApiError(422, "Invalid", f"{qualified} {quoted(name)} is invalid: {summary}", details)
 
 
 def too_large_resource_version(asked: int, current: int) -> ApiError:

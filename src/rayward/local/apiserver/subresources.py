@@ -42,6 +42,7 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
         ("serviceaccounts", "token"): {"create": _token_handler(tokens)},
         ("namespaces", "finalize"): {"update": update},
         ("pods", "ephemeralcontainers"): {"get": get, "update": update, "patch": patch},
+        ("pods", "resize"): {"get": get, "update": update, "patch": patch},
     }
 
 
@@ -157,7 +158,7 @@ def _token_handler(tokens: Tokens) -> Handler:
                 else "may not specify a duration larger than 2^32 seconds"
             )
             error = invalid("spec.expirationSeconds", seconds, text)
-            raise status.invalid("authentication.k8s.io", "TokenRequest", request.name, [error])
+            raise status.invalid("authentication.k8s.io", "TokenRequest", "", [error])
         bound = _bound_object(core, request, spec.get("boundObjectRef"))
         token, ends = tokens.issue(account.value, spec.get("audiences") or [], seconds, bound)
         spec["expirationSeconds"] = seconds

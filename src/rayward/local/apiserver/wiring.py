@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import orjson
@@ -12,7 +13,7 @@ from rayward.local.apiserver import quota
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
-from rayward.local.apiserver.builtin import podchange
+from rayward.local.apiserver.builtin import event, podchange, podresize
 from rayward.local.apiserver.builtin.namespace import prepare_finalize
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd import definition
@@ -26,6 +27,7 @@ from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.store import Store
 from rayward.net.client import HttpClient
 
+_ALWAYS = 1 << 63
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -81,7 +83,13 @@ def complete_kinds(registry: Registry) -> None:
     assert pods is not None
     assert namespaces is not None
     ephemeral = Endpoint(podchange.prepare_ephemeral, podchange.check_ephemeral, counts_generation=True)
-    endpoints = {"ephemeralcontainers": ephemeral, "binding": Endpoint(), "eviction": Endpoint()}
+    resize = Endpoint(podresize.prepare_resize, podresize.check_resize, counts_generation=True)
+    endpoints = {
+        "ephemeralcontainers": ephemeral,
+        "resize": resize,
+        "binding": Endpoint(),
+        "eviction": Endpoint(),
+    }
     registry.add(replace(pods, behaviour=replace(pods.behaviour, endpoints=endpoints)))
     registry.add(
         replace(
@@ -94,6 +102,30 @@ def complete_kinds(registry: Registry) -> None:
             ),
         )
     )
+
+
+def share_events(registry: Registry) -> None:
+    """Events are one kind under two names: what is written in one group is read in the other."""
+    new = registry.find("events.k8s.io", "v1", "events")
+    assert new is not None
+    registry.add(
+        replace(
+            new,
+            stored_as=("", "v1"),
+            to_storage=_convert_in_place(event.to_core),
+            refresh=event.to_new,
+            schema_since=_ALWAYS,
+        )
+    )
+
+
+def _convert_in_place(convert: Callable[[Object], Object]) -> Callable[[Object], None]:
+    def run(obj: Object) -> None:
+        converted = convert(obj)
+        obj.clear()
+        obj.update(converted)
+
+    return run
 
 
 def _holds_content(namespace: Object) -> bool:

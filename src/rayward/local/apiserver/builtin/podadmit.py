@@ -41,7 +41,16 @@ def admit(pod: Object, account: Spec | None, classes: Iterable[Spec], suffix: st
     Raises:
         Refused: the account or the priority class does not exist, or the pod claims another priority.
     """
-    _admit_account(pod, account, suffix)
+    admit_account(pod, account, suffix)
+    admit_scheduling(pod, classes)
+
+
+def admit_scheduling(pod: Object, classes: Iterable[Spec]) -> None:
+    """Give a new pod its priority and the tolerations that every pod has.
+
+    Raises:
+        Refused: there is no such class, or the pod claims another priority.
+    """
     _admit_priority(pod["spec"], classes)
     add_tolerations(pod["spec"])
     _admit_runtime_class(pod["spec"])
@@ -64,7 +73,12 @@ def admit_change(new: Object, old: Spec) -> None:
     add_tolerations(spec)
 
 
-def _admit_account(pod: Object, account: Spec | None, suffix: str) -> None:
+def admit_account(pod: Object, account: Spec | None, suffix: str) -> None:
+    """Name the service account of a new pod and mount its token.
+
+    Raises:
+        Refused: there is no such account.
+    """
     spec, meta = pod["spec"], meta_of(pod)
     if MIRROR in (meta.get("annotations") or NOTHING):
         if spec.get("serviceAccountName"):

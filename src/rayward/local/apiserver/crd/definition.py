@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from rayward.kube.machinery import names
-from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, not_supported, required, too_many
+from rayward.kube.machinery.fielderror import (
+    FieldError,
+    Verbatim,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.schema import structural
 from rayward.local.apiserver.behaviour import Object
@@ -122,7 +131,8 @@ def _spec(spec: Object, old: Object | None = None) -> Iterator[FieldError]:
         for part in _PARTS:
             if part not in shared:
                 yield from _part(version, part, f"spec.versions[{i}].{part}", schema_known=known)
-    shown = [_internal(version, shared) for version in versions] if spec.get("versions") is not None else None
+    given = [_internal(version, shared) for version in versions] if spec.get("versions") is not None else None
+    shown = Verbatim(json.dumps(given, separators=(",", ":")))
     if len({v.get("name") for v in versions}) != len(versions):
         yield invalid("spec.versions", shown, "must contain unique version names")
     if sum(bool(v.get("storage")) for v in versions) != 1:

@@ -67,7 +67,7 @@ async def delete_collection(core: Core, request: Request) -> Response:
     """Answer a DELETE of all objects that match; the answer lists them as they were."""
     options = _delete_options(request)
     wanted = list_options(request.query)
-    chosen = selection(request, wanted)
+    chosen = selection(core, request, wanted)
     revision = core.objects.store.revision
     meta = list_meta(request.resource, revision)
     records = cut(matching_records(core, request, chosen), wanted.limit, meta, chosen, revision)

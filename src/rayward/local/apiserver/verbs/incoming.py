@@ -112,7 +112,9 @@ def settle(
     if options.validation != "Ignore" and (unknown or doubled):
         complaints = [*doubled, *(f'unknown field "{path}"' for path in unknown)]
         if options.validation == "Strict":
-            raise refuse("strict decoding error: " + ", ".join(complaints))
+            yaml_doubles = bool(doubled) and doubled[0].startswith("line ")
+            prefix = "yaml: unmarshal errors:\n  " if yaml_doubles else ""
+            raise refuse(f"strict decoding error: {prefix}" + ", ".join(complaints))
         warnings.extend(complaints)
     resource.behaviour.default(obj)
 

@@ -19,7 +19,7 @@ from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown
 from rayward.local.apiserver.verbs.create import ensure_namespace
-from rayward.local.apiserver.verbs.incoming import settle
+from rayward.local.apiserver.verbs.incoming import json_type, settle
 from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
 from rayward.local.apiserver.verbs.update import Change, modify, nameless, tracked
 
@@ -38,7 +38,7 @@ async def patch(core: Core, request: Request) -> Response:
         raise status.wrong_patch_type() if request.resource.builtin else status.unsupported_media_type(allowed)
     options = write_options(request.query, request.agent, "PatchOptions", kind)
     change = _applied(core, request, options) if kind == APPLY else _patched(core, request, options, kind)
-    changed = await modify(core, request, change, options, allow_create=kind == APPLY)
+    changed = await modify(core, request, change, options, allow_create=kind == APPLY and not request.info.subresource)
     return shown(core, request, 201 if changed.created else 200, changed.value)
 
 
@@ -126,7 +126,8 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
         raise status.bad_request(f"error decoding YAML: {prefix}{error}") from None
     config = decoded.value
     if not is_object(config):
-        raise status.bad_request("error decoding YAML: json: cannot unmarshal into a map")
+        text = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
+        raise status.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         try:

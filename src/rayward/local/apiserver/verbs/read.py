@@ -64,7 +64,7 @@ async def get(core: Core, request: Request) -> Response:
 async def list_(core: Core, request: Request) -> Response:
     """Answer a GET of a collection."""
     options = list_options(request.query)
-    chosen = selection(request, options)
+    chosen = selection(core, request, options)
     revision, after = _place(core, options)
     records = _records(core, request.resource, chosen.scope, revision, options)
     if after:
@@ -164,7 +164,7 @@ def _bad_token(why: str) -> status.ApiError:
     return status.bad_request(f"invalid continue token: continue key is not valid: {why}")
 
 
-def selection(request: Request, options: ListOptions) -> Selection:
+def selection(core: Core, request: Request, options: ListOptions) -> Selection:
     """The keys and the test that a list, watch or collection delete works on."""
     resource = request.resource
     scope = resource.scope(request.namespace)
@@ -172,7 +172,7 @@ def selection(request: Request, options: ListOptions) -> Selection:
     if options.label_selector:
         tests.append(_label_test(options.label_selector))
     if options.field_selector:
-        tests.append(_field_test(resource, options.field_selector))
+        tests.append(_field_test(core, resource, options.field_selector))
     if request.name:
         # a watch of one object: the name is part of the scope
         tests.append(_name_test(resource.key(request.namespace, request.name)))
@@ -196,7 +196,7 @@ def _label_test(selector_text: str) -> Callable[[Record], bool]:
     return lambda record: selector.matches(_labelled.decode(record.value).metadata.labels or empty)
 
 
-def _field_test(resource: Resource, selector_text: str) -> Callable[[Record], bool]:
+def _field_test(core: Core, resource: Resource, selector_text: str) -> Callable[[Record], bool]:
     try:
         selector = fields.parse(selector_text)
     except SelectorError as error:
@@ -209,7 +209,7 @@ def _field_test(resource: Resource, selector_text: str) -> Callable[[Record], bo
         return lambda record: selector.matches(_identity(resource, record.key).__getitem__)
 
     def test(record: Record) -> bool:
-        known = {**_identity(resource, record.key), **behaviour.fields(orjson.loads(record.value))}
+        known = {**_identity(resource, record.key), **behaviour.fields(core.objects.decode(resource, record))}
         return selector.matches(lambda name: known.get(name, ""))
 
     return test

@@ -23,7 +23,7 @@ _LAST_BOOKMARK = 2
 async def watch(core: Core, request: Request) -> Stream:
     """Answer a watch. Subscribing and reading history happen in one step of the loop, so nothing falls between."""
     options = list_options(request.query)
-    chosen = selection(request, options)
+    chosen = selection(core, request, options)
     wanted = accepted(request)
     resource = request.resource
     since = resource_version(options.resource_version)
