@@ -25,7 +25,8 @@ _AGE_COLUMNS = {"age", "last seen", "first seen"}
 _GENERATE_NAME = re.compile(r'"generateName": "([^"]+)"')
 _SUFFIX, _LONGEST_GENERATED = 5, 63
 _RECENT = timedelta(hours=30)
-_QUOTED_OBJECT = re.compile(r'patch: Invalid value: "(\{.*\}|map\[.*\])": ', re.DOTALL)
+_QUOTED_OBJECT = re.compile(r'(patch: |^)Invalid value: "(\{.*\}|map\[.*\])": ', re.DOTALL)
+_QUOTED_VERSIONS = re.compile(r'Invalid value: \[\{.*"AdditionalPrinterColumns":.*\}\]: (?=[a-z])')
 _QUOTED_POD = re.compile(r'Invalid value: \{.*"InitContainers":.*\}: (?=[a-z])')
 _COMPILER = re.compile(r"compilation failed: ERROR:.*?(?=, spec\.|\]$|$)", re.DOTALL)
 _QUOTED_DIFFERENCE = re.compile(r"\n@@ .*", re.DOTALL)
@@ -104,6 +105,8 @@ class Mask:
     def _string(self, value: str, key: str) -> str:
         if key == "continue" and value:
             return "<continue>"
+        if key == "serverAddress":
+            return "<address>"
         if key == "storageVersionHash" and "{ns}.example.com" in self._said:
             return "<hash>"
         if key in ("clusterIP", "clusterIPs") and _SERVICE_IP.match(value) and value not in self._said:
@@ -161,7 +164,8 @@ class Mask:
 
 def without_quotations(message: str) -> str:
     """A message without the objects it quotes in full in Go's own notation, and without a compiler's own words."""
-    message = _QUOTED_OBJECT.sub('patch: Invalid value: "<object>": ', message)
+    message = _QUOTED_OBJECT.sub(r'\1Invalid value: "<object>": ', message)
+    message = _QUOTED_VERSIONS.sub("Invalid value: <versions>: ", message)
     message = _QUOTED_POD.sub("Invalid value: <object>: ", message)
     message = _COMPILER.sub("compilation failed: <words of the compiler>", message)
     return _QUOTED_DIFFERENCE.sub("\n<difference>", message)

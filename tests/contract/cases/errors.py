@@ -321,7 +321,7 @@ CASES: list[Case] = [
         Step("PUT", _CM, configmap("c")),
         Step("PATCH", _CM, "{}", {"Content-Type": MERGE}),
         Step("DELETE", "/api/v1/configmaps"),
-        Step("BREW", _CM),
+        Step("OPTIONS", _CM),
         Step("POST", at("rayclusters/r"), raycluster("r")),
         Step("PUT", at("rayclusters"), raycluster("r")),
         Step("DELETE", "/api/v1/namespaces"),
