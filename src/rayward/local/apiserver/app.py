@@ -99,7 +99,7 @@ class App:
         path = unquote(raw_path.partition(b"?")[0].decode("latin-1"))
         headers: dict[bytes, bytes] = dict(scope["headers"])
         user = self._authenticator.user(headers, scope)
-        if user is None and (b"authorization" in headers or not _is_open(path)):
+        if user is None and (_shows_token(headers) or not _is_open(path)):
             raise self._refusal(method, path, headers)
         raw_query: bytes = scope["query_string"]
         query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
@@ -128,7 +128,7 @@ class App:
     def _refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> status.ApiError:
         info = parse(method, path)
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
-        if b"authorization" in headers or info is None or resource is None:
+        if _shows_token(headers) or info is None or resource is None:
             return status.unauthorized()
         return status.anonymous(info.verb, resource, info.namespace, info.name)
 
@@ -183,6 +183,10 @@ def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") ->
     if accept == b"application/yaml":
         return Response(error.code, to_yaml(body), b"application/yaml", headers)
     return Response(error.code, body, headers=headers)
+
+
+def _shows_token(headers: Mapping[bytes, bytes]) -> bool:
+    return headers.get(b"authorization", b"")[:7].lower() == b"bearer "
 
 
 def _is_open(path: str) -> bool:

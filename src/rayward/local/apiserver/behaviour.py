@@ -127,8 +127,8 @@ class Behaviour:
     """PUT must carry resourceVersion."""
     returns_deleted: bool = False
     """DELETE answers with the object, not with a Status."""
-    orphans: bool = False
-    """A delete without a propagation policy leaves the dependents alone."""
+    orphans: str = ""
+    """A delete without a propagation policy leaves the dependents alone, with this warning."""
     endpoints: Mapping[str, Endpoint] = field(default_factory=dict[str, Endpoint])
     """Subresources other than status that change the object."""
     mark: Callable[[Object, str], Object] | None = None

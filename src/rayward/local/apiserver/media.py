@@ -31,6 +31,8 @@ class Accept:
     form: Form = Form.OBJECT
     version: str = "v1"
     yaml: bool = False
+    listed: bool = False
+    """Whether the metadata of a list was asked for, not that of one object."""
 
 
 _PLAIN = Accept()
@@ -59,7 +61,7 @@ def accept(header: str) -> Accept:
         if wanted == "Table":
             return Accept(Form.TABLE, version, media == YAML)
         if wanted in {"PartialObjectMetadata", "PartialObjectMetadataList"}:
-            return Accept(Form.METADATA, version, media == YAML)
+            return Accept(Form.METADATA, version, media == YAML, wanted.endswith("List"))
     if protobuf_asked:
         # client-go and controller-runtime ask for protobuf first and read whatever Content-Type says
         return _PLAIN

@@ -118,6 +118,16 @@ class Resource:
         definitions = tuple(column.definition() for column in behaviour.columns)
         return table.Layout(definitions, lambda obj, now: behaviour.cells(obj, now.timestamp()))
 
+    @property
+    def judged_group(self) -> str:
+        """The group that refusals name: the one in which the kind is judged."""
+        return self.group if self.stored_as is None else self.stored_as[0]
+
+    @property
+    def go_name(self) -> str:
+        """The kind's type as kube-apiserver's texts name it."""
+        return f"{self.group.partition('.')[0] or 'core'}.{self.kind}" if self.builtin else "unstructured.Unstructured"
+
     def key(self, namespace: str, name: str) -> str:
         """Where one object lies in the store."""
         return f"{self.prefix}{namespace}/{name}" if self.namespaced else f"{self.prefix}{name}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 import yaml
@@ -33,6 +33,9 @@ def shown(core: Core, request: Request, code: int, value: bytes) -> Response:
             make_table(request.resource, wanted, includes(request), [value], _version_of(value), core.clock())
         )
     elif wanted.form is Form.METADATA:
+        if wanted.listed:
+            text = "you requested PartialObjectMetadataList, but the requested object is not a list"
+            raise status.ApiError(406, "NotAcceptable", f"{text} (*{request.resource.go_name})")
         value = orjson.dumps(partial(value, wanted.version))
     return encoded(request, code, value)
 
@@ -68,8 +71,8 @@ class _Dumper(yaml.CSafeDumper):
 
     def represent_text(self, text: str) -> yaml.ScalarNode:
         """A text as a plain, quoted or block scalar."""
-        resolve: Any = self.resolve  # pyright: ignore[reportUnknownMemberType]
-        plain = resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
+        resolver = cast("Any", self)
+        plain = resolver.resolve(yaml.ScalarNode, text, (True, False)) == "tag:yaml.org,2002:str"
         style = None if plain and text else "|" if "\n" in text else '"'
         return self.represent_scalar("tag:yaml.org,2002:str", text, style=style)  # pyright: ignore[reportUnknownMemberType]
 
@@ -104,6 +107,9 @@ def list_body(
         known = {key: value for key, value in meta.items() if value != ""}
         return orjson.dumps(make_table(resource, wanted, include, values, known, now))
     if wanted.form is Form.METADATA:
+        if not wanted.listed:
+            text = "you requested PartialObjectMetadata, but the requested object is a list"
+            raise status.ApiError(406, "NotAcceptable", f"{text} (*{resource.go_name}List)")
         items = [partial(value, wanted.version) for value in values]
         meta = {key: value for key, value in meta.items() if value != ""}
         kind, api = "PartialObjectMetadataList", f"meta.k8s.io/{wanted.version}"

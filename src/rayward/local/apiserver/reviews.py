@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 
 from rayward.kube.machinery.apply import track_update
-from rayward.kube.machinery.fielderror import invalid
+from rayward.kube.machinery.fielderror import FieldError, Verbatim, invalid
+from rayward.kube.machinery.jsonvalue import section
 from rayward.local.apiserver import status
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
@@ -41,19 +43,28 @@ def _asked(core: Core, request: Request) -> Object:
 async def access(core: Core, request: Request) -> Response:
     """SelfSubjectAccessReview and its relatives: who holds a valid token may do all."""
     review = _asked(core, request)
-    spec: Object = review.get("spec") or {}
-    if not spec.get("resourceAttributes") and not spec.get("nonResourceAttributes"):
-        error = invalid(
-            "spec.resourceAttributes",
-            spec.get("nonResourceAttributes"),
-            "exactly one of nonResourceAttributes or resourceAttributes must be specified",
-        )
+    problem = _attributes_problem(section(review, "spec"))
+    if problem is not None:
         # kube-apiserver forgets the kind here
-        refusal = status.invalid(request.resource.group, "", "", [error])
+        refusal = status.invalid(request.resource.group, "", "", [problem])
         refusal.details = {k: v for k, v in (refusal.details or {}).items() if k != "kind"}
         raise refusal
     review["status"] = {"allowed": True, "reason": "every holder of a valid credential may do all on this server"}
     return shown_object(request, 201, review)
+
+
+def _attributes_problem(spec: Object) -> FieldError | None:
+    of_resource, other = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
+    if of_resource and other:
+        shown = Verbatim(
+            json.dumps({"Path": other.get("path", ""), "Verb": other.get("verb", "")}, separators=(",", ":"))
+        )
+        text = "cannot be specified in combination with resourceAttributes"
+        return invalid("spec.nonResourceAttributes", shown, text)
+    if not of_resource and not other:
+        text = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
+        return invalid("spec.resourceAttributes", None, text)
+    return None
 
 
 async def rules(core: Core, request: Request) -> Response:

@@ -27,6 +27,10 @@ from rayward.local.apiserver.builtin.podspec.warnings import spec_warnings
 
 Spec = Mapping[str, Any]
 
+_CHILDREN_STAY = (
+    "child pods are preserved by default when jobs are deleted; "
+    "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+)
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 _UID_LABELS = ("controller-uid", "batch.kubernetes.io/controller-uid")
 _STATES = ("Suspended", "FailureTarget", "SuccessCriteriaMet")
@@ -50,7 +54,7 @@ def job_behaviour() -> Behaviour:
         selectable=frozenset({"status.successful"}),
         has_status=True,
         counts_generation=True,
-        orphans=True,
+        orphans=_CHILDREN_STAY,
         kube_finalizers=True,
     )
 

@@ -42,7 +42,7 @@ class Rules(TypedDict, total=False):
     create_on_update: bool
     needs_resource_version: bool
     returns_deleted: bool
-    orphans: bool
+    orphans: str
     grace: Callable[[Object, int | None], int]
 
 

@@ -91,7 +91,7 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     )
     errors += behaviour.validate(obj)
     if errors:
-        raise status.invalid(resource.group, resource.kind, name, errors)
+        raise status.invalid(resource.judged_group, resource.kind, name, errors)
     request.warnings.extend(behaviour.warnings(obj, None))
     await core.admission.validate(core, attributes.with_object(obj), request.warnings)
     key = resource.key(request.namespace, name)

@@ -96,12 +96,14 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
     await core.admission.validate(core, attributes, request.warnings)
     behaviour = resource.behaviour
+    if behaviour.orphans and not options.policy and options.orphan is None:
+        request.warnings.append(behaviour.orphans)
     if behaviour.mark is not None and not obj["metadata"].get("deletionTimestamp"):
         marked = behaviour.mark(obj, stamp(core.clock()))
         return await _keep(core, resource, live, marked, dry_run=options.dry_run), False
     if obj["metadata"].get("deletionTimestamp") and behaviour.held(obj):
         return core.objects.view(resource, live.record), False
-    after = deleted(behaviour.grace, obj, options, core.clock(), orphans=behaviour.orphans)
+    after = deleted(behaviour.grace, obj, options, core.clock(), orphans=bool(behaviour.orphans))
     if after is obj:
         return core.objects.view(resource, live.record), False
     store, revision = core.objects.store, live.record.revision

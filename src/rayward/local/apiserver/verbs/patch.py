@@ -124,7 +124,7 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     except body.MalformedError as error:
         prefix = "error converting YAML to JSON: " if isinstance(error, body.MalformedYamlError) else ""
         raise status.bad_request(f"error decoding YAML: {prefix}{error}") from None
-    config = decoded.value
+    config: Any = {} if decoded.value is None else decoded.value
     if not is_object(config):
         text = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"
         raise status.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")

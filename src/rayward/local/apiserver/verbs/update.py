@@ -162,7 +162,7 @@ async def _replace(
     # kube-apiserver checks metadata for all kinds alike and again with the kind, and says so twice
     errors = [*wrong, *wrong, *endpoint.validate(obj, old)]
     if errors:
-        raise status.invalid(resource.group, resource.kind, request.name, errors)
+        raise status.invalid(resource.judged_group, resource.kind, request.name, errors)
     request.warnings.extend(behaviour.warnings(obj, old))
     await core.admission.validate(core, attributes.with_object(obj), request.warnings)
     if equal_ignoring_managed_times(obj, old):
