@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rayward.kube.client.credentials import ConfigError, Credential, FileCredentials, StaticCredentials
+from rayward.kube.client.credentials import Credential, FileCredentials, NoCredentials, StaticCredentials
 
 
 def test_a_fixed_credential_is_always_fresh_and_has_no_successor() -> None:
@@ -83,5 +83,5 @@ class TestFiles:
         token = tmp_path / "token"
         if content is not None:
             token.write_text(content)
-        with pytest.raises(ConfigError, match=str(token)):
+        with pytest.raises(NoCredentials, match=str(token)):
             FileCredentials(token_file=token).load()

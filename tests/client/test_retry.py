@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kube.client import verbs
+from rayward.kube.client.credentials import NoCredentials
 from rayward.kube.client.errors import ApiError, from_status
 from rayward.kube.client.request import Request
 from rayward.kube.client.retry import NEVER, SOMETIMES, wait_before_retry
@@ -31,6 +32,7 @@ def refusal(code: int, retry_after: float | None = None, **details: Any) -> ApiE
         pytest.param(READ, TimedOut("x"), True, id="read, timed out"),
         pytest.param(WRITE, TimedOut("x"), False, id="write, timed out"),
         pytest.param(READ, ProtocolError("x"), False, id="not HTTP"),
+        pytest.param(READ, NoCredentials("x"), False, id="no credentials: the user must mend that"),
         pytest.param(WRITE, refusal(429), True, id="write, 429: the server did not do it"),
         pytest.param(
             WRITE, refusal(429, causes=[{"reason": "DisruptionBudget"}]), False, id="eviction against a budget"

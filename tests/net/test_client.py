@@ -28,7 +28,6 @@ async def test_a_request_arrives_as_it_was_sent(plain: Peer) -> None:
     assert answer.headers["CONTENT-length"] == str(len(answer.body))
     assert (told["method"], told["path"], told["body"]) == ("PATCH", "/echo/a%2Fb?c=%3D", "{}")
     assert told["headers"]["Impersonate-Group"] == ["a", "b"]
-    assert told["headers"].keys() == {"Host", "Accept", "Impersonate-Group", "Content-Length"}
 
 
 async def test_connections_are_used_again(plain: Peer) -> None:

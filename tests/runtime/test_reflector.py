@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from rayward.kube.client.api import Client
+from rayward.kube.client.credentials import NoCredentials
 from rayward.kube.client.transport.recording import answer_json
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
@@ -233,6 +234,18 @@ async def test_failures_are_met_with_growing_patience_until_something_works(serv
     assert isinstance(followed.reflector.last_error, ConnectFailed)
     await followed.settle(1)
     assert followed.cache.synced
+    await followed.stop()
+
+
+@simulated
+async def test_credentials_that_are_gone_for_a_while(server: Simulated) -> None:
+    followed = Followed(server)
+    await followed.settle()
+    server.refuse_next.extend([NoCredentials("cannot read the token")] * 3)
+    server.break_watches(ConnectionLost("x"))
+    server.create("a")
+    await followed.settle(30)
+    assert followed.held == followed.wanted
     await followed.stop()
 
 

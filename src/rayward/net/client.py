@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from types import TracebackType
 from typing import Final, Self
 
@@ -20,7 +21,7 @@ MAX_BODY: Final = 512 * 1024 * 1024
 _MAX_MESSAGE: Final = 16 * 1024 * 1024
 _CONNECT_SECONDS: Final = 10.0
 _READ_BUFFER: Final = 256 * 1024
-_SKIPPED_HEADERS: Final = ("User-Agent", "Content-Type", "Accept", "Accept-Encoding")
+_FAILURES: Final = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 Headers = Sequence[tuple[str, str]]
@@ -57,14 +58,18 @@ class HttpStream:
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         """The parts, as they arrive."""
-        with _translated("stream"):
+        try:
             async for part in self._response.content.iter_any():
                 yield part
+        except _FAILURES as error:
+            raise _told("stream", error) from error
 
     async def read(self) -> bytes:
         """The rest of the body."""
-        with _translated("stream"):
+        try:
             return await _whole_body(self._response)
+        except _FAILURES as error:
+            raise _told("stream", error) from error
 
 
 class WebSocket:
@@ -77,19 +82,23 @@ class WebSocket:
 
     async def send(self, data: bytes | str) -> None:
         """Send one message."""
-        with _translated("WebSocket"):
+        try:
             if isinstance(data, bytes):
                 await self._socket.send_bytes(data)
             else:
                 await self._socket.send_str(data)
+        except _FAILURES as error:
+            raise _told("WebSocket", error) from error
 
     async def __aiter__(self) -> AsyncIterator[bytes | str]:
         """Messages until the server closes."""
-        with _translated("WebSocket"):
+        try:
             async for message in self._socket:
                 if message.type is aiohttp.WSMsgType.ERROR:
                     raise ConnectionLost(f"WebSocket: {message.data}")
                 yield message.data
+        except _FAILURES as error:
+            raise _told("WebSocket", error) from error
 
     async def close(self) -> None:
         """Say goodbye."""
@@ -130,11 +139,13 @@ class HttpClient:
         Raises:
             NetworkError: No whole answer.
         """
-        timeout = aiohttp.ClientTimeout(total=seconds, sock_connect=self._connect_seconds)
+        timeout = _timeout(seconds, self._connect_seconds, None)
         async with self._in_flight:
-            with _translated(f"{method} {url}"):
+            try:
                 async with self._open(method, url, headers, body, route, timeout) as response:
                     return HttpResponse(response.status, response.headers, await _whole_body(response))
+            except _FAILURES as error:
+                raise _told(f"{method} {url}", error) from error
 
     @asynccontextmanager
     async def stream(
@@ -148,9 +159,11 @@ class HttpClient:
         silence_seconds: float | None = None,
     ) -> AsyncGenerator[HttpStream]:
         """Send, then read the answer in parts; ``silence_seconds`` without a byte is a TimedOut."""
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._connect_seconds, sock_read=silence_seconds)
-        with _translated(f"{method} {url}"):
+        timeout = _timeout(None, self._connect_seconds, silence_seconds)
+        try:
             response = await self._open(method, url, headers, body, route, timeout)
+        except _FAILURES as error:
+            raise _told(f"{method} {url}", error) from error
         try:
             yield HttpStream(response)
         finally:
@@ -166,7 +179,7 @@ class HttpClient:
         route: Route = DIRECT,
     ) -> AsyncGenerator[WebSocket]:
         """Open a WebSocket."""
-        with _translated(f"WebSocket {url}"):
+        try:
             socket = await self._running().ws_connect(
                 URL(url, encoded=True),
                 protocols=protocols,
@@ -177,6 +190,8 @@ class HttpClient:
                 ssl=route.tls or True,
                 server_hostname=route.server_name,
             )
+        except _FAILURES as error:
+            raise _told(f"WebSocket {url}", error) from error
         try:
             yield WebSocket(socket)
         finally:
@@ -215,7 +230,6 @@ class HttpClient:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=30),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=_SKIPPED_HEADERS,
                 read_bufsize=_READ_BUFFER,
             )
         return self._session
@@ -251,18 +265,20 @@ async def _whole_body(response: aiohttp.ClientResponse) -> bytes:
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
-@contextmanager
-def _translated(what: str) -> Generator[None]:
-    try:
-        yield
-    except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-        raise ConnectFailed(f"{what}: {error}") from error
-    except TimeoutError as error:
-        raise TimedOut(f"{what}: no answer in time") from error
-    except (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, OSError) as error:
-        raise ConnectionLost(f"{what}: {error}") from error
-    except aiohttp.ClientError as error:
-        raise ProtocolError(f"{what}: {error}") from error
+@lru_cache(maxsize=64)
+def _timeout(total: float | None, connect: float, silence: float | None) -> aiohttp.ClientTimeout:
+    return aiohttp.ClientTimeout(total=total, sock_connect=connect, sock_read=silence)
+
+
+def _told(what: str, error: Exception) -> NetworkError:
+    """The error of ours that says what ``error`` means for the caller."""
+    if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return ConnectFailed(f"{what}: {error}")
+    if isinstance(error, TimeoutError):
+        return TimedOut(f"{what}: no answer in time")
+    if isinstance(error, aiohttp.ClientConnectionError | aiohttp.ClientPayloadError | OSError):
+        return ConnectionLost(f"{what}: {error}")
+    return ProtocolError(f"{what}: {error}")
 
 
 __all__ = ["DIRECT", "MAX_BODY", "HttpClient", "HttpResponse", "HttpStream", "NetworkError", "Route", "WebSocket"]

@@ -8,9 +8,17 @@ from typing import Protocol
 
 import msgspec
 
+from rayward.net.errors import NetworkError
+
 
 class ConfigError(Exception):
     """The kubeconfig, a file it names or its plugin cannot be used; the text says what to mend."""
+
+
+class NoCredentials(ConfigError, NetworkError):  # noqa: N818 - it names what is missing
+    """A request could not be sent for want of credentials; those of a loop may come back, as a rotated file does."""
+
+    sent = False
 
 
 class Credential(msgspec.Struct, frozen=True):
@@ -40,7 +48,7 @@ class Credentials(Protocol):
         """Get a new credential; may block for long.
 
         Raises:
-            ConfigError: None is to be had.
+            NoCredentials: None is to be had.
         """
         ...
 
@@ -128,7 +136,7 @@ def _text(file: Path | None) -> str | None:
     try:
         text = file.read_text().strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot read {file}: {error}") from error
+        raise NoCredentials(f"cannot read {file}: {error}") from error
     if not text:
-        raise ConfigError(f"{file} is empty")
+        raise NoCredentials(f"{file} is empty")
     return text

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 import orjson
 
-from rayward.kube.client.credentials import ConfigError, Credential
+from rayward.kube.client.credentials import ConfigError, Credential, NoCredentials
 from rayward.kube.client.values import as_dict
 from rayward.kube.core.meta import parse_time
 
@@ -83,28 +83,28 @@ def parse_credential(answer: bytes, plugin: ExecPlugin) -> tuple[Credential, flo
     """The credential in a plugin's answer, and when it expires in seconds since 1970.
 
     Raises:
-        ConfigError: The answer is no ExecCredential with a credential in it.
+        NoCredentials: The answer is no ExecCredential with a credential in it.
     """
     try:
         parsed: Any = orjson.loads(answer)
     except orjson.JSONDecodeError as error:
-        raise ConfigError(f"exec plugin {plugin.command}: decoding stdout: {error}") from error
+        raise NoCredentials(f"exec plugin {plugin.command}: decoding stdout: {error}") from error
     answered = as_dict(parsed)
     version = answered.get("apiVersion")
     if answered.get("kind") != "ExecCredential" or version != plugin.api_version:
-        raise ConfigError(
+        raise NoCredentials(
             f"exec plugin is configured to use API version {plugin.api_version}, plugin returned version {version}"
         )
     if answered.get("status") is None:
-        raise ConfigError("exec plugin didn't return a status field")
+        raise NoCredentials("exec plugin didn't return a status field")
     status = as_dict(answered["status"])
     token, certificate, key = (
         str(status.get(name) or "") or None for name in ("token", "clientCertificateData", "clientKeyData")
     )
     if not (token or certificate or key):
-        raise ConfigError("exec plugin didn't return a token or cert/key pair")
+        raise NoCredentials("exec plugin didn't return a token or cert/key pair")
     if (certificate is None) != (key is None):
-        raise ConfigError("exec plugin returned only certificate or key, not both")
+        raise NoCredentials("exec plugin returned only certificate or key, not both")
     return Credential(token, certificate, key), _expiry(status.get("expirationTimestamp"), plugin)
 
 
@@ -114,14 +114,14 @@ def _expiry(stated: Any, plugin: ExecPlugin) -> float | None:
     try:
         return parse_time(str(stated)).timestamp()
     except ValueError as error:
-        raise ConfigError(f"exec plugin {plugin.command}: expirationTimestamp: {error}") from error
+        raise NoCredentials(f"exec plugin {plugin.command}: expirationTimestamp: {error}") from error
 
 
 def _run(plugin: ExecPlugin) -> bytes:
     command = plugin.command if Path(plugin.command).is_absolute() else shutil.which(plugin.command)
     if command is None or not Path(command).exists():
         hint = f"\n{plugin.install_hint}" if plugin.install_hint else ""
-        raise ConfigError(f"exec: executable {plugin.command} not found{hint}")
+        raise NoCredentials(f"exec: executable {plugin.command} not found{hint}")
     spec: dict[str, Any] = {"interactive": False}
     if plugin.cluster is not None:
         spec["cluster"] = dict(plugin.cluster)
@@ -136,12 +136,12 @@ def _run(plugin: ExecPlugin) -> bytes:
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise ConfigError(f"exec: executable {plugin.command} did not end within {_PLUGIN_SECONDS} s") from error
+        raise NoCredentials(f"exec: executable {plugin.command} did not end within {_PLUGIN_SECONDS} s") from error
     except OSError as error:
-        raise ConfigError(f"exec: executable {plugin.command} cannot run: {error}") from error
+        raise NoCredentials(f"exec: executable {plugin.command} cannot run: {error}") from error
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip()[-_SHOWN:]
-        raise ConfigError(
+        raise NoCredentials(
             f"exec: executable {plugin.command} failed with exit code {done.returncode}" + (f": {said}" if said else "")
         )
     return done.stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from rayward.kube.client.credentials import ConfigError
 from rayward.kube.client.errors import ApiError, Timeout, TooManyRequests
 from rayward.kube.client.request import Request
 from rayward.net.errors import NetworkError, ProtocolError
@@ -43,6 +44,8 @@ def wait_before_retry(
 
 
 def _may_repeat(request: Request, failure: ApiError | NetworkError) -> bool:
+    if isinstance(failure, ConfigError):
+        return False
     if isinstance(failure, NetworkError):
         return not failure.sent or (request.repeatable and not isinstance(failure, ProtocolError))
     if isinstance(failure, TooManyRequests):

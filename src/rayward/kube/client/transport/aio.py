@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 from rayward.kube.client.access import Access
-from rayward.kube.client.credentials import ConfigError, Credential
+from rayward.kube.client.credentials import Credential, NoCredentials
 from rayward.kube.client.request import Request, Response
 from rayward.kube.client.transport.base import ByteStream
 from rayward.kube.client.transport.headers import USER_AGENT, request_headers
@@ -105,7 +105,7 @@ class AioTransport:
         try:
             context = client_context(tls, credential.certificate, credential.key) if self._secure else None
         except TlsError as error:
-            raise ConfigError(str(error)) from error
+            raise NoCredentials(str(error)) from error
         route = Route(context, tls.server_name if self._secure else None, self._access.proxy)
         self._route = (credential, route)
         return route

@@ -34,8 +34,7 @@ class Transport(Protocol):
         """Send and read the whole answer.
 
         Raises:
-            NetworkError: No whole answer.
-            ConfigError: No credentials to send it with.
+            NetworkError: No whole answer, or no credentials to ask with.
         """
         ...
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from rayward.kube.client.access import Access
-from rayward.kube.client.credentials import ConfigError, Credential
+from rayward.kube.client.credentials import ConfigError, Credential, NoCredentials
 from rayward.kube.client.request import Request, Response
 from rayward.kube.client.transport.headers import USER_AGENT, request_headers
 from rayward.net.errors import ConnectFailed, ConnectionLost, ProtocolError, TimedOut
@@ -131,7 +131,7 @@ class BlockingTransport:
         try:
             context = client_context(self._access.tls, credential.certificate, credential.key)
         except TlsError as error:
-            raise ConfigError(str(error)) from error
+            raise NoCredentials(str(error)) from error
         self._context = (credential, context)
         return context
 
