@@ -51,7 +51,10 @@ class Controller(Workers[Key]):
         cache.subscribe(listener)
 
     def wrote(self, writer: Key, cache: Cache[Any], answer: KubeObject) -> None:
-        """The reconcile of ``writer`` wrote an object of ``cache`` and was answered ``answer``."""
+        """The reconcile of ``writer`` wrote an object of ``cache`` and was answered ``answer``.
+
+        Deletions count too: the answer carries the version of the deletion, or is a Status, which is not waited for.
+        """
         self._writes.wrote(writer, cache, answer, self._clock.now())
 
     def hold(self, key: Key, now: float) -> float | None:
