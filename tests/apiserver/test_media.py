@@ -25,7 +25,7 @@ _KUBECTL = (
         ("application/yaml", Accept(yaml=True)),
         (_KUBECTL, Accept(Form.TABLE)),
         ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Accept(Form.METADATA)),
-        ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Accept(Form.METADATA)),
+        ("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1", Accept(Form.METADATA, listed=True)),
         ("application/json;as=Unknown;g=meta.k8s.io;v=v1,application/json", Accept()),
     ],
 )
