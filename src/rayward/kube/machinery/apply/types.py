@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _CACHED: Final = 4096
+_CACHED_LENGTH: Final = 256
 
 
 class ItemError(Exception):
@@ -94,16 +95,11 @@ Type: TypeAlias = "Scalar | Map | List | Either"
 
 
 def _set_key() -> Callable[[Any], str]:
-    known: dict[str, str] = {}
+    known: dict[Any, str] = {}
 
     def key(item: Any) -> str:
         if type(item) is TEXT:
-            found = known.get(item)
-            if found is None:
-                if len(known) >= _CACHED:
-                    known.clear()
-                found = known[item] = elements.value(item)
-            return found
+            return known.get(item) or _remember(known, item, elements.value(item))
         if type(item) is OBJECT:
             raise ItemError("associative list without keys has an element that's a map type")
         if type(item) is ARRAY:
@@ -120,17 +116,11 @@ def _map_key(of: List) -> Callable[[Any], str]:
     first = names[0]
     known: dict[Any, str] = {}
 
-    def remember(values: Any, item: Any) -> str:
-        if len(known) >= _CACHED:
-            known.clear()
-        found = known[values] = _key_of(of, item)
-        return found
-
     def one(item: Any) -> str:
         if type(item) is OBJECT:
             value = item.get(first, ABSENT)
             if type(value) is TEXT:
-                return known.get(value) or remember(value, item)
+                return known.get(value) or _remember(known, value, _key_of(of, item))
         return _key_of(of, item)
 
     def several(item: Any) -> str:
@@ -138,10 +128,18 @@ def _map_key(of: List) -> Callable[[Any], str]:
             values = tuple([item.get(name, ABSENT) for name in names])
             # True and 1 are one dictionary key, but two keys of a list.
             if _HASHED.issuperset(map(type, values)):
-                return known.get(values) or remember(values, item)
+                return known.get(values) or _remember(known, values, _key_of(of, item))
         return _key_of(of, item)
 
     return one if len(names) == 1 else several
+
+
+def _remember(known: dict[Any, str], item: Any, step: str) -> str:
+    if len(step) <= _CACHED_LENGTH:
+        if len(known) >= _CACHED:
+            known.clear()
+        known[item] = step
+    return step
 
 
 _HASHED: Final[frozenset[Any]] = frozenset({str, int, type(ABSENT)})
