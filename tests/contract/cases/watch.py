@@ -120,8 +120,9 @@ CASES = [
     ),
     case(
         "bookmarks come before the timeout",
-        get("leases").keeping(rv="metadata.resourceVersion").only_of("kind"),
-        watch("leases?resourceVersion={rv}&allowWatchBookmarks=true&timeoutSeconds=4", 1),
+        _start(),
+        create("leases", lease("l")),
+        watch("leases?resourceVersion={rv}&allowWatchBookmarks=true&timeoutSeconds=6", 2),
     ),
     case(
         "a resource version that is no number is refused",
