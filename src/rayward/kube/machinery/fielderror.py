@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from rayward.kube.machinery.apply.gotext import quoted
+from rayward.kube.machinery.gotext import quoted
 
 
 class Reason(StrEnum):

@@ -8,8 +8,8 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
 
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery import jsonpathsyntax as syntax
-from rayward.kube.machinery.apply import gotext
 from rayward.kube.machinery.jsonpathsyntax import JSONPathError
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 

@@ -48,11 +48,11 @@ class Webhooks(Protocol):
         """Whether any webhook wants to see this request."""
         ...
 
-    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object:
         """Let webhooks change the object."""
         ...
 
-    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+    async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
         """Let webhooks refuse the request."""
         ...
 
@@ -85,7 +85,7 @@ class Admission:
         self._checks = checks
         self._webhooks = webhooks
 
-    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str]) -> Object:
         """Complete the object; the result may be another one."""
         obj = attributes.obj
         assert obj is not None
@@ -95,7 +95,7 @@ class Admission:
         if mutator is not None and not attributes.subresource:
             mutator(core, attributes)
         if self._webhooks is not None and self._webhooks.concern(attributes):
-            return await self._webhooks.mutate(core, attributes, warnings, manager)
+            return await self._webhooks.mutate(attributes, warnings)
         return obj
 
     async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
@@ -103,7 +103,7 @@ class Admission:
         if attributes.operation == "DELETE":
             _check_immortal(attributes)
         if self._webhooks is not None and self._webhooks.concern(attributes):
-            await self._webhooks.validate(core, attributes, warnings)
+            await self._webhooks.validate(attributes, warnings)
         for check in self._checks:
             check(core, attributes)
 

@@ -26,7 +26,6 @@ from rayward.local.apiserver.pages import Pages
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.store import Store
-from rayward.net.client import HttpClient
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
 
@@ -49,11 +48,11 @@ class ApiServer:
         hub = Hub()
         self._store = await Store.open(self._data / "store.db", on_commit=hub.on_commit)
         secrets = credentials.ensure(self._data)
-        self._client = HttpClient()
+        self._webhooks = wiring.webhooks_of(self._store)
         listener = self._listen()
         address = f"{self._host}:{listener.getsockname()[1]}"
         registry = Registry(builtin.resources())
-        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._client))
+        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._webhooks))
         wiring.complete_kinds(registry)
         wiring.share_events(registry)
         definitions = wiring.serve_definitions(registry)
@@ -120,7 +119,7 @@ class ApiServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._core.hub.close()
         await self._server.stop()
-        await self._client.close()
+        await self._webhooks.close()
         await self._store.close()
 
 

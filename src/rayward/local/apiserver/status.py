@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from rayward.kube.machinery.apply.gotext import quoted
 from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery.gotext import quoted
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.resource import Resource

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import orjson
 
@@ -25,17 +26,28 @@ from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.store import Store
-from rayward.net.client import HttpClient
+
+if TYPE_CHECKING:
+    from rayward.net.client import HttpClient
 
 _ALWAYS = 1 << 63
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
-def admission(store: Store, hub: Hub, client: HttpClient) -> Admission:
+def webhooks_of(store: Store) -> HttpWebhooks:
+    """Admission by programs elsewhere; the HTTP client is loaded with the first call, so that a start stays quick."""
+
+    def connect() -> HttpClient:
+
+        return HttpClient()
+
+    return HttpWebhooks(store, connect, lambda namespace, name, port: service_address(store, namespace, name, port))
+
+
+def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
     """The admission chain of this server."""
     allocation = Allocation(store)
-    webhooks = HttpWebhooks(store, client, lambda namespace, name, port: service_address(store, namespace, name, port))
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     return Admission(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rayward.kube.machinery.apply import gotext
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.apply.element import text_of
 from rayward.kube.machinery.apply.types import Either, ItemError, List, Map, Scalar, Type
 from rayward.kube.machinery.apply.values import ARRAY, OBJECT

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rayward.kube.machinery.apply import element
 from rayward.kube.machinery.apply.fieldset import paths
-from rayward.kube.machinery.apply.gotext import json_text, quoted
 from rayward.kube.machinery.apply.owners import UPDATE
+from rayward.kube.machinery.gotext import json_text, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

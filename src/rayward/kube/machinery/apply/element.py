@@ -10,8 +10,8 @@ import json
 import re
 from typing import Any, Final
 
-from rayward.kube.machinery.apply.gotext import float_text, json_name, json_text, quoted
 from rayward.kube.machinery.apply.values import ARRAY, OBJECT
+from rayward.kube.machinery.gotext import float_text, json_name, json_text, quoted
 
 INVALID: Final = ""
 """The step to a list item that has no key; it is on no path of a well-formed set."""

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 from rayward.kube.machinery.apply.changes import compare
 from rayward.kube.machinery.apply.checking import MisfitError, check
 from rayward.kube.machinery.apply.fieldset import NOTHING, FieldSet, difference
-from rayward.kube.machinery.apply.gotext import json_text
 from rayward.kube.machinery.apply.mention import mentioned
 from rayward.kube.machinery.apply.types import ItemError
 from rayward.kube.machinery.apply.values import OBJECT, Object, metadata_of
+from rayward.kube.machinery.gotext import json_text
 
 if TYPE_CHECKING:
     from rayward.kube.machinery.apply.types import Type

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, final
 
 from rayward.kube.machinery.apply import element as elements
-from rayward.kube.machinery.apply.gotext import quoted
 from rayward.kube.machinery.apply.values import ABSENT, ARRAY, OBJECT, TEXT
+from rayward.kube.machinery.gotext import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from rayward.kube.machinery.apply import gotext
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.jsonvalue import Object, is_object
 from rayward.kube.machinery.patch.error import PatchError
 from rayward.kube.machinery.patch.gotype import item_type, wrong_type

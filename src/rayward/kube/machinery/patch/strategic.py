@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rayward.kube.machinery.apply import gotext
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 from rayward.kube.machinery.patch.error import PatchError, json_kind, too_deep
 from rayward.kube.machinery.patch.gotype import item_type, wrong_type

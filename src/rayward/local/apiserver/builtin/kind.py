@@ -128,6 +128,15 @@ def keep_spec(new: Object, old: Object) -> None:
         new.pop("spec", None)
 
 
+def keep_metadata(new: Object, old: Object) -> None:
+    """What a writer of a subresource cannot change about an object."""
+    metadata, former = new["metadata"], meta_of(old)
+    for field in ("labels", "annotations", "finalizers", "ownerReferences"):
+        metadata.pop(field, None)
+        if field in former:
+            metadata[field] = former[field]
+
+
 def selector_text(selector: Mapping[str, Any] | None) -> str:
     """A label selector in one line; ``<none>`` when it selects everything or nothing."""
     if selector is None:

@@ -11,7 +11,7 @@ from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.formats import MAX_INT32, range_text
 from rayward.local.apiserver.builtin.inner import difference, shown
-from rayward.local.apiserver.builtin.kind import meta_of
+from rayward.local.apiserver.builtin.kind import keep_metadata, meta_of
 from rayward.local.apiserver.builtin.podspec.annotations import (
     MIRROR,
     check_annotation_changes,
@@ -186,6 +186,7 @@ def prepare_ephemeral(new: Object, old: Object) -> None:
     if added:
         new["spec"]["ephemeralContainers"] = added
     new["status"] = old.get("status") or NOTHING
+    keep_metadata(new, old)
 
 
 def check_ephemeral(new: Object, old: Object) -> list[FieldError]:

@@ -9,7 +9,7 @@ from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.kind import meta_of
+from rayward.local.apiserver.builtin.kind import keep_metadata, meta_of
 from rayward.local.apiserver.builtin.podspec.annotations import MIRROR
 from rayward.local.apiserver.builtin.podspec.spec import check_pod
 from rayward.local.apiserver.builtin.qos import quality
@@ -34,6 +34,7 @@ def prepare_resize(new: Object, old: Object) -> None:
             kept[field] = _with_resources(spec[field], before[field])
     new["spec"] = kept
     new["status"] = old.get("status") or {}
+    keep_metadata(new, old)
 
 
 def _with_resources(now: Sequence[Spec], then: Sequence[Spec]) -> list[Any]:

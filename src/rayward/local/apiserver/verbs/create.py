@@ -73,7 +73,7 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     attributes = Attributes(
         "CREATE", resource, request.info.subresource, request.namespace, obj, None, request.user, options.dry_run
     )
-    obj = await core.admission.mutate(core, attributes, request.warnings, options.manager)
+    obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)
     metadata["creationTimestamp"] = stamp(core.clock())
     metadata["uid"] = new_uid()

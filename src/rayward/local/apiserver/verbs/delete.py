@@ -111,6 +111,10 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     if _finished(after):
         if options.dry_run:
             return encode(resource, after, revision), True
+        if behaviour.grace is not None:
+            # a graceful kind is marked first and then goes, so that watchers see both
+            marked = await store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
+            revision = marked.revision
         event = await store.delete(key, lambda rev: encode(resource, after, rev), expect=revision)
         return event.value, True
     return await _keep(core, resource, live, after, dry_run=options.dry_run), False

@@ -144,7 +144,7 @@ async def _replace(
     resource, old = request.resource, live.value
     behaviour, subresource = resource.behaviour, request.info.subresource
     attributes = Attributes("UPDATE", resource, subresource, request.namespace, obj, old, request.user, options.dry_run)
-    obj = await core.admission.mutate(core, attributes, request.warnings, options.manager)
+    obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)
     _check_resource_version(resource, request.name, metadata, old["metadata"]["resourceVersion"])
     metadata["resourceVersion"] = old["metadata"]["resourceVersion"]

@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from rayward.kube.machinery import cel
-from rayward.kube.machinery.apply import track_update
 from rayward.kube.machinery.patch import PatchError, json_patch
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.objects import stamp
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
 from rayward.local.store import Event, Store
-from rayward.net.client import HttpClient, Route
 from rayward.net.errors import NetworkError
 from rayward.net.tls import ClientTls, TlsError, client_context
 
 if TYPE_CHECKING:
-    from rayward.local.apiserver.core import Core
+    from rayward.net.client import HttpClient, Route
 
 _log = logging.getLogger(__name__)
 _MUTATING = "/mutatingwebhookconfigurations.admissionregistration.k8s.io/"
@@ -35,9 +32,12 @@ _VALIDATING = "/validatingwebhookconfigurations.admissionregistration.k8s.io/"
 class HttpWebhooks:
     """All configured webhooks, kept in step with the stored configurations."""
 
-    def __init__(self, store: Store, client: HttpClient, resolve: Callable[[str, str, int], str]) -> None:
+    def __init__(
+        self, store: Store, connect: Callable[[], HttpClient], resolve: Callable[[str, str, int], str]
+    ) -> None:
         self._store = store
-        self._client = client
+        self._connect = connect
+        self._client: HttpClient | None = None
         self._resolve = resolve
         self._mutating: list[Hook] = []
         self._validating: list[Hook] = []
@@ -75,54 +75,30 @@ class HttpWebhooks:
         record = self._store.newest(f"/namespaces/{namespace}")
         return (orjson.loads(record.value)["metadata"].get("labels") or {}) if record is not None else {}
 
-    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str], manager: str) -> Object:
+    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object:
         """Let webhooks change the object, one after another; those that ask for it see later changes once more."""
         obj = attributes.obj
         assert obj is not None
         last_change = -1
         for position, hook in enumerate(self._mutating):
-            changed = await self._changed_by(core, hook, attributes.with_object(obj), warnings, manager)
+            changed = await self._changed_by(hook, attributes.with_object(obj), warnings)
             if changed is not None:
                 obj, last_change = changed, position
         for position, hook in enumerate(self._mutating):
             if hook.reinvoked and position < last_change:
-                obj = await self._changed_by(core, hook, attributes.with_object(obj), warnings, manager) or obj
+                obj = await self._changed_by(hook, attributes.with_object(obj), warnings) or obj
         return obj
 
-    async def _changed_by(
-        self, core: Core, hook: Hook, attributes: Attributes, warnings: list[str], manager: str
-    ) -> Object | None:
+    async def _changed_by(self, hook: Hook, attributes: Attributes, warnings: list[str]) -> Object | None:
         if not hook.concerns(attributes, self._namespace_labels):
             return None
         verdict = await self._ask(hook, attributes, warnings, mutating=True)
         if verdict is None or not verdict.patch:
             return None
-        return self._patched(core, hook, attributes, verdict.patch, manager)
+        return _patched(attributes, verdict.patch)
 
-    def _patched(self, core: Core, hook: Hook, attributes: Attributes, patch: list[Object], manager: str) -> Object:
-        obj = attributes.obj or {}
-        try:
-            changed = orjson.loads(orjson.dumps(json_patch.apply(obj, patch)))
-        except PatchError as error:
-            raise status.internal(str(error)) from None
-        behaviour = attributes.resource.behaviour
-        behaviour.coerce(changed)
-        behaviour.default(changed)
-        tracked, _owners = track_update(
-            obj,
-            changed,
-            type=behaviour.type,
-            manager=manager,
-            api_version=attributes.resource.api_version,
-            subresource=attributes.subresource,
-            now=stamp(core.clock()),
-            reset=behaviour.reset_status if attributes.subresource == "status" else behaviour.reset,
-        )
-        return tracked
-
-    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+    async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
         """Ask all validating webhooks at once; the first refusal counts."""
-        del core
         concerned = [hook for hook in self._validating if hook.concerns(attributes, self._namespace_labels)]
         if not concerned:
             return
@@ -170,6 +146,7 @@ class HttpWebhooks:
     async def _call(self, hook: Hook, request: Object, uid: str, *, mutating: bool) -> review.Verdict:
         headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
         url = f"{hook.url}{'&' if '?' in hook.url else '?'}timeout={hook.seconds}s"
+        self._client = self._client or self._connect()
         async with asyncio.timeout(hook.seconds):
             answer = await self._client.request(
                 "POST", url, headers=headers, body=review.encode(request), route=self._route(hook)
@@ -179,12 +156,30 @@ class HttpWebhooks:
             raise review.InvalidAnswerError(f"the server answered {answer.status}: {shown}")
         return review.decode(answer.body, uid, mutating=mutating)
 
+    async def close(self) -> None:
+        """Let go of the connections to webhooks."""
+        if self._client is not None:
+            await self._client.close()
+
     def _route(self, hook: Hook) -> Route:
         known = self._routes.get(hook)
         if known is None:
             tls = ClientTls(authority=hook.authority, server_name=hook.server_name)
+            from rayward.net.client import Route
+
             known = self._routes[hook] = Route(tls=client_context(tls), server_name=hook.server_name)
         return known
+
+
+def _patched(attributes: Attributes, patch: list[Object]) -> Object:
+    try:
+        changed = orjson.loads(orjson.dumps(json_patch.apply(attributes.obj or {}, patch)))
+    except PatchError as error:
+        raise status.internal(str(error)) from None
+    # what a webhook changes belongs to nobody: managed fields are settled before admission
+    attributes.resource.behaviour.coerce(changed)
+    attributes.resource.behaviour.default(changed)
+    return changed
 
 
 def _cause(hook: Hook, error: Any) -> str:

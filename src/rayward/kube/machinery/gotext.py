@@ -7,7 +7,7 @@ from decimal import Decimal
 from math import isfinite
 from typing import Any, Final
 
-from rayward.kube.machinery.apply.values import ARRAY, OBJECT
+from rayward.kube.machinery.jsonvalue import is_list, is_object
 
 _ESCAPES: Final = {
     '"': '\\"',
@@ -39,9 +39,9 @@ def plain(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return float_text(value)
-    if type(value) is OBJECT:
+    if is_object(value):
         return "map[" + " ".join(f"{key}:{plain(value[key])}" for key in sorted(value)) + "]"
-    if type(value) is ARRAY:
+    if is_list(value):
         return "[" + " ".join(plain(item) for item in value) + "]"
     return str(value)
 
@@ -52,11 +52,11 @@ def syntax(value: Any) -> str:
         return "interface {}(nil)"
     if isinstance(value, str):
         return quoted(value)
-    if type(value) is OBJECT:
+    if is_object(value):
         return (
             "map[string]interface {}{" + ", ".join(f"{quoted(key)}:{syntax(value[key])}" for key in sorted(value)) + "}"
         )
-    if type(value) is ARRAY:
+    if is_list(value):
         return "[]interface {}{" + ", ".join(syntax(item) for item in value) + "}"
     return plain(value)
 
@@ -73,7 +73,7 @@ def type_name(value: Any) -> str:
         return "float64"
     if isinstance(value, str):
         return "string"
-    return "map[string]interface {}" if type(value) is OBJECT else "[]interface {}"
+    return "map[string]interface {}" if is_object(value) else "[]interface {}"
 
 
 def float_text(value: float) -> str:
@@ -104,9 +104,9 @@ def json_text(value: Any) -> str:
         return '"' + value.translate(_HTML_ESCAPES) + '"'
     if isinstance(value, float):
         return _json_float(value)
-    if type(value) is OBJECT:
+    if is_object(value):
         return "{" + ",".join(f"{json_text(key)}:{json_text(value[key])}" for key in sorted(value)) + "}"
-    if type(value) is ARRAY:
+    if is_list(value):
         return "[" + ",".join(json_text(item) for item in value) + "]"
     return json.dumps(value)
 
@@ -118,7 +118,7 @@ def _json_float(value: float) -> str:
         return "0"
     if 1e-6 <= abs(value) < 1e21:
         return format(Decimal(repr(value)).normalize(), "f")
-    return repr(value)
+    return repr(value).replace("e-0", "e-")
 
 
 def _quoted_char(char: str) -> str:

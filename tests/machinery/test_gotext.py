@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rayward.kube.machinery.apply.gotext import float_text, json_name, json_text, plain, quoted, syntax, type_name
+from rayward.kube.machinery.gotext import float_text, json_name, json_text, plain, quoted, syntax, type_name
 
 
 @pytest.mark.parametrize(
