@@ -118,7 +118,7 @@ def _json_float(value: float) -> str:
         return "0"
     if 1e-6 <= abs(value) < 1e21:
         return format(Decimal(repr(value)).normalize(), "f")
-    return repr(value).replace("e-0", "e-")
+    return repr(value)
 
 
 def _quoted_char(char: str) -> str:
