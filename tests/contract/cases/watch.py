@@ -119,12 +119,6 @@ CASES = [
         watch("leases?resourceVersionMatch=NotOlderThan&resourceVersion=1", 0),
     ),
     case(
-        "bookmarks come before the timeout",
-        _start(),
-        create("leases", lease("l")),
-        watch("leases?resourceVersion={rv}&allowWatchBookmarks=true&timeoutSeconds=6", 2),
-    ),
-    case(
         "a resource version that is no number is refused",
         watch("leases?resourceVersion=abc", 0),
         differs=NEVER_A_SERVER_ERROR,

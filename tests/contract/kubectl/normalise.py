@@ -26,6 +26,9 @@ _SERVICE_IP = re.compile(r"\b10\.(?:43|96)\.\d+\.\d+\b")
 _NODE_PORT = re.compile(r"(?<=[:\s])3[0-2]\d{3}(?=/)|(?<=nodePort: )\d+")
 _FIELD = re.compile(r"^ *[\w.$-]+\t<.*|^[A-Z]+:.*")
 
+# The client's own log of watches that end, which depends on who is faster.
+_CLIENT_NOISE = "<log> reflector.go"
+
 OUR_GROUPS = ("v1", "apps/v1", "batch/v1", "coordination.k8s.io/v1", "discovery.k8s.io/v1", "events.k8s.io/v1",
               "networking.k8s.io/v1", "policy/v1", "scheduling.k8s.io/v1", "rbac.authorization.k8s.io/v1",
               "apiextensions.k8s.io/v1", "admissionregistration.k8s.io/v1", "authentication.k8s.io/v1",
@@ -49,7 +52,7 @@ class Normaliser:
     def lines(self, text: str, shown: str) -> list[str]:
         """The text, line by line, masked and cut to what is compared."""
         text = without_quotations(self._mask.text(text.replace(self._namespace, "{ns}")))
-        lines = [self._line(line) for line in text.splitlines()]
+        lines = [line for raw in text.splitlines() if not (line := self._line(raw)).startswith(_CLIENT_NOISE)]
         if shown == "fields":
             return [line for line in lines if _FIELD.match(line)]
         if shown == "ours":

@@ -77,6 +77,14 @@ _ALL = manifests(
     raycluster("r", workerGroupSpecs=[worker_group("w")]),
 )
 
+_NAMESPACE = [
+    "Name:  {ns}",
+    "Labels:  kubernetes.io/metadata.name={ns}",
+    "Annotations:  <none>",
+    "Status:  Active",
+]
+_QUOTA = ["", "Resource Quotas", "  Name:  q", "  Resource  Used  Hard", "  --------  ---   ---"]
+
 SESSIONS = [
     session(
         "get: forms of output",
@@ -196,8 +204,15 @@ SESSIONS = [
         "describe pvc v",
         "describe lease l",
         "describe raycluster r",
-        "describe ns {ns}",
         "describe sa default",
+    ),
+    session(
+        "describe: a namespace",
+        "describe ns {ns}",
+        "create quota q --hard=pods=5",
+        "describe ns {ns}",
+        differs="LimitRange is not among the kinds of the embedded server",
+        ours={index: {"stdout": _NAMESPACE + quota} for index, quota in ((0, ["", "No resource quota."]), (2, _QUOTA))},
     ),
     session(
         "describe: kinds of the cluster",

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from tests.contract.case import NEVER_A_SERVER_ERROR
 from tests.contract.kubectl.session import manifests, patch, run, session, status
 from tests.contract.objects import configmap, container, deployment, pod, raycluster, service, worker_group
 
 _CM = configmap("c", {"a": "1", "b": "2"})
 _TWO = configmap("c", {"a": "1", "c": "3"})
 _RAY = raycluster("r", workerGroupSpecs=[worker_group("w")])
+
+_NOT_DECLARED = (
+    "Error from server (BadRequest): failed to create typed patch object ({ns}/r; ray.io/v1, Kind=RayCluster): "
+    ".spec.odd: field not declared in schema"
+)
 
 SESSIONS = [
     session(
@@ -139,6 +145,8 @@ SESSIONS = [
         ),
         run("apply --server-side -f -").with_stdin(raycluster("r", odd=1)),
         run("apply --server-side -f - -o name").with_stdin(_RAY),
+        differs=NEVER_A_SERVER_ERROR,
+        ours={3: {"stderr": [_NOT_DECLARED]}},
     ),
     session(
         "diff",
