@@ -32,7 +32,7 @@ def fork(body: Callable[[], int]) -> int:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     try:
         code = body()
-    except BaseException as error:  # noqa: BLE001 - the root of a process
+    except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
     finally:
         os._exit(code)

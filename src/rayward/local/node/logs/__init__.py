@@ -1,0 +1,1 @@
+"""Reading the logs that containers left."""

@@ -1,0 +1,1 @@
+"""How a pod lives: pure decisions from its object, what its containers did, and the time."""

@@ -1,0 +1,50 @@
+"""When a probe is due, and what its answers add up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Object = dict[str, Any]
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """The numbers of a probe."""
+
+    initial_delay: float
+    period: float
+    timeout: float
+    successes: int
+    failures: int
+
+    @classmethod
+    def of(cls, probe: Object) -> Settings:
+        """As written, or Kubernetes' own."""
+        return cls(
+            probe.get("initialDelaySeconds") or 0,
+            probe.get("periodSeconds") or 10,
+            probe.get("timeoutSeconds") or 1,
+            probe.get("successThreshold") or 1,
+            probe.get("failureThreshold") or 3,
+        )
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How often the probe said the same in a row, and what holds by that."""
+
+    healthy: bool | None = None
+    row: int = 0
+    last: bool | None = None
+
+
+def count(tally: Tally, answer: bool, settings: Settings) -> Tally:
+    """The tally with one more answer."""
+    row = tally.row + 1 if answer is tally.last else 1
+    needed = settings.successes if answer else settings.failures
+    return Tally(answer if row >= needed else tally.healthy, row, answer)
+
+
+def first_due(started: float, settings: Settings) -> float:
+    """When to ask for the first time."""
+    return started + settings.initial_delay

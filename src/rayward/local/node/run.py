@@ -1,0 +1,136 @@
+"""The node as a process: everything put together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.core.data import ConfigMap, Secret
+from rayward.kube.core.node import Node
+from rayward.kube.core.pod import Pod
+from rayward.kube.core.resource import CONFIG_MAPS, NODES, PODS, SECRETS, SERVICES
+from rayward.kube.core.service import Service
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.runtime.reflector import Reflector
+from rayward.local.node.agent import Agent
+from rayward.local.node.capabilities import missing_in_child
+from rayward.local.node.folders import Folders
+from rayward.local.node.machine import Shape
+from rayward.local.node.registering import MOST_PODS, Identity, Registration
+from rayward.local.node.resources import amounts
+from rayward.local.node.sandbox import SandboxError, Sandboxes
+from rayward.local.node.scheduling.loop import Scheduler
+from rayward.local.node.work.host import Host, NodeInfo, Settings
+
+_log = logging.getLogger(__name__)
+_ADDRESS = "127.0.0.1"
+
+
+class Options(msgspec.Struct, frozen=True):
+    """How to run."""
+
+    kubeconfig: Path
+    data: Path
+    names: tuple[str, ...]
+    shape: Shape
+    settings: Settings
+    schedule: bool = True
+
+
+class NodeProcess:
+    """Nodes of this machine, for one API server."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._stop = asyncio.Event()
+        self.end_pods = False
+
+    def request_stop(self, *, end_pods: bool) -> None:
+        """Ask to end; pods end too, or go on."""
+        self.end_pods = end_pods
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Until asked to stop."""
+        options = self._options
+        folders = Folders(options.data)
+        sandboxes = Sandboxes(folders.data)
+        trouble = await self._open(sandboxes)
+        async with Client.connect(find_access(options.kubeconfig), user_agent="rayward-node") as client:
+            async with asyncio.TaskGroup() as tasks:
+                await self._work(client, folders, sandboxes, trouble, tasks)
+        if self.end_pods:
+            await sandboxes.end()
+        sandboxes.close()
+
+    async def _open(self, sandboxes: Sandboxes) -> str:
+        found = await asyncio.to_thread(missing_in_child)
+        if found:
+            return "; ".join(found)
+        try:
+            adopted = await sandboxes.open()
+        except SandboxError as error:
+            return f"the ground for pods cannot be made: {error}"
+        _log.info("ground %s", "found" if adopted else "made")
+        return ""
+
+    async def _work(
+        self, client: Client, folders: Folders, sandboxes: Sandboxes, trouble: str, tasks: asyncio.TaskGroup
+    ) -> None:
+        options = self._options
+        pods: Cache[Pod] = Cache(PODS, Pod)
+        nodes: Cache[Node] = Cache(NODES, Node)
+        config_maps: Cache[ConfigMap] = Cache(CONFIG_MAPS, ConfigMap)
+        secrets: Cache[Secret] = Cache(SECRETS, Secret)
+        services: Cache[Service] = Cache(SERVICES, Service)
+        caches: list[Cache[Any]] = [pods, nodes, config_maps, secrets, services]
+        reflectors = [Reflector(client, cache) for cache in caches]
+        kubelet = EventRecorder(client, "kubelet", instance=options.names[0])
+        scheduling = EventRecorder(client, "default-scheduler")
+        identities = [
+            Identity(name, _ADDRESS, f"10.42.{number}.0/24", options.shape, 0, trouble)
+            for number, name in enumerate(options.names)
+        ]
+        allocatable = amounts(options.shape.resources(MOST_PODS))
+        infos = {one.name: NodeInfo(one.name, one.address, one.network, allocatable) for one in identities}
+        host = Host(client, sandboxes, folders, options.settings, infos, kubelet, pods, config_maps, secrets, services)
+        agent = Agent(host, pods)
+        registration = Registration(client, identities)
+        running = [tasks.create_task(reflector.run()) for reflector in reflectors]
+        running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]
+        for reflector in reflectors:
+            await reflector.wait_synced()
+        await registration.register()
+        running.append(tasks.create_task(registration.run()))
+        if not trouble:
+            await agent.adopt()
+            agent.start()
+            for cache in (config_maps, secrets):
+                cache.subscribe(agent.refresh)
+        if options.schedule:
+            scheduler = Scheduler(client, pods, nodes, scheduling, trouble=trouble)
+            running.append(tasks.create_task(scheduler.run()))
+        _log.info("serving nodes %s", ", ".join(options.names))
+        (folders.data / "ready").write_text("ready\n")
+        await self._stop.wait()
+        await agent.stop()
+        for task in running:
+            task.cancel()
+
+
+async def serve(options: Options) -> None:
+    """Run nodes until SIGTERM or SIGINT, which end the pods too, or SIGUSR1, which leaves them."""
+    node = NodeProcess(options)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, lambda: node.request_stop(end_pods=True))
+    loop.add_signal_handler(signal.SIGUSR1, lambda: node.request_stop(end_pods=False))
+    await node.run()

@@ -1,0 +1,77 @@
+"""The runs of containers, read back from what was recorded of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import orjson
+
+from rayward.local.node.folders import PodFolder
+from rayward.local.node.pod.facts import Backoff, Container, Run
+
+LOST = "The container could not be located when the pod was terminated"
+
+
+class _Spec(msgspec.Struct):
+    backoff: Backoff = Backoff()
+    sandbox: int = 0
+
+
+_SPECS = msgspec.json.Decoder(_Spec)
+
+
+def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[int], now: float) -> Container:
+    """What the folder knows of a container; runs that neither live nor left an exit record were lost."""
+    place = folder.container(name)
+    attempts = sorted(int(path.stem) for path in place.glob("*.json")) if place.is_dir() else []
+    if not attempts:
+        return Container()
+    latest = attempts[-1]
+    spec = _SPECS.decode((place / f"{latest}.json").read_bytes())
+    run = _run(place, latest, alive=latest in running, now=now, stale=spec.sandbox != sandbox)
+    previous = _run(place, latest - 1, alive=False, now=now, stale=True) if latest - 1 in attempts else None
+    return Container(run=run, previous=previous, backoff=spec.backoff)
+
+
+def _run(place: Path, attempt: int, *, alive: bool, now: float, stale: bool) -> Run:
+    started = _number(place / f"{attempt}.started")
+    exit_record = place / f"{attempt}.exit"
+    if exit_record.exists():
+        return from_record(orjson.loads(exit_record.read_bytes()), stale=stale, message=termination(place, attempt))
+    if alive:
+        return Run(attempt, started=started, stale=stale)
+    return Run(
+        attempt, started=started, ended=now, code=137, reason="ContainerStatusUnknown", message=LOST, stale=stale
+    )
+
+
+def from_record(record: dict[str, Any], *, stale: bool = False, message: str = "") -> Run:
+    """A run that ended, as the pod's init told."""
+    return Run(
+        record["attempt"],
+        started=record.get("started") or None,
+        ended=record["at"],
+        code=record["code"],
+        failed=record.get("failed", ""),
+        reason=record.get("reason", ""),
+        message=message,
+        stale=stale,
+    )
+
+
+def termination(place: Path, attempt: int) -> str:
+    """The message that a container left."""
+    try:
+        with (place / f"{attempt}.message").open("rb") as file:
+            return file.read(4096).decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def _number(path: Path) -> float | None:
+    try:
+        return float(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None

@@ -1,0 +1,1 @@
+"""Which node runs a pod. Pure; the loop is ``scheduler``."""

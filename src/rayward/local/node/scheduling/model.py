@@ -1,0 +1,93 @@
+"""Nodes and pods as the scheduler sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from rayward.kube.machinery import quantity
+from rayward.kube.machinery.quantity import Quantity
+from rayward.local.node.resources import ZERO, amounts, pod_requests
+
+Object = dict[str, Any]
+HostPort = tuple[str, str, int]
+
+
+class Occupant(msgspec.Struct, frozen=True):
+    """A pod that a node has already."""
+
+    namespace: str
+    name: str
+    uid: str
+    priority: int
+    labels: Mapping[str, str]
+    requests: Mapping[str, Quantity]
+    ports: frozenset[HostPort]
+    affinity: Mapping[str, Any]
+    leaving: bool = False
+    protected: bool = False
+
+    @classmethod
+    def of(cls, pod: Object) -> Occupant:
+        """A pod's object, as an occupant."""
+        metadata, spec = pod["metadata"], pod["spec"]
+        return cls(
+            metadata.get("namespace", ""),
+            metadata["name"],
+            metadata.get("uid", ""),
+            spec.get("priority") or 0,
+            metadata.get("labels") or {},
+            pod_requests(spec),
+            host_ports(spec),
+            spec.get("affinity") or {},
+            bool(metadata.get("deletionTimestamp")),
+        )
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A node, with what it has and whom."""
+
+    name: str
+    labels: Mapping[str, str]
+    taints: tuple[Object, ...]
+    unschedulable: bool
+    allocatable: Mapping[str, Quantity]
+    occupants: tuple[Occupant, ...] = ()
+
+    @classmethod
+    def of(cls, node: Object, occupants: Iterable[Occupant]) -> Candidate:
+        """A node's object, as a candidate."""
+        spec = node.get("spec") or {}
+        return cls(
+            node["metadata"]["name"],
+            node["metadata"].get("labels") or {},
+            tuple(spec.get("taints") or ()),
+            bool(spec.get("unschedulable")),
+            amounts((node.get("status") or {}).get("allocatable")),
+            tuple(occupants),
+        )
+
+    def used(self) -> dict[str, Quantity]:
+        """What its pods ask for together; each counts as one of ``pods``."""
+        total: dict[str, Quantity] = {"pods": quantity.parse(len(self.occupants))}
+        for occupant in self.occupants:
+            for name, amount in occupant.requests.items():
+                total[name] = total.get(name, ZERO) + amount
+        return total
+
+
+def host_ports(spec: Object) -> frozenset[HostPort]:
+    """The ports of its node that a pod asks for."""
+    return frozenset(
+        (port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", port["hostPort"])  # noqa: S104
+        for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
+        for port in container.get("ports") or ()
+        if port.get("hostPort")
+    )
+
+
+def is_over(pod: Object) -> bool:
+    """Whether a pod no longer takes room."""
+    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")

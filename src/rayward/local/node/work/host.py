@@ -1,0 +1,144 @@
+"""What all workers of a node process share."""
+
+from __future__ import annotations
+
+import ipaddress
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from rayward.kube.client.api import Client
+from rayward.kube.core.data import ConfigMap, Secret
+from rayward.kube.core.event import ObjectReference
+from rayward.kube.core.objects import Key
+from rayward.kube.core.pod import Pod
+from rayward.kube.core.service import Service
+from rayward.kube.machinery.quantity import Quantity
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.events import EventRecorder
+from rayward.local.node.folders import Folders
+from rayward.local.node.sandbox import Sandboxes
+
+Object = dict[str, Any]
+
+_FIRST_ADDRESS: Final = 2
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """What the user chose."""
+
+    environments: Mapping[str, str]
+    """Images and the Python environments that stand for them."""
+    project: Path | None = None
+    """The one folder of the host that pods may write to."""
+    log_size: int = 10 * 1024 * 1024
+    log_files: int = 5
+    variables: Mapping[str, str] = {}
+    """Given to every container: the way out through the node's proxy."""
+
+
+class Addresses:
+    """Addresses of pods: a range of 256 per node, the longest unused first."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._last: dict[str, int] = {}
+
+    def take(self, network: str) -> str:
+        """A free address of ``network``."""
+        hosts = list(ipaddress.ip_network(network).hosts())
+        begin = self._last.get(network, _FIRST_ADDRESS - 2)
+        for step in range(1, len(hosts) + 1):
+            index = (begin + step) % len(hosts)
+            found = str(hosts[index])
+            if index >= _FIRST_ADDRESS - 1 and found not in self._taken:
+                self._taken.add(found)
+                self._last[network] = index
+                return found
+        raise LookupError(f"all addresses of {network} are in use")
+
+    def keep(self, address: str) -> None:
+        """This one is in use already."""
+        self._taken.add(address)
+
+    def free(self, address: str) -> None:
+        """This one is no longer in use."""
+        self._taken.discard(address)
+
+
+class NodeInfo(msgspec.Struct, frozen=True):
+    """One simulated node, as its pods see it."""
+
+    name: str
+    address: str
+    network: str
+    allocatable: Mapping[str, Quantity]
+
+
+class Host:
+    """The API as the node sees it, the sandboxes, and the settings."""
+
+    def __init__(
+        self,
+        client: Client,
+        sandboxes: Sandboxes,
+        folders: Folders,
+        settings: Settings,
+        nodes: Mapping[str, NodeInfo],
+        events: EventRecorder,
+        pods: Cache[Pod],
+        config_maps: Cache[ConfigMap],
+        secrets: Cache[Secret],
+        services: Cache[Service],
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.client = client
+        self.sandboxes = sandboxes
+        self.folders = folders
+        self.settings = settings
+        self.nodes = nodes
+        self.addresses = Addresses()
+        self.pods = pods
+        self.now = now
+        self._events = events
+        self._config_maps = config_maps
+        self._secrets = secrets
+        self._services = services
+
+    def config_map(self, namespace: str, name: str) -> Object | None:
+        """A whole ConfigMap."""
+        return self._config_maps.whole(Key(namespace, name))
+
+    def secret(self, namespace: str, name: str) -> Object | None:
+        """A whole Secret."""
+        return self._secrets.whole(Key(namespace, name))
+
+    def services(self) -> list[Object]:
+        """All services, whole."""
+        return [whole for found in self._services if (whole := self._services.whole(found.key)) is not None]
+
+    def tell(
+        self, pod: Object, kind: Literal["Normal", "Warning"], reason: str, message: str, container: str = ""
+    ) -> None:
+        """Write an Event about a pod, or one of its containers."""
+        metadata = pod["metadata"]
+        reference = ObjectReference(
+            api_version="v1",
+            kind="Pod",
+            namespace=metadata["namespace"],
+            name=metadata["name"],
+            uid=metadata["uid"],
+            resource_version=metadata.get("resourceVersion", ""),
+            field_path=_field(pod, container),
+        )
+        self._events.record(reference, kind, reason, message)
+
+
+def _field(pod: Object, container: str) -> str:
+    if not container:
+        return ""
+    inits = (found["name"] for found in pod["spec"].get("initContainers") or ())
+    return f"spec.{'initContainers' if container in inits else 'containers'}{{{container}}}"

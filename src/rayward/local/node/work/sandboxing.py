@@ -1,0 +1,72 @@
+"""What a pod's sandbox is made of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+
+from rayward.kube.machinery import quantity
+from rayward.local.node.folders import PodFolder
+from rayward.local.node.ground.logfile import write_whole
+from rayward.local.node.volumes import place
+from rayward.local.node.work import etc
+
+Object = dict[str, Any]
+
+_SHARED_MEMORY: Final = 64 * 1024 * 1024
+
+
+def all_containers(pod: Object) -> list[Object]:
+    """Init containers and containers, in the order of their start."""
+    return [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+
+
+def container_named(pod: Object, name: str) -> Object:
+    """One container of a pod."""
+    return next(found for found in all_containers(pod) if found["name"] == name)
+
+
+def told_statuses(pod: Object) -> dict[str, Object]:
+    """What the API was last told of each container."""
+    status = pod.get("status") or {}
+    told = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    return {found["name"]: found for found in told}
+
+
+def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network: bool) -> Path:
+    """Write what the ground reads to make the sandbox, and the pod's own files of /etc."""
+    of_host = Path("/etc/resolv.conf")
+    own = folder.path / "etc"
+    own.mkdir(parents=True, exist_ok=True)
+    name = etc.hostname(pod)
+    (own / "hosts").write_text(etc.hosts(pod, address))
+    (own / "hostname").write_text(f"{name}\n")
+    (own / "resolv.conf").write_text(etc.resolv_conf(pod, of_host.read_text() if of_host.exists() else ""))
+    shared = folder.path / "shm"
+    shared.mkdir(exist_ok=True)
+    limit = _memory_limit(pod["spec"])
+    memory = [{"path": str(shared), "size": max(limit, _SHARED_MEMORY)}]
+    for volume in pod["spec"].get("volumes") or ():
+        size = place.memory_size(volume, limit)
+        if size is not None:
+            memory.append({"path": str(folder.volume(volume["name"])), "size": size})
+    settings = {
+        "hostname": name,
+        "address": address if own_network else "",
+        "memory": memory,
+        "sharedMemory": str(shared),
+    }
+    path = folder.path / "sandbox.json"
+    write_whole(path, orjson.dumps(settings))
+    return path
+
+
+def _memory_limit(spec: Object) -> int:
+    limits = [
+        ((container.get("resources") or {}).get("limits") or {}).get("memory") for container in spec["containers"]
+    ]
+    if any(limit is None for limit in limits):
+        return 0
+    return sum(quantity.parse(limit).as_int() for limit in limits)

@@ -1,0 +1,152 @@
+"""What the init of a pod needs to know to start a container."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
+from rayward.local.node.container.expansion import expand
+from rayward.local.node.container.images import Environment, find_environment
+from rayward.local.node.folders import PodFolder
+from rayward.local.node.pod.facts import Backoff
+from rayward.local.node.volumes import place
+from rayward.local.node.volumes.content import VolumeError
+from rayward.local.node.work.etc import hostname
+from rayward.local.node.work.host import Host, NodeInfo
+
+Object = dict[str, Any]
+
+TOOLS: Final = str(Path(__file__).parent.parent / "tools")
+_HOME: Final = "/home/ray"
+_OTHER_HOME: Final = "/home/pod"
+_MESSAGE_PATH: Final = "/dev/termination-log"
+
+
+class Start(msgspec.Struct, frozen=True):
+    """One start of one container."""
+
+    attempt: int
+    backoff: Backoff
+    sandbox: int
+    volumes: Mapping[str, Path]
+    graphics: tuple[int, ...] = ()
+
+
+def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: PodFolder, start: Start) -> Object:
+    """The start of a container, as the pod's init reads it. Makes the folders that are the run's own.
+
+    Raises:
+        NoImage: There is no environment for the image.
+        ConfigError: Something that the container names is not there.
+    """
+    environment = find_environment(container.get("image", ""), host.settings.environments)
+    home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
+    variables = _variables(host, node, pod, container, environment, home, start)
+    security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
+    user = _user(security)
+    command = [expand(part, variables) for part in container.get("command") or ()]
+    command += [expand(part, variables) for part in container.get("args") or ()]
+    if not command:
+        # What a Python image runs when it is told nothing.
+        command = ["python3"]
+    runs = folder.container(container["name"])
+    own = runs / str(start.attempt)
+    for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755)):
+        (own / name).mkdir(parents=True, exist_ok=True)
+        (own / name).chmod(mode)
+    message = runs / f"{start.attempt}.message"
+    message.touch()
+    message.chmod(0o666)
+    try:
+        mounts = place.mounts(container, start.volumes, variables)
+    except VolumeError as error:
+        raise ConfigError(str(error)) from error
+    return {
+        "name": container["name"],
+        "attempt": start.attempt,
+        "backoff": msgspec.to_builtins(start.backoff),
+        "sandbox": start.sandbox,
+        "folder": str(runs),
+        "root": str(own / "root"),
+        "log": str(folder.log(container["name"], start.attempt)),
+        "logSize": host.settings.log_size,
+        "logFiles": host.settings.log_files,
+        "command": command,
+        "env": variables,
+        "cwd": expand(container.get("workingDir") or "", variables) or home,
+        "stdin": bool(container.get("stdin")),
+        "tty": bool(container.get("tty")),
+        "user": user,
+        "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
+        "hidden": [str(host.folders.data)],
+        "mounts": [
+            *_own_mounts(folder, own, home, environment, host.settings.project),
+            {"source": str(message), "target": container.get("terminationMessagePath") or _MESSAGE_PATH},
+            *mounts,
+        ],
+    }
+
+
+def _own_mounts(
+    folder: PodFolder, own: Path, home: str, environment: Environment, project: Path | None
+) -> list[Object]:
+    mounts: list[Object] = [
+        {"source": str(own / "tmp"), "target": "/tmp"},  # noqa: S108
+        {"source": str(own / "vartmp"), "target": "/var/tmp"},  # noqa: S108
+        {"source": str(own / "home"), "target": home},
+    ]
+    mounts += [
+        {"source": str(folder.path / "etc" / name), "target": f"/etc/{name}"}
+        for name in ("hosts", "hostname", "resolv.conf")
+    ]
+    # The two places under which the host's files no longer show.
+    for seen in (environment.folder, TOOLS):
+        if seen.startswith(("/tmp/", "/var/tmp/", "/run/")):  # noqa: S108
+            mounts.append({"source": seen, "target": seen, "readOnly": True})
+    if project is not None:
+        mounts.append({"source": str(project), "target": str(project)})
+    return mounts
+
+
+def _variables(
+    host: Host, node: NodeInfo, pod: Object, container: Object, environment: Environment, home: str, start: Start
+) -> dict[str, str]:
+    given = {
+        "PATH": environment.path(TOOLS),
+        "HOME": home,
+        "HOSTNAME": hostname(pod),
+        "LANG": "C.UTF-8",
+        "PYTHONUNBUFFERED": "1",
+        **host.settings.variables,
+    }
+    if start.graphics:
+        given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, start.graphics))
+    links = pod["spec"].get("enableServiceLinks", True)
+    services = service_variables(host.services(), pod["metadata"]["namespace"], links=links)
+    sources = Sources(host.config_map, host.secret, node.allocatable)
+    return container_variables(pod, container, sources, given, services)
+
+
+def _user(security: Object) -> list[int] | None:
+    uid, gid = security.get("runAsUser"), security.get("runAsGroup")
+    if security.get("runAsNonRoot") and not uid:
+        raise ConfigError("container has runAsNonRoot and image will run as root")
+    if uid is None and gid is None:
+        return None
+    if not uid and not gid:
+        return None
+    return [uid or 0, gid or 0]
+
+
+def image_id(environments: Mapping[str, str], image: str) -> str:
+    """The image ID to show for an image that is in use."""
+    for name in (image, image.rpartition(":")[0], "*"):
+        if name in environments:
+            digest = hashlib.sha256(f"{environments[name]}\0{image}".encode()).hexdigest()
+            return f"rayward.local/{image.partition('@')[0]}@sha256:{digest}"
+    return image
