@@ -62,7 +62,14 @@ async def get_scale(core: Core, request: Request) -> Response:
     record = core.objects.store.get(request.resource.key(request.namespace, request.name))
     if record is None:
         raise status.not_found(request.resource, request.name)
-    return shown_object(request, 200, scale_of(core.objects.decode(request.resource, record), _places(request)))
+    obj = core.objects.decode(request.resource, record)
+    places = _places(request)
+    if dottedpath.parse(places.spec_path).get(obj) is None:
+        # a bad object, not a bad server: kube-apiserver's own 500 would tell a client to try again
+        text = f'the spec replicas field "{places.spec_path}" does not exist'
+        details = {"causes": [{"message": text}]}
+        raise status.ApiError(400, "BadRequest", f"Internal error occurred: {text}", details)
+    return shown_object(request, 200, scale_of(obj, places))
 
 
 async def put_scale(core: Core, request: Request) -> Response:
@@ -72,9 +79,16 @@ async def put_scale(core: Core, request: Request) -> Response:
         given = body.decode(request.body, request.header(b"content-type"), strict=False, protobuf=None).value
     except body.MalformedError as error:
         raise status.bad_request(str(error)) from None
-    if not is_object(given) or given.get("kind", "Scale") != "Scale":
-        kind = given.get("kind") if is_object(given) else json_type(given)
-        raise status.bad_request(f"expected input object type to be Scale, but {kind}")
+    if not is_object(given):
+        raise status.bad_request(f"expected input object type to be Scale, but {json_type(given)}")
+    kind = given.get("kind", "Scale")
+    if kind != "Scale":
+        version = str(given.get("apiVersion", "")).rpartition("/")[2]
+        text = f"converting ({version}.{kind}) to (autoscaling.Scale): unknown conversion"
+        raise status.bad_request(f'{kind} in version "{version}" cannot be handled as a Scale: {text}')
+    name = metadata_of(given).get("name")
+    if name and name != request.name:
+        raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
 
     def rescale(_current: Object) -> Object:
         _check_replicas(given, status.bad_request)

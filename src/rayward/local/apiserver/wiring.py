@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rayward.kube.machinery import names
-from rayward.kube.machinery.jsonvalue import section
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver import quota
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from rayward.net.client import HttpClient
 
 _ALWAYS = 1 << 63
+_CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -51,7 +52,11 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     return Admission(
-        mutators={"pods": PodAdmission().admit, "nodes": taint_new_node},
+        mutators={
+            "pods": PodAdmission().admit,
+            "nodes": taint_new_node,
+            "persistentvolumeclaims": protect_new_claim,
+        },
         allocators={"services": allocation.give},
         checks=(quota.check,),
         webhooks=webhooks,
@@ -158,6 +163,16 @@ def taint_new_node(core: Core, attributes: Attributes) -> None:
     taints: list[Object] = spec.get("taints") or []
     if not any(t.get("key") == _NOT_READY and t.get("effect") == "NoSchedule" for t in taints):
         spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]
+
+
+def protect_new_claim(core: Core, attributes: Attributes) -> None:
+    """A claim stays as long as a pod uses it; the controllers lift this."""
+    claim = attributes.obj
+    if claim is None or attributes.operation != "CREATE":
+        return
+    finalizers: list[str] = entries(claim["metadata"], "finalizers")
+    if _CLAIM_PROTECTION not in finalizers:
+        claim["metadata"]["finalizers"] = [*finalizers, _CLAIM_PROTECTION]
 
 
 def schema_of(resource: Resource) -> Object | None:

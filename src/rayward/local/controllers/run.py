@@ -14,6 +14,8 @@ from rayward.kube.core.resource import (
     ENDPOINT_SLICES,
     EVENTS,
     NAMESPACES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
     SERVICE_ACCOUNTS,
     SERVICES,
     Resource,
@@ -29,6 +31,7 @@ from rayward.local.controllers.kept import Kept, Wanted
 from rayward.local.controllers.monitors import Monitors
 from rayward.local.controllers.namespaces.controller import NamespaceController
 from rayward.local.controllers.namespaces.namespace import Namespace
+from rayward.local.controllers.protection import ClaimProtection, ClaimUser
 
 _ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
 
@@ -66,7 +69,12 @@ class Controllers:
                 self._keep_in_default(_ENDPOINTS, standard.endpoints(published)),
                 self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
             ]
+        claims: Cache[KubeObject] = Cache(PERSISTENT_VOLUME_CLAIMS, KubeObject, keep_raw=False)
+        pods: Cache[ClaimUser] = Cache(PODS, ClaimUser, keep_raw=False)
+        self._reflect(claims)
+        self._reflect(pods)
         self._parts = [
+            ClaimProtection(client, claims, pods, clock=clock),
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),

@@ -131,7 +131,8 @@ def _spec(spec: Object, old: Object | None = None) -> Iterator[FieldError]:
         for part in _PARTS:
             if part not in shared:
                 yield from _part(version, part, f"spec.versions[{i}].{part}", schema_known=known)
-    given = [_internal(version, shared) for version in versions] if spec.get("versions") is not None else None
+    # with no spec at all Go has no list, else an empty one
+    given = [_internal(version, shared) for version in versions] if versions or group else None
     shown = Verbatim(json.dumps(given, separators=(",", ":")))
     if len({v.get("name") for v in versions}) != len(versions):
         yield invalid("spec.versions", shown, "must contain unique version names")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import orjson
@@ -11,7 +12,8 @@ from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch, strategic
 from rayward.local.apiserver import body, media, recorded, status
-from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.behaviour import DecodeError, Object
+from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import APPLY, WriteOptions, write_options
@@ -82,7 +84,15 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
         if not is_object(obj):
             raise refuse_patch(shown_value, "the patched value is no object")
         _check_patched_identity(resource, obj, shown_value)
-        settle(resource, obj, options, request.warnings, doubled, refuse=lambda text: refuse_patch(shown_value, text))
+        worded = _as_converter_says if kind == STRATEGIC_PATCH else str
+        settle(
+            resource,
+            obj,
+            options,
+            request.warnings,
+            doubled,
+            refuse=lambda text: refuse_patch(shown_value, worded(text)),
+        )
         _check_patched_name(request, obj)
         drop_doubled_owners(metadata_of(obj), request.warnings)
         return tracked(core, request, live, obj, options)
@@ -103,8 +113,41 @@ def _check_patched_identity(resource: Resource, obj: Object, shown_value: str) -
     if (api_version, kind) == (resource.api_version, resource.kind):
         return
     group, _, version = str(api_version or "").rpartition("/")
+    other = behaviour_of_kind(group, version, str(kind or ""))
+    if other is None:
+        text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
+        raise refuse_patch(shown_value, text)
+    try:
+        other.coerce(obj)
+    except DecodeError as error:
+        raise refuse_patch(shown_value, str(error)) from None
     wanted = f"{resource.group}/{resource.version}, Kind={resource.kind}"
     raise refuse_patch(shown_value, f"unable to decode {group}/{version}, Kind={kind} into {wanted}")
+
+
+_MISFIT = re.compile(r"json: cannot unmarshal (\w+)(?: [\d.e+-]+)? into .* of type (.+)$")
+_GO_TYPES = {
+    "string": "string",
+    "number": "int64",
+    "bool": "bool",
+    "object": "map[string]interface {}",
+    "array": "[]interface {}",
+}
+
+
+def _as_converter_says(text: str) -> str:
+    """A strategic patch is not decoded but converted, and the converter has words of its own."""
+    found = _MISFIT.match(text)
+    if found is None:
+        return text
+    given, wanted = found.groups()
+    if wanted.startswith("map["):
+        return f"cannot restore map from {given}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {given}"
+    if "." in wanted:
+        return f"cannot restore struct from: {given}"
+    return f"cannot convert {_GO_TYPES[given]} to string" if wanted == "string" else f"unrecognized type: {wanted}"
 
 
 def _check_patched_name(request: Request, obj: Object) -> None:
