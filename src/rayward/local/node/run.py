@@ -22,6 +22,9 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.node.agent import Agent
 from rayward.local.node.capabilities import missing_in_child
+from rayward.local.node.endpoint.access import Gate
+from rayward.local.node.endpoint.app import Endpoint
+from rayward.local.node.endpoint.identity import certificate
 from rayward.local.node.folders import Folders
 from rayward.local.node.machine import Shape
 from rayward.local.node.registering import MOST_PODS, Identity, Registration
@@ -29,6 +32,7 @@ from rayward.local.node.resources import amounts
 from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.scheduling.loop import Scheduler
 from rayward.local.node.work.host import Host, NodeInfo, Settings
+from rayward.net.server import Server, listen
 
 _log = logging.getLogger(__name__)
 _ADDRESS = "127.0.0.1"
@@ -51,6 +55,7 @@ class NodeProcess:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._stop = asyncio.Event()
+        self._authority: str | None = None
         self.end_pods = False
 
     def request_stop(self, *, end_pods: bool) -> None:
@@ -64,9 +69,10 @@ class NodeProcess:
         folders = Folders(options.data)
         sandboxes = Sandboxes(folders.data)
         trouble = await self._open(sandboxes)
-        async with Client.connect(find_access(options.kubeconfig), user_agent="rayward-node") as client:
-            async with asyncio.TaskGroup() as tasks:
-                await self._work(client, folders, sandboxes, trouble, tasks)
+        access = find_access(options.kubeconfig)
+        self._authority = access.tls.authority
+        async with Client.connect(access, user_agent="rayward-node") as client, asyncio.TaskGroup() as tasks:
+            await self._work(client, folders, sandboxes, trouble, tasks)
         if self.end_pods:
             await sandboxes.end()
         sandboxes.close()
@@ -95,19 +101,24 @@ class NodeProcess:
         reflectors = [Reflector(client, cache) for cache in caches]
         kubelet = EventRecorder(client, "kubelet", instance=options.names[0])
         scheduling = EventRecorder(client, "default-scheduler")
+        listener = listen(_ADDRESS, 0)
+        port = listener.getsockname()[1]
         identities = [
-            Identity(name, _ADDRESS, f"10.42.{number}.0/24", options.shape, 0, trouble)
+            Identity(name, _ADDRESS, f"10.42.{number}.0/24", options.shape, port, trouble)
             for number, name in enumerate(options.names)
         ]
         allocatable = amounts(options.shape.resources(MOST_PODS))
         infos = {one.name: NodeInfo(one.name, one.address, one.network, allocatable) for one in identities}
         host = Host(client, sandboxes, folders, options.settings, infos, kubelet, pods, config_maps, secrets, services)
         agent = Agent(host, pods)
+        endpoint = Endpoint(agent, Gate(client, options.names[0]))
+        server = Server(endpoint, listener, certificate(folders.data, options.names, self._authority))
         registration = Registration(client, identities)
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
         running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]
         for reflector in reflectors:
             await reflector.wait_synced()
+        await server.start()
         await registration.register()
         running.append(tasks.create_task(registration.run()))
         if not trouble:
@@ -121,6 +132,7 @@ class NodeProcess:
         _log.info("serving nodes %s", ", ".join(options.names))
         (folders.data / "ready").write_text("ready\n")
         await self._stop.wait()
+        await server.stop()
         await agent.stop()
         for task in running:
             task.cancel()

@@ -58,7 +58,7 @@ def decide(pod: Object, known: Pod, now: float) -> Step:
     if deadline is not None and known.begun:
         plan.wake(known.begun + deadline)
     if is_finished(spec, known):
-        return _end(spec, known, plan, "the pod is finished")
+        return _end(spec, known, plan, "")
     for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
         found = known.containers.get(container["name"], UNKNOWN)
         if found.condemned:

@@ -78,7 +78,7 @@ async def open_tcp(line: Line, address: str, port: int) -> socket.socket:
         await asyncio.get_running_loop().sock_connect(made, (address, port))
     except OSError as error:
         made.close()
-        reason = (error.strerror or str(error)).lower()
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise Refused(f"dial tcp {address}:{port}: connect: {reason}") from error
     except BaseException:
         made.close()

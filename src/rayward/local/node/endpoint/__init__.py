@@ -1,0 +1,1 @@
+"""What a kubelet serves over HTTPS: logs, commands in containers, ports of pods. API servers ask here."""

@@ -1,0 +1,219 @@
+"""The routes of the endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import parse_qs, unquote
+
+import orjson
+
+from rayward.kube.core.meta import parse_time
+from rayward.local.node.agent import Agent
+from rayward.local.node.endpoint import streams
+from rayward.local.node.endpoint.access import Gate
+from rayward.local.node.logs import reader
+from rayward.local.node.logs.reader import Wanted
+from rayward.local.node.pod.facts import UNKNOWN
+from rayward.local.node.work import sandboxing
+from rayward.local.node.work.worker import PodWorker
+
+Object = dict[str, Any]
+Send = Callable[[Object], Awaitable[None]]
+Receive = Callable[[], Awaitable[Object]]
+
+_MOST_QUERY: Final = 64 * 1024
+
+
+class Refusal(Exception):  # noqa: N818 - an answer, not an accident
+    """An answer other than the one asked for."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class Endpoint:
+    """An ASGI application."""
+
+    def __init__(self, agent: Agent, gate: Gate) -> None:
+        self._agent = agent
+        self._gate = gate
+
+    async def __call__(self, scope: Object, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] not in ("http", "websocket"):
+            return
+        try:
+            await self._admit(scope)
+            if scope["type"] == "websocket":
+                await self._stream(scope, receive, send)
+            else:
+                await self._answer(scope, receive, send)
+        except Refusal as refusal:
+            await _refuse(scope, receive, send, refusal)
+
+    async def _admit(self, scope: Object) -> None:
+        if scope["path"] == "/healthz":
+            return
+        if len(scope.get("query_string") or b"") > _MOST_QUERY:
+            raise Refusal(414, "the query is too long")
+        token = _header(scope, b"authorization").removeprefix("Bearer ")
+        certificate = ((scope.get("extensions") or {}).get("tls") or {}).get("client_subject")
+        status = await self._gate.check(certificate, token)
+        if status != 200:
+            raise Refusal(status, "Unauthorized" if status == 401 else "Forbidden")
+
+    async def _answer(self, scope: Object, receive: Receive, send: Send) -> None:
+        parts = [unquote(part) for part in scope["path"].strip("/").split("/")]
+        if parts == ["healthz"]:
+            await _say(send, 200, b"ok")
+        elif parts == ["pods"]:
+            pods = [worker.pod for worker in self._agent.workers]
+            await _say(send, 200, orjson.dumps({"kind": "PodList", "apiVersion": "v1", "items": pods}), _JSON)
+        elif parts[0] == "containerLogs" and len(parts) == 4:
+            await self._log(parts[1:], _query(scope), receive, send)
+        elif parts[0] in ("exec", "attach", "portForward"):
+            raise Refusal(400, "only WebSocket upgrades are understood here")
+        else:
+            raise Refusal(404, "404 page not found")
+
+    async def _log(self, names: list[str], query: dict[str, str], receive: Receive, send: Send) -> None:
+        namespace, name, container = names
+        worker = self._worker(namespace, name, container)
+        run = worker.containers.get(container, UNKNOWN).run
+        attempt = run.attempt if run is not None else -1
+        if query.get("previous") == "true":
+            attempt -= 1
+            if attempt < 0:
+                raise Refusal(400, f'previous terminated container "{container}" in pod "{name}" not found')
+        elif run is None:
+            why = _waiting_reason(worker.pod, container)
+            raise Refusal(400, f'container "{container}" in pod "{name}" is waiting to start: {why}')
+        wanted = wanted_log(query, datetime.now(UTC))
+        path = worker.folder.log(container, attempt)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/plain")]})
+        if not wanted.follow:
+            body = await asyncio.to_thread(reader.text, path, wanted)
+            await send({"type": "http.response.body", "body": body})
+            return
+
+        def ended() -> bool:
+            now = worker.containers.get(container, UNKNOWN).run
+            return now is None or now.attempt != attempt or now.over
+
+        await _until_gone(receive, _send_parts(reader.followed(path, wanted, ended), send))
+
+    def _worker(self, namespace: str, name: str, container: str | None) -> PodWorker:
+        worker = self._agent.worker(namespace, name)
+        if worker is None:
+            raise Refusal(404, f'pod "{name}" does not exist')
+        if container is not None and all(found["name"] != container for found in sandboxing.all_containers(worker.pod)):
+            raise Refusal(404, f'container "{container}" not found in pod "{name}_{namespace}"')
+        return worker
+
+    async def _stream(self, scope: Object, receive: Receive, send: Send) -> None:
+        parts = [unquote(part) for part in scope["path"].strip("/").split("/")]
+        query = parse_qs((scope.get("query_string") or b"").decode(), keep_blank_values=True)
+        kind, names = parts[0], parts[1:]
+        if kind == "portForward" and len(names) in (2, 3):
+            worker = self._worker(names[0], names[1], None)
+            ports = [int(port) for value in query.get("port", []) for port in value.split(",") if port.isdigit()]
+            await streams.forward(worker, ports, scope, receive, send)
+            return
+        if kind not in ("exec", "attach") or len(names) not in (3, 4):
+            raise Refusal(404, "404 page not found")
+        worker = self._worker(names[0], names[1], names[-1])
+        if not worker.containers.get(names[-1], UNKNOWN).running or worker.line is None:
+            raise Refusal(400, f'container "{names[-1]}" is not running')
+        if kind == "exec":
+            await streams.execute(worker, names[-1], query, scope, receive, send)
+        else:
+            await streams.attach(worker, names[-1], query, scope, receive, send)
+
+
+def wanted_log(query: dict[str, str], now: datetime) -> Wanted:
+    """Which part of a log a query asks for.
+
+    Raises:
+        Refusal: A number or time cannot be read.
+    """
+    try:
+        since = ""
+        if query.get("sinceSeconds"):
+            since = _log_time(now - timedelta(seconds=int(query["sinceSeconds"])))
+        elif query.get("sinceTime"):
+            since = _log_time(parse_time(query["sinceTime"]))
+        return Wanted(
+            follow=query.get("follow") == "true",
+            tail=int(query["tailLines"]) if query.get("tailLines") else None,
+            since=since,
+            limit=int(query["limitBytes"]) if query.get("limitBytes") else None,
+            timestamps=query.get("timestamps") == "true",
+            stream=query.get("stream", ""),
+        )
+    except (ValueError, OverflowError) as error:
+        raise Refusal(400, f"Unable to decode query: {error}") from error
+
+
+def _log_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%f000Z")
+
+
+def _waiting_reason(pod: Object, container: str) -> str:
+    status = sandboxing.told_statuses(pod).get(container) or {}
+    return ((status.get("state") or {}).get("waiting") or {}).get("reason") or "ContainerCreating"
+
+
+async def _send_parts(parts: Any, send: Send) -> None:
+    async for part in parts:
+        await send({"type": "http.response.body", "body": part, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _until_gone(receive: Receive, work: Any) -> None:
+    """Do ``work``, but not for a client that has gone."""
+    task = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(receive))
+    done, _ = await asyncio.wait((task, gone), return_when=asyncio.FIRST_COMPLETED)
+    for one in (task, gone):
+        one.cancel()
+    await asyncio.gather(task, gone, return_exceptions=True)
+    if task in done:
+        task.result()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+_JSON: Final = b"application/json"
+
+
+async def _say(send: Send, status: int, body: bytes, kind: bytes = b"text/plain; charset=utf-8") -> None:
+    headers = [(b"content-type", kind), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _refuse(scope: Object, receive: Receive, send: Send, refusal: Refusal) -> None:
+    if scope["type"] == "http":
+        await _say(send, refusal.status, f"{refusal}\n".encode())
+        return
+    await receive()
+    body = f"{refusal}\n".encode()
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "websocket.http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": body})
+
+
+def _header(scope: Object, name: bytes) -> str:
+    return next((value.decode("latin-1") for key, value in scope["headers"] if key == name), "")
+
+
+def _query(scope: Object) -> dict[str, str]:
+    found = parse_qs((scope.get("query_string") or b"").decode(), keep_blank_values=True)
+    return {name: values[0] for name, values in found.items()}
