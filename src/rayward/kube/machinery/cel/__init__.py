@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 from rayward.kube.machinery.cel.library import CompileError
-from rayward.kube.machinery.cel.program import Program, compile_expression, compile_for_schema
-from rayward.kube.machinery.cel.values import BudgetExceeded, EvaluationError, NoSuchOverload
+from rayward.kube.machinery.cel.program import InstantiationError, Program, compile_expression, compile_for_schema
+from rayward.kube.machinery.cel.values import BudgetExceededError, EvaluationError, NoSuchOverloadError
 
 __all__ = [
-    "BudgetExceeded",
+    "BudgetExceededError",
     "CompileError",
     "EvaluationError",
-    "NoSuchOverload",
+    "InstantiationError",
+    "NoSuchOverloadError",
     "Program",
     "compile_expression",
     "compile_for_schema",

@@ -185,8 +185,8 @@ def _expr(data: bytes) -> Expr:
 
 
 def _const(ident: int, fields: Fields) -> Expr:
-    number, values = next(iter(fields.items()), (1, [0]))
-    value = values[0]
+    number = next(iter(fields), 1)
+    value: Any = fields[number][0] if fields else None
     match number:
         case 2:
             return Const(ident, bool(value))
@@ -235,7 +235,15 @@ def _struct(ident: int, fields: Fields) -> Expr:
 def _fold(ident: int, fields: Fields) -> Expr:
     parts = [_expr(fields[number][0]) for number in (2, 4, 5, 6, 7)]
     return Fold(
-        ident, _string(fields, 1), _string(fields, 8), parts[0], _string(fields, 3), parts[1], parts[2], parts[3], parts[4]
+        ident,
+        _string(fields, 1),
+        _string(fields, 8),
+        parts[0],
+        _string(fields, 3),
+        parts[1],
+        parts[2],
+        parts[3],
+        parts[4],
     )
 
 

@@ -60,7 +60,7 @@ def _name(kind: str) -> str:
 
 def _comparisons() -> dict[str, tuple[Overload, ...]]:
     mixed = tuple(_global("bool", one, other) for one in _NUMBERS for other in _NUMBERS if one != other)
-    return {operator: mixed for operator in ("_<_", "_<=_", "_>_", "_>=_")}
+    return dict.fromkeys(("_<_", "_<=_", "_>_", "_>=_"), mixed)
 
 
 _LISTS: Final = {
@@ -78,9 +78,7 @@ _REGEX: Final = {
 _URL: Final = {
     "url": (_global(URL, "string"),),
     "isURL": (_global("bool", "string"),),
-    **{
-        name: (_of("string", URL),) for name in ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")
-    },
+    **{name: (_of("string", URL),) for name in ("getScheme", "getHost", "getHostname", "getPort", "getEscapedPath")},
     "getQuery": (_of("map<string, list<string>>", URL),),
 }
 _QUANTITY: Final = {

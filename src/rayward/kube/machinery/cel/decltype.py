@@ -13,20 +13,16 @@ Raw = dict[str, Any]
 
 MAX_REQUEST: Final = 3 * 1024 * 1024
 _RESERVED: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return "
-    "var void while".split()
+    (
+        *("true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if"),
+        *("import", "let", "loop", "package", "namespace", "return", "var", "void", "while"),
+    )
 )
 _ESCAPED: Final = re.compile(r"__|[-./]|[^a-zA-Z0-9_./-]")
 _ESCAPES: Final = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _IDENTIFIER: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _PACKAGE: Final = "kubernetes.schema"
 _Field = descriptor_pb2.FieldDescriptorProto
-_SCALARS: Final = {
-    "string": ("string", 2),
-    "bool": ("bool", 4),
-    "double": ("double", 1),
-    "int": ("int", 1),
-}
 
 
 def escape(name: str) -> str | None:
@@ -128,9 +124,9 @@ def _embedded(raw: Raw) -> bool:
 
 
 def _declare_object(raw: Raw, resource_root: bool) -> DeclType | None:
-    additional = raw.get("additionalProperties")
-    if isinstance(additional, dict) and not resource_root:
-        elem = declare(additional, resource_root=_embedded(additional))  # pyright: ignore[reportUnknownArgumentType]
+    additional: Any = raw.get("additionalProperties")
+    if additional.__class__ is dict and not resource_root:
+        elem = declare(additional, resource_root=_embedded(additional))
         if elem is None:
             return None
         bound = raw.get("maxProperties")
@@ -139,7 +135,7 @@ def _declare_object(raw: Raw, resource_root: bool) -> DeclType | None:
     properties: dict[str, Raw] = dict(raw.get("properties") or {})
     if resource_root:
         _add_identity(properties)
-    required = set(raw.get("required") or ())
+    required: list[str] = raw.get("required") or []
     fields: dict[str, DeclType] = {}
     names: dict[str, str] = {}
     size = 2
@@ -150,6 +146,10 @@ def _declare_object(raw: Raw, resource_root: bool) -> DeclType | None:
         if (escaped := escape(name)) is not None:
             fields[escaped] = declared
             names[escaped] = name
+            # Behind a dot a keyword may also stand as it is.
+            if name in _RESERVED:
+                fields[name] = declared
+                names[name] = name
         if name in required and prop.get("default") is None:
             size += len(name.encode()) + declared.min_size + 4
     return DeclType("object", fields=fields, names=names, min_size=size)
@@ -203,9 +203,7 @@ class Messages:
             name="kubernetes/schema.proto",
             package=_PACKAGE,
             syntax="proto2",
-            dependency=[
-                f"google/protobuf/{name}.proto" for name in ("struct", "timestamp", "duration")
-            ],
+            dependency=[f"google/protobuf/{name}.proto" for name in ("struct", "timestamp", "duration")],
         )
     )
     _count: int = 0
@@ -235,7 +233,7 @@ class Messages:
 
     def _expressible(self, declared: DeclType) -> bool:
         """Protobuf forbids fields whose names differ only in underscores and case."""
-        names = [name.replace("_", "").lower() for name in declared.fields if name in self.words]
+        names = [declared.names[name].replace("_", "").lower() for name in declared.fields if name in self.words]
         return len(names) == len(set(names))
 
     def _message(self, declared: DeclType) -> str:
@@ -265,7 +263,10 @@ class Messages:
                 added.type, added.type_name = _Field.TYPE_MESSAGE, ".google.protobuf.Struct"
                 return
             added.label = _Field.LABEL_REPEATED
-            added.type, added.type_name = _Field.TYPE_MESSAGE, f".{_PACKAGE}.{owner}.{self._entry(message, name, declared.elem)}"
+            added.type, added.type_name = (
+                _Field.TYPE_MESSAGE,
+                f".{_PACKAGE}.{owner}.{self._entry(message, name, declared.elem)}",
+            )
             return
         self._set_type(added, declared)
 

@@ -73,19 +73,30 @@ _HOSTNAME: Final = re.compile(
 
 def _is_hostname(text: str) -> bool:
     return (
-        _HOSTNAME.match(text) is not None
-        and len(text.encode()) <= 255
+        len(text.encode()) <= 255
         and all(len(part.encode()) <= 63 for part in text.split("."))
+        and _HOSTNAME.match(text) is not None
     )
 
 
 _ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
-_ADDRESS: Final = rf"(?:{_ATOM}(?:\.{_ATOM})*|\"(?:[^\"\\\n]|\\.)*\")@(?:{_ATOM}(?:\.{_ATOM})*|\[[^\]\[\\]*\])"
-_EMAIL: Final = re.compile(rf"\A\s*(?:{_ADDRESS}|(?:(?:{_ATOM}|\"(?:[^\"\\]|\\.)*\")\s*)*<{_ADDRESS}>)\s*\Z")
+_DOT_ATOM: Final = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
+_QUOTED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+_PHRASE: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff. \t-]*")
+_LITERAL: Final = re.compile(r"\[[^\[\]\\]*\]")
 
 
 def _is_email(text: str) -> bool:
-    return len(text) <= 4096 and _EMAIL.match(text) is not None
+    """An address as in RFC 5322, with or without a name before it; no comments."""
+    text = text.strip(" \t\r\n")
+    if text.endswith(">"):
+        name, bracket, text = text[:-1].rpartition("<")
+        if not bracket or not _PHRASE.fullmatch(_QUOTED.sub("", name)):
+            return False
+    local, _, domain = text.rpartition("@")
+    if not (_DOT_ATOM.fullmatch(local) or _QUOTED.fullmatch(local)):
+        return False
+    return (_DOT_ATOM.fullmatch(domain) or _LITERAL.fullmatch(domain)) is not None
 
 
 def _is_ipv4(text: str) -> bool:
@@ -109,13 +120,14 @@ def _is_cidr(text: str) -> bool:
 
 
 _MAC: Final = re.compile(
-    r"\A(?:[0-9a-fA-F]{2}(?:([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?:(?:\1[0-9a-fA-F]{2}){2}|(?:\1[0-9a-fA-F]{2}){14})?)"
-    r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:\.[0-9a-fA-F]{4}|(?:\.[0-9a-fA-F]{4}){7})?)\Z"
+    r"(?:[0-9a-fA-F]{2}(?:([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}(?:(?:\1[0-9a-fA-F]{2}){2}|(?:\1[0-9a-fA-F]{2}){14})?)"
+    r"|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}(?:\.[0-9a-fA-F]{4}|(?:\.[0-9a-fA-F]{4}){7})?"
+    r"|[0-9a-fA-F]{12}|[0-9a-fA-F]{16}|[0-9a-fA-F]{40})"
 )
 
 
 def _is_mac(text: str) -> bool:
-    return _MAC.match(text) is not None
+    return _MAC.fullmatch(text) is not None
 
 
 def is_uri(text: str) -> bool:
@@ -176,9 +188,7 @@ def _is_object_id(text: str) -> bool:
 
 
 def _uuid(version: str, variant: str) -> Check:
-    return _pattern(
-        rf"^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}-?{variant}-?[0-9a-f]{{12}}\Z", re.IGNORECASE
-    )
+    return _pattern(rf"^[0-9a-f]{{8}}-?[0-9a-f]{{4}}-?{version}-?{variant}-?[0-9a-f]{{12}}\Z", re.IGNORECASE)
 
 
 _ANY4: Final = "[0-9a-f]{4}"

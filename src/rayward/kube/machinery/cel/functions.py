@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rayward.kube.machinery.cel import kube, lists, operators, texts, times
-from rayward.kube.machinery.cel.values import Duration, NoSuchOverload, Timestamp
-
-Overloads = list[tuple[tuple[Any, ...], Callable[..., Any]]]
+from rayward.kube.machinery.cel.overloads import Overload, Overloads, binary, unary
+from rayward.kube.machinery.cel.values import Duration, NoSuchOverloadError, Timestamp
 
 _HOUR: Final = 3_600_000_000_000
 
 
-def _field(read: Callable[[Any], int]) -> Overloads:
+def _field(read: Callable[[Any], int]) -> list[Overload]:
     return [
-        ((Timestamp,), lambda moment: read(times.local(moment, ""))),
-        ((Timestamp, str), lambda moment, zone: read(times.local(moment, zone))),
+        unary(Timestamp, lambda moment: read(times.local(moment, ""))),
+        binary(Timestamp, str, lambda moment, zone: read(times.local(moment, zone))),
     ]
 
 
@@ -25,39 +24,39 @@ def _part(nanoseconds: int) -> Callable[[Duration], int]:
     return lambda span: int(operators.divide(span.nanoseconds, nanoseconds))
 
 
-_TIMES: Final[dict[str, Overloads]] = {
+_TIMES: Final[Overloads] = {
     "getFullYear": _field(lambda local: local.year),
     "getMonth": _field(lambda local: local.month - 1),
     "getDayOfMonth": _field(lambda local: local.day - 1),
     "getDate": _field(lambda local: local.day),
     "getDayOfWeek": _field(lambda local: local.isoweekday() % 7),
     "getDayOfYear": _field(lambda local: local.timetuple().tm_yday - 1),
-    "getHours": [*_field(lambda local: local.hour), ((Duration,), _part(_HOUR))],
-    "getMinutes": [*_field(lambda local: local.minute), ((Duration,), _part(_HOUR // 60))],
-    "getSeconds": [*_field(lambda local: local.second), ((Duration,), _part(_HOUR // 3600))],
+    "getHours": [*_field(lambda local: local.hour), unary(Duration, _part(_HOUR))],
+    "getMinutes": [*_field(lambda local: local.minute), unary(Duration, _part(_HOUR // 60))],
+    "getSeconds": [*_field(lambda local: local.second), unary(Duration, _part(_HOUR // 3600))],
     "getMilliseconds": [
-        ((Timestamp,), lambda moment: moment.nanoseconds // 1_000_000 % 1000),
-        ((Timestamp, str), lambda moment, _: moment.nanoseconds // 1_000_000 % 1000),
-        ((Duration,), lambda span: span.nanoseconds // 1_000_000 % 1000),
+        unary(Timestamp, lambda moment: moment.nanoseconds // 1_000_000 % 1000),
+        binary(Timestamp, str, lambda moment, _: moment.nanoseconds // 1_000_000 % 1000),
+        unary(Duration, lambda span: span.nanoseconds // 1_000_000 % 1000),
     ],
 }
-_CONVERSIONS: Final[dict[str, Overloads]] = {
-    "int": [((object,), operators.to_int)],
-    "uint": [((object,), operators.to_uint)],
-    "double": [((object,), operators.to_double)],
-    "bool": [((object,), operators.to_bool)],
-    "string": [((object,), operators.to_string)],
-    "bytes": [((object,), operators.to_bytes)],
-    "timestamp": [((object,), operators.to_timestamp)],
-    "duration": [((object,), operators.to_duration)],
-    "dyn": [((object,), lambda value: value)],
-    "type": [((object,), operators.type_of)],
-    "size": [((object,), operators.size)],
+_CONVERSIONS: Final[Overloads] = {
+    "int": [unary(object, operators.to_int)],
+    "uint": [unary(object, operators.to_uint)],
+    "double": [unary(object, operators.to_double)],
+    "bool": [unary(object, operators.to_bool)],
+    "string": [unary(object, operators.to_string)],
+    "bytes": [unary(object, operators.to_bytes)],
+    "timestamp": [unary(object, operators.to_timestamp)],
+    "duration": [unary(object, operators.to_duration)],
+    "dyn": [unary(object, lambda value: value)],
+    "type": [unary(object, operators.type_of)],
+    "size": [unary(object, operators.size)],
 }
 
 
-def _merged(*tables: dict[str, Overloads]) -> dict[str, Overloads]:
-    merged: dict[str, Overloads] = {}
+def _merged(*tables: Overloads) -> Overloads:
+    merged: Overloads = {}
     for table in tables:
         for name, overloads in table.items():
             merged.setdefault(name, []).extend(overloads)
@@ -81,13 +80,15 @@ def dispatcher(name: str, arity: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         for types, run in candidates:
             for kind, arg in zip(types, args, strict=True):
-                if arg.__class__ is not kind and kind is not object and not (
-                    kind.__class__ is tuple and arg.__class__ in kind
+                if (
+                    arg.__class__ is not kind
+                    and kind is not object
+                    and not (kind.__class__ is tuple and arg.__class__ in kind)
                 ):
                     break
             else:
                 return run(*args)
-        raise NoSuchOverload(f"no such overload: {name}")
+        raise NoSuchOverloadError(f"no such overload: {name}")
 
     return call
 
@@ -119,9 +120,7 @@ def _regex_cost(args: tuple[Any, ...]) -> int:
 Cost = Callable[[tuple[Any, ...]], int]
 
 _COSTS: Final[dict[str, Cost]] = {
-    **dict.fromkeys(
-        ("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args: _traversal(args[0])
-    ),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args: _traversal(args[0])),
     **dict.fromkeys(
         (
             "url",

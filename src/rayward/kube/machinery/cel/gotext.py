@@ -45,7 +45,7 @@ def number(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    if value == 0:
+    if not value:
         return "-0" if math.copysign(1, value) < 0 else "0"
     digits, exponent = _shortest(abs(value))
     sign = "-" if value < 0 else ""
@@ -59,7 +59,7 @@ def plain_number(value: float) -> str:
     """A number without an exponent, shortest digits (``strconv.FormatFloat(v, 'f', -1, 64)``)."""
     if isinstance(value, int):
         return str(value)
-    if value == 0 or math.isnan(value) or math.isinf(value):
+    if not value or math.isnan(value) or math.isinf(value):
         return number(value)
     return ("-" if value < 0 else "") + _plain(*_shortest(abs(value)))
 
@@ -91,8 +91,8 @@ def value(item: Any) -> str:
         return "true" if item else "false"
     if isinstance(item, int | float):
         return number(item)
-    if isinstance(item, list):
-        return "[" + " ".join(map(value, item)) + "]"  # pyright: ignore[reportUnknownArgumentType]
-    if isinstance(item, dict):
-        return "map[" + " ".join(f"{k}:{value(item[k])}" for k in sorted(item)) + "]"  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if item.__class__ is list:
+        return "[" + " ".join(map(value, item)) + "]"
+    if item.__class__ is dict:
+        return "map[" + " ".join(f"{k}:{value(item[k])}" for k in sorted(item)) + "]"
     return str(item)

@@ -11,6 +11,7 @@ from typing import Any, Final
 from rayward.kube.machinery import names, quantity
 from rayward.kube.machinery.cel import formats, network, url
 from rayward.kube.machinery.cel.network import Network
+from rayward.kube.machinery.cel.overloads import Overloads, binary, nullary, unary
 from rayward.kube.machinery.cel.url import Url
 from rayward.kube.machinery.cel.values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional
 from rayward.kube.machinery.quantity import Quantity, QuantityError
@@ -104,7 +105,9 @@ def to_semver(text: str, normalize: bool = False) -> Semver:
         raise EvaluationError(_semver_problem(text))
     pre = tuple((match[4] or "").split(".")) if match[4] else ()
     if any(not part or (part.isdigit() and len(part) > 1 and part[0] == "0") for part in pre):
-        raise EvaluationError("Prerelease is empty" if "" in pre else "Numeric PreRelease version must not contain leading zeroes")
+        raise EvaluationError(
+            "Prerelease is empty" if "" in pre else "Numeric PreRelease version must not contain leading zeroes"
+        )
     return Semver((int(match[1]), int(match[2]), int(match[3])), pre, match[5] or "")
 
 
@@ -192,59 +195,62 @@ def _is_canonical(text: str) -> bool:
     return network.text_of(network.parse_address(text)) == text
 
 
-OVERLOADS: Final[dict[str, list[tuple[tuple[Any, ...], Callable[..., Any]]]]] = {
-    "quantity": [((str,), to_quantity)],
-    "isQuantity": [((str,), _holds(to_quantity))],
-    "sign": [((Quantity,), lambda amount: (amount.unscaled > 0) - (amount.unscaled < 0))],
-    "asApproximateFloat": [((Quantity,), _approximate)],
-    "asInteger": [((Quantity,), _as_integer)],
-    "isInteger": [((Quantity,), _is_integer)],
-    "add": [((Quantity, Quantity), lambda a, b: a + b), ((Quantity, int), lambda a, b: a + Quantity(b))],
-    "sub": [((Quantity, Quantity), lambda a, b: a - b), ((Quantity, int), lambda a, b: a - Quantity(b))],
+OVERLOADS: Final[Overloads] = {
+    "quantity": [unary(str, to_quantity)],
+    "isQuantity": [unary(str, _holds(to_quantity))],
+    "sign": [unary(Quantity, lambda amount: (amount.unscaled > 0) - (amount.unscaled < 0))],
+    "asApproximateFloat": [unary(Quantity, _approximate)],
+    "asInteger": [unary(Quantity, _as_integer)],
+    "isInteger": [unary(Quantity, _is_integer)],
+    "add": [binary(Quantity, Quantity, lambda a, b: a + b), binary(Quantity, int, lambda a, b: a + Quantity(b))],
+    "sub": [binary(Quantity, Quantity, lambda a, b: a - b), binary(Quantity, int, lambda a, b: a - Quantity(b))],
     "isGreaterThan": [
-        ((Quantity, Quantity), lambda a, b: a > b),
-        ((Semver, Semver), lambda a, b: a.order > b.order),
+        binary(Quantity, Quantity, lambda a, b: a > b),
+        binary(Semver, Semver, lambda a, b: a.order > b.order),
     ],
-    "isLessThan": [((Quantity, Quantity), lambda a, b: a < b), ((Semver, Semver), lambda a, b: a.order < b.order)],
-    "compareTo": [((Quantity, Quantity), _order), ((Semver, Semver), lambda a, b: _order(a.order, b.order))],
-    "semver": [((str,), to_semver), ((str, bool), to_semver)],
+    "isLessThan": [
+        binary(Quantity, Quantity, lambda a, b: a < b),
+        binary(Semver, Semver, lambda a, b: a.order < b.order),
+    ],
+    "compareTo": [binary(Quantity, Quantity, _order), binary(Semver, Semver, lambda a, b: _order(a.order, b.order))],
+    "semver": [unary(str, to_semver), binary(str, bool, to_semver)],
     "isSemver": [
-        ((str,), _holds(to_semver)),
-        ((str, bool), lambda text, normalize: _holds(lambda t: to_semver(t, normalize))(text)),
+        unary(str, _holds(to_semver)),
+        binary(str, bool, lambda text, normalize: _holds(lambda t: to_semver(t, normalize))(text)),
     ],
-    "major": [((Semver,), lambda version: version.numbers[0])],
-    "minor": [((Semver,), lambda version: version.numbers[1])],
-    "patch": [((Semver,), lambda version: version.numbers[2])],
-    "url": [((str,), to_url)],
-    "isURL": [((str,), _holds(url.parse))],
-    "getScheme": [((Url,), lambda found: found.scheme)],
-    "getHost": [((Url,), lambda found: found.host)],
-    "getHostname": [((Url,), lambda found: found.hostname)],
-    "getPort": [((Url,), lambda found: found.port)],
-    "getEscapedPath": [((Url,), Url.escaped_path)],
-    "getQuery": [((Url,), Url.parameters)],
-    "ip": [((str,), network.parse_address), ((Network,), lambda found: found.address)],
-    "isIP": [((str,), _holds(network.parse_address))],
-    "ip.isCanonical": [((str,), _is_canonical)],
-    "family": [((_ADDRESS,), lambda address: address.version)],
-    "isUnspecified": [((_ADDRESS,), lambda address: address.is_unspecified)],
-    "isLoopback": [((_ADDRESS,), lambda address: address.is_loopback)],
-    "isLinkLocalMulticast": [((_ADDRESS,), network.is_link_local_multicast)],
-    "isLinkLocalUnicast": [((_ADDRESS,), lambda address: address.is_link_local)],
-    "isGlobalUnicast": [((_ADDRESS,), network.is_global_unicast)],
-    "cidr": [((str,), to_network)],
-    "isCIDR": [((str,), _holds(to_network))],
+    "major": [unary(Semver, lambda version: version.numbers[0])],
+    "minor": [unary(Semver, lambda version: version.numbers[1])],
+    "patch": [unary(Semver, lambda version: version.numbers[2])],
+    "url": [unary(str, to_url)],
+    "isURL": [unary(str, _holds(url.parse))],
+    "getScheme": [unary(Url, lambda found: found.scheme)],
+    "getHost": [unary(Url, lambda found: found.host)],
+    "getHostname": [unary(Url, lambda found: found.hostname)],
+    "getPort": [unary(Url, lambda found: found.port)],
+    "getEscapedPath": [unary(Url, Url.escaped_path)],
+    "getQuery": [unary(Url, Url.parameters)],
+    "ip": [unary(str, network.parse_address), unary(Network, lambda found: found.address)],
+    "isIP": [unary(str, _holds(network.parse_address))],
+    "ip.isCanonical": [unary(str, _is_canonical)],
+    "family": [unary(_ADDRESS, lambda address: address.version)],
+    "isUnspecified": [unary(_ADDRESS, lambda address: address.is_unspecified)],
+    "isLoopback": [unary(_ADDRESS, lambda address: address.is_loopback)],
+    "isLinkLocalMulticast": [unary(_ADDRESS, network.is_link_local_multicast)],
+    "isLinkLocalUnicast": [unary(_ADDRESS, lambda address: address.is_link_local)],
+    "isGlobalUnicast": [unary(_ADDRESS, network.is_global_unicast)],
+    "cidr": [unary(str, to_network)],
+    "isCIDR": [unary(str, _holds(to_network))],
     "containsIP": [
-        ((Network, str), lambda found, text: found.contains(network.parse_address(text))),
-        ((Network, _ADDRESS), Network.contains),
+        binary(Network, str, lambda found, text: found.contains(network.parse_address(text))),
+        binary(Network, _ADDRESS, Network.contains),
     ],
     "containsCIDR": [
-        ((Network, str), lambda found, text: _contains_network(found, to_network(text))),
-        ((Network, Network), _contains_network),
+        binary(Network, str, lambda found, text: _contains_network(found, to_network(text))),
+        binary(Network, Network, _contains_network),
     ],
-    "prefixLength": [((Network,), lambda found: found.bits)],
-    "masked": [((Network,), Network.masked)],
-    "format.named": [((str,), _named)],
-    "validate": [((NamedFormat, str), _validate)],
-    **{f"format.{name}": [((), _format(name))] for name in _FORMATS},
+    "prefixLength": [unary(Network, lambda found: found.bits)],
+    "masked": [unary(Network, Network.masked)],
+    "format.named": [unary(str, _named)],
+    "validate": [binary(NamedFormat, str, _validate)],
+    **{f"format.{name}": [nullary(_format(name))] for name in _FORMATS},
 }

@@ -16,12 +16,13 @@ from google.protobuf import descriptor_pb2, descriptor_pool, duration_pb2, struc
 
 from rayward.kube.machinery.cel import declarations
 
-MAX_EXPRESSION: Final = 16 * 1024
+MAX_EXPRESSION: Final = 100_000
 """Longest expression that is compiled, in characters."""
 
-_EXTENSIONS: Final = ("strings", "optional", "sets", "lists", "two-var-comprehensions")
-_STATUS = re.compile(r"\A[A-Z_]+: |\s*\[[A-Z_]+\]\Z")
-_STRUCT = re.compile(r"(undefined field '[^']*') not found in struct '[^']*'")
+# The versions that Kubernetes has; later ones would know functions that it does not.
+_EXTENSIONS: Final = {"strings": 2, "optional": 2, "sets": 0, "lists": 2, "two-var-comprehensions": 0}
+_STATUS: Final = re.compile(r"\A[A-Z_]+: |\s*\[[A-Z_]+\]\Z")
+_FINDING: Final = re.compile(r"^ERROR: <input>:(\d+):(\d+): ", re.MULTILINE)
 
 
 class CompileError(ValueError):
@@ -47,8 +48,54 @@ def check(expression: str, variables: Mapping[str, str], messages: bytes | None 
     try:
         return _environment(variables, messages).compile(expression).serialize()
     except RuntimeError as error:
-        text = _STATUS.sub("", str(error))
-        raise CompileError(_STRUCT.sub(r"\1", text)) from None
+        raise CompileError(_as_cel_go_says(_STATUS.sub("", str(error)), expression)) from None
+
+
+def _as_cel_go_says(text: str, expression: str) -> str:
+    """The findings in order of place, in the words of cel-go, which Kubernetes uses."""
+    starts = [*_FINDING.finditer(text)]
+    if not starts:
+        return text
+    ends = [match.start() for match in starts[1:]] + [len(text)]
+    lines = expression.split("\n")
+    found: list[tuple[int, int, str]] = []
+    for match, end in zip(starts, ends, strict=True):
+        line, column = int(match[1]), int(match[2])
+        before = lines[line - 1][: column - 1] if line <= len(lines) else ""
+        found.append((line, column, _reworded(text[match.start() : end].rstrip("\n"), before)))
+    return "\n".join(block for _, _, block in sorted(found, key=lambda each: each[:2]))
+
+
+_NAMES: Final = {
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+    "null_type": "null",
+}
+_SELECTION: Final = re.compile(r"expression of type '([^']*)' cannot be the operand of a select operation")
+_OVERLOAD: Final = re.compile(r"(found no matching overload for '(\w+)' applied to )'\((.*)\)'$", re.MULTILINE)
+
+
+def _reworded(block: str, before: str) -> str:
+    head, newline, snippet = block.partition("\n")
+    head = re.sub(r"(undefined field '[^']*') not found in struct '[^']*'", r"\1", head)
+    head = _SELECTION.sub(r"type '\1' does not support field selection", head)
+    for ours, theirs in _NAMES.items():
+        head = head.replace(ours, theirs)
+    match = _OVERLOAD.search(head)
+    # A call behind a dot is shown as one.
+    if match and re.search(rf"\.\s*{match[2]}\s*\Z", before):
+        target, rest = _first_argument(match[3])
+        head = f"{head[: match.start()]}{match[1]}'{target}.({rest})'"
+    return head + newline + snippet
+
+
+def _first_argument(arguments: str) -> tuple[str, str]:
+    depth = 0
+    for place, c in enumerate(arguments):
+        depth += (c == "(") - (c == ")")
+        if c == "," and not depth:
+            return arguments[:place], arguments[place + 1 :].lstrip()
+    return arguments, ""
 
 
 def re2_search(pattern: str, text: str) -> bool:
@@ -71,7 +118,10 @@ def _environment(variables: Mapping[str, str], messages: bytes | None) -> cel.En
 
 def _configuration(variables: Mapping[str, str]) -> str:
     """The environment as YAML, the only form in which the library takes optional types."""
-    lines = ["extensions:", *(f"  - name: {name}" for name in _EXTENSIONS), "functions:"]
+    lines = ["extensions:"]
+    for name, version in _EXTENSIONS.items():
+        lines += [f"  - name: {name}", f"    version: {version}"]
+    lines.append("functions:")
     for name, overload in _optional_functions():
         target, args = overload.parameters[: overload.member], overload.parameters[overload.member :]
         lines += [f"  - name: {name}", "    overloads:", f"      - id: {name}"]

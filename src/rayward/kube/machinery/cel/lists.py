@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cmp_to_key
 from typing import Any, Final
 
 from rayward.kube.machinery.cel.operators import add, compare, equal
+from rayward.kube.machinery.cel.overloads import Overloads, binary, nullary, unary
 from rayward.kube.machinery.cel.values import NONE, EvaluationError, Optional
 
 _MAX_RANGE: Final = 1_000_000
@@ -137,28 +137,28 @@ def last(items: list[Any]) -> Optional:
     return Optional(items[-1]) if items else NONE
 
 
-OVERLOADS: Final[dict[str, list[tuple[tuple[Any, ...], Callable[..., Any]]]]] = {
-    "isSorted": [((list,), is_sorted)],
-    "sum": [((list,), total)],
-    "min": [((list,), least)],
-    "max": [((list,), greatest)],
-    "indexOf": [((list, object), index_of)],
-    "lastIndexOf": [((list, object), last_index_of)],
+OVERLOADS: Final[Overloads] = {
+    "isSorted": [unary(list, is_sorted)],
+    "sum": [unary(list, total)],
+    "min": [unary(list, least)],
+    "max": [unary(list, greatest)],
+    "indexOf": [binary(list, object, index_of)],
+    "lastIndexOf": [binary(list, object, last_index_of)],
     "slice": [((list, int, int), slice_of)],
-    "flatten": [((list,), flatten), ((list, int), flatten)],
-    "distinct": [((list,), distinct)],
-    "reverse": [((list,), lambda items: items[::-1])],
-    "sort": [((list,), sort)],
-    "@sortByAssociatedKeys": [((list, list), sort_by)],
-    "first": [((list,), first)],
-    "last": [((list,), last)],
-    "lists.range": [((int,), numbers)],
-    "sets.contains": [((list, list), contains_all)],
-    "sets.intersects": [((list, list), intersects)],
-    "sets.equivalent": [((list, list), equivalent)],
-    "optional.of": [((object,), Optional)],
-    "optional.ofNonZeroValue": [((object,), non_zero)],
-    "optional.none": [((), lambda: NONE)],
-    "hasValue": [((Optional,), lambda optional: optional.present)],
-    "value": [((Optional,), value_of)],
+    "flatten": [unary(list, flatten), binary(list, int, flatten)],
+    "distinct": [unary(list, distinct)],
+    "reverse": [unary(list, lambda items: items[::-1])],
+    "sort": [unary(list, sort)],
+    "@sortByAssociatedKeys": [binary(list, list, sort_by)],
+    "first": [unary(list, first)],
+    "last": [unary(list, last)],
+    "lists.range": [unary(int, numbers)],
+    "sets.contains": [binary(list, list, contains_all)],
+    "sets.intersects": [binary(list, list, intersects)],
+    "sets.equivalent": [binary(list, list, equivalent)],
+    "optional.of": [unary(object, Optional)],
+    "optional.ofNonZeroValue": [unary(object, non_zero)],
+    "optional.none": [nullary(lambda: NONE)],
+    "hasValue": [unary(Optional, lambda optional: optional.present)],
+    "value": [unary(Optional, value_of)],
 }

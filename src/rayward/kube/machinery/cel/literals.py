@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from rayward.kube.machinery.cel import operators
+from rayward.kube.machinery.cel import formatting, operators
 from rayward.kube.machinery.cel.ast import Ast, Call, Const, Expr, ListExpr, MapExpr, children
 from rayward.kube.machinery.cel.regex import PatternError, compile_pattern
-from rayward.kube.machinery.cel.values import EvaluationError
+from rayward.kube.machinery.cel.values import EvaluationError, NoSuchOverloadError
 
+_CONVERSIONS: Final[dict[str, Callable[[object], object]]] = {
+    "int": operators.to_int,
+    "uint": operators.to_uint,
+    "double": operators.to_double,
+    "bool": operators.to_bool,
+    "string": operators.to_string,
+    "bytes": operators.to_bytes,
+}
 _LITERAL_ARGUMENTS: Final[dict[str, Callable[[str], object]]] = {
     "duration": operators.to_duration,
     "timestamp": operators.to_timestamp,
@@ -20,6 +28,23 @@ _LITERAL_ARGUMENTS: Final[dict[str, Callable[[str], object]]] = {
 def problems(tree: Ast, source: str) -> str:
     """The complaints about literals, in the checker's layout; nothing when there are none."""
     return "\n".join(_located(source, tree.positions.get(place, 0), text) for place, text in _find(tree))
+
+
+def instantiation_problem(tree: Ast) -> str:
+    """What goes wrong when constant parts are worked out ahead of time; nothing when nothing does."""
+    for expr in _walk(tree.root):
+        if not isinstance(expr, Call):
+            continue
+        try:
+            if expr.function in _CONVERSIONS and isinstance(expr.args[0], Const):
+                _CONVERSIONS[expr.function](expr.args[0].value)
+            elif expr.function in ("find", "findAll") and isinstance(expr.args[0], Const):
+                compile_pattern(expr.args[0].value)
+        except NoSuchOverloadError:
+            continue
+        except (EvaluationError, PatternError) as error:
+            return str(error)
+    return ""
 
 
 def _find(tree: Ast) -> Iterator[tuple[int, str]]:
@@ -35,6 +60,30 @@ def _find(tree: Ast) -> Iterator[tuple[int, str]]:
         elif isinstance(expr, MapExpr):
             yield from _mixed(tree, [(key, False) for key, _, _ in expr.entries], False)
             yield from _mixed(tree, [(value, optional) for _, value, optional in expr.entries], False)
+
+    for expr in _walk(tree.root):
+        if isinstance(expr, Call) and expr.function == "format":
+            yield from _check_format(tree, expr)
+
+
+def _check_format(tree: Ast, call: Call) -> Iterator[tuple[int, str]]:
+    template, args = call.target, call.args[0]
+    if not (isinstance(template, Const) and isinstance(args, ListExpr)):
+        return
+    used = 0
+    try:
+        for place, clause in enumerate(formatting.clauses(template.value, len(args.elements))):
+            if clause.letter:
+                used += 1
+                given = tree.type_of(args.elements[place]).partition("(")[0]
+                if given != "dyn" and given not in formatting.ACCEPTED[clause.letter]:
+                    raise formatting.refusal(clause.letter, given, place)
+    except formatting.FormatError as error:
+        yield (call.id if error.argument is None else args.elements[error.argument].id), str(error)
+        return
+    if len(args.elements) > used:
+        text = f"too many arguments supplied to string.format (expected {used}, got {len(args.elements)})"
+        yield call.id, text
 
 
 def _walk(expr: Expr, *, inside_format: bool = True) -> Iterator[Expr]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from dataclasses import dataclass
+from typing import Final
 
 from rayward.kube.machinery.cel import gotext
 from rayward.kube.machinery.cel.values import EvaluationError
@@ -64,41 +66,69 @@ def parse_address(text: str) -> Address:
 
 
 def _problem(text: str) -> str:
-    shown = f"ParseAddr({gotext.quote(text)})"
-    for c in text:
-        if c == ".":
-            return f"{shown}: {_ipv4_problem(text)}"
-        if c == ":":
-            return f"{shown}: {_ipv6_problem(text)}"
-        if c == "%":
-            return f"{shown}: missing IPv6 address"
-    return f"{shown}: unable to parse IP"
+    """What Go's parser has against a text that is no address."""
+    first = next((c for c in text if c in ".:%"), "")
+    found = {".": _ipv4_problem, ":": _ipv6_problem}.get(first)
+    problem = found(text) if found is not None else ("missing IPv6 address" if first else "unable to parse IP")
+    return f"ParseAddr({gotext.quote(text)}): {problem}"
+
+
+def _at(problem: str, rest: str) -> str:
+    return f"{problem} (at {gotext.quote(rest)})"
 
 
 def _ipv4_problem(text: str) -> str:
-    if any(not (c.isascii() and (c.isdigit() or c == ".")) for c in text):
-        return "unexpected character (at " + gotext.quote(text.lstrip("0123456789.")) + ")"
-    fields = text.split(".")
-    if any(not field for field in fields):
-        return "IPv4 field must have at least one digit (at " + gotext.quote(text[_empty_field(text) :]) + ")"
-    if any(len(field) > 1 and field.startswith("0") for field in fields):
-        return "IPv4 field has octet with leading zero"
-    if any(int(field) > 255 for field in fields):
-        return "IPv4 field has value >255"
-    return "IPv4 address too long" if len(fields) > 4 else "IPv4 address too short"
+    fields = digits = value = 0
+    for place, c in enumerate(text):
+        if "0" <= c <= "9":
+            if digits == 1 and value == 0:
+                return "IPv4 field has octet with leading zero"
+            value, digits = value * 10 + int(c), digits + 1
+            if value > 255:
+                return "IPv4 field has value >255"
+        elif c != ".":
+            return _at("unexpected character", text[place:])
+        elif place in (0, len(text) - 1) or text[place - 1] == ".":
+            return _at("IPv4 field must have at least one digit", text[place:])
+        elif fields == 3:
+            return "IPv4 address too long"
+        else:
+            fields, digits, value = fields + 1, 0, 0
+    return "IPv4 address too short"
 
 
-def _empty_field(text: str) -> int:
-    return 0 if text.startswith(".") else max(text.find(".."), 0)
+_GROUP: Final = re.compile("[0-9A-Fa-f]*")
 
 
 def _ipv6_problem(text: str) -> str:
-    if text.count("::") > 1 or ":::" in text:
-        return "multiple :: in address (at " + gotext.quote(text[text.rfind("::") :]) + ")"
-    groups = [group for group in text.split(":") if group]
-    if any(len(group) > 4 and "." not in group for group in groups):
-        return "each group must have 4 or less digits (at " + gotext.quote(text) + ")"
-    return "address string too short" if len(groups) < 8 else "trailing garbage after address"
+    rest = text.partition("%")[0]
+    ellipsis = rest.startswith("::")
+    rest = rest[2:] if ellipsis else rest
+    groups = 0
+    while groups < 8 and rest:
+        match = _GROUP.match(rest)
+        size = match.end() if match else 0
+        if size > 4:
+            return _at("each group must have 4 or less digits", rest)
+        if not size:
+            return _at("each colon-separated field must have at least one digit", rest)
+        if rest[size : size + 1] == ".":
+            return _ipv4_problem(rest)
+        groups, rest = groups + 1, rest[size:]
+        if not rest:
+            break
+        if not rest.startswith(":"):
+            return _at("unexpected character, want colon", rest)
+        if len(rest) == 1:
+            return _at("colon must be followed by more characters", rest)
+        rest = rest[1:]
+        if rest.startswith(":"):
+            if ellipsis:
+                return _at("multiple :: in address", rest)
+            ellipsis, rest = True, rest[1:]
+    if rest:
+        return _at("trailing garbage after address", rest)
+    return "the :: must expand to at least one field of zeros" if groups == 8 else "address string too short"
 
 
 def parse_network(text: str) -> Network:

@@ -11,7 +11,7 @@ from rayward.kube.machinery.cel.network import Network
 from rayward.kube.machinery.cel.values import (
     Duration,
     EvaluationError,
-    NoSuchOverload,
+    NoSuchOverloadError,
     Optional,
     Timestamp,
     TypeValue,
@@ -68,7 +68,7 @@ def compare(one: Any, other: Any) -> int:
         if one != one or other != other:
             raise EvaluationError("NaN values cannot be ordered")
         return -1 if one < other else int(one > other)
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def add(one: Any, other: Any) -> Any:
@@ -87,7 +87,7 @@ def add(one: Any, other: Any) -> Any:
         return times.add(one, other)
     elif kind is Duration and other.__class__ is Timestamp:
         return times.add(other, one)
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def subtract(one: Any, other: Any) -> Any:
@@ -106,14 +106,14 @@ def subtract(one: Any, other: Any) -> Any:
             return times.between(one, other)
     elif kind is Timestamp and other.__class__ is Duration:
         return times.add(one, Duration(-other.nanoseconds))
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def multiply(one: Any, other: Any) -> Any:
     """``*``."""
     kind = one.__class__
     if kind is not other.__class__ or kind not in _NUMBERS:
-        raise NoSuchOverload
+        raise NoSuchOverloadError
     if kind is float:
         return one * other
     return checked_int(one * other) if kind is int else checked_uint(int(one) * int(other))
@@ -123,7 +123,7 @@ def divide(one: Any, other: Any) -> Any:
     """``/``; whole numbers are cut towards zero."""
     kind = one.__class__
     if kind is not other.__class__ or kind not in _NUMBERS:
-        raise NoSuchOverload
+        raise NoSuchOverloadError
     if kind is float:
         if other:
             return one / other
@@ -140,7 +140,7 @@ def modulo(one: Any, other: Any) -> Any:
     """``%``; the sign is that of the left side."""
     kind = one.__class__
     if kind is not other.__class__ or kind not in (int, Uint):
-        raise NoSuchOverload
+        raise NoSuchOverloadError
     if not other:
         raise EvaluationError("modulus by zero")
     rest = abs(int(one)) % abs(int(other))
@@ -156,7 +156,7 @@ def negate(one: Any) -> Any:
         return -one
     if kind is Duration:
         return checked_duration(-one.nanoseconds)
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def type_of(value: Any) -> TypeValue:
@@ -176,13 +176,10 @@ def to_int(value: Any) -> int:
             raise EvaluationError("integer overflow")
         return int(value)
     if kind is str:
-        try:
-            return _parse_whole(value, -(2**63), 2**63 - 1)
-        except ValueError as error:
-            raise EvaluationError(f"type conversion error from 'string' to 'int': {error}") from None
+        return _parse_whole(value, -(2**63), 2**63 - 1, "int")
     if kind is Timestamp:
         return value.nanoseconds // 1_000_000_000
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def to_uint(value: Any) -> Uint:
@@ -197,36 +194,33 @@ def to_uint(value: Any) -> Uint:
             raise EvaluationError("unsigned integer overflow")
         return Uint(int(value))
     if kind is str:
-        try:
-            return Uint(_parse_whole(value, 0, 2**64 - 1))
-        except ValueError as error:
-            raise EvaluationError(f"type conversion error from 'string' to 'uint': {error}") from None
-    raise NoSuchOverload
+        return Uint(_parse_whole(value, 0, 2**64 - 1, "uint"))
+    raise NoSuchOverloadError
 
 
-def _parse_whole(text: str, least: int, most: int) -> int:
+def _parse_whole(text: str, least: int, most: int, kind: str) -> int:
     digits = text[1:] if text[:1] in ("+", "-") and least < 0 else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits) > 64:
-        raise ValueError(f"strconv.ParseInt: parsing {gotext.quote(text)}: invalid syntax")
-    value = int(text)
-    if not least <= value <= most:
-        raise ValueError(f"strconv.ParseInt: parsing {gotext.quote(text)}: value out of range")
-    return value
+    if digits.isascii() and digits.isdigit() and len(digits) <= 64 and least <= int(text) <= most:
+        return int(text)
+    raise _no_conversion(kind)
+
+
+def _no_conversion(kind: str) -> EvaluationError:
+    return EvaluationError(f"type conversion error from 'string' to '{kind}'")
 
 
 def to_double(value: Any) -> float:
     """``double()``."""
     if value.__class__ in _NUMBERS:
         return float(value)
-    if value.__class__ is str and len(value) <= 1024 and "_" not in value and value == value.strip():
-        try:
-            return float(value)
-        except ValueError:
-            raise EvaluationError(
-                "type conversion error from 'string' to 'double': "
-                f"strconv.ParseFloat: parsing {gotext.quote(value)}: invalid syntax"
-            ) from None
-    raise NoSuchOverload
+    if value.__class__ is not str:
+        raise NoSuchOverloadError
+    if len(value) > 1024 or "_" in value or value != value.strip():
+        raise _no_conversion("double")
+    try:
+        return float(value)
+    except ValueError:
+        raise _no_conversion("double") from None
 
 
 _TRUTHS: Final = {
@@ -242,8 +236,8 @@ def to_bool(value: Any) -> bool:
     if value.__class__ is str:
         if value in _TRUTHS:
             return _TRUTHS[value]
-        raise EvaluationError(f"strconv.ParseBool: parsing {gotext.quote(value)}: invalid syntax")
-    raise NoSuchOverload
+        raise _no_conversion("bool")
+    raise NoSuchOverloadError
 
 
 def to_string(value: Any) -> str:
@@ -271,7 +265,7 @@ def to_string(value: Any) -> str:
         case Network():
             return str(value)
         case _:
-            raise NoSuchOverload
+            raise NoSuchOverloadError
 
 
 def to_bytes(value: Any) -> bytes:
@@ -280,7 +274,7 @@ def to_bytes(value: Any) -> bytes:
         return value
     if value.__class__ is str:
         return value.encode()
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def to_timestamp(value: Any) -> Timestamp:
@@ -291,7 +285,7 @@ def to_timestamp(value: Any) -> Timestamp:
         return times.parse_timestamp(value)
     if value.__class__ is int:
         return times.checked_timestamp(value * 1_000_000_000)
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def to_duration(value: Any) -> Duration:
@@ -302,11 +296,11 @@ def to_duration(value: Any) -> Duration:
         return times.parse_duration(value)
     if value.__class__ is int:
         return checked_duration(value * 1_000_000_000)
-    raise NoSuchOverload
+    raise NoSuchOverloadError
 
 
 def size(value: Any) -> int:
     """``size()``."""
     if value.__class__ in (str, bytes, list, dict):
         return len(value)
-    raise NoSuchOverload
+    raise NoSuchOverloadError

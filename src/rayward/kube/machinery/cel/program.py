@@ -17,6 +17,10 @@ from rayward.kube.machinery.cel.library import CompileError
 _CACHE: Final = 512
 
 
+class InstantiationError(CompileError):
+    """The expression is well typed, but a constant part of it fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """A compiled expression: ``result`` is the type it gives, ``variables`` those it uses."""
@@ -31,7 +35,7 @@ class Program:
 
         Raises:
             EvaluationError: The expression fails on them.
-            BudgetExceeded: It would cost more than the limit.
+            BudgetExceededError: It would cost more than the limit.
         """
         return self._runnable.evaluate(variables, limit)
 
@@ -70,5 +74,7 @@ def _compile(
     tree = ast.decode(serialized)
     if problems := literals.problems(tree, text):
         raise CompileError(problems)
+    if problem := literals.instantiation_problem(tree):
+        raise InstantiationError(problem)
     used = frozenset(e.name for e in ast.walk(tree.root) if isinstance(e, ast.Ident) and e.name in variables)
     return Program(tree.type_of(tree.root), used, tree, Compiler(tree, declared).compile())

@@ -115,9 +115,8 @@ def _read_all(value: Any, elem: DeclType) -> Any:
     return value
 
 
-def equality(one: DeclType | None, other: DeclType | None) -> Equality | None:
-    """How values of these types compare, where the schema has a say in it; None where it has not."""
-    declared = one or other
+def equality(declared: DeclType | None) -> Equality | None:
+    """How a value of this type compares with another, where the schema has a say in it; None where it has not."""
     if declared is None or not _particular(declared):
         return None
     return lambda a, b: _equal(a, b, declared)

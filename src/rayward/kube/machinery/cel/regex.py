@@ -7,6 +7,7 @@ the CEL library carries, at a hundred times the price.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -47,17 +48,11 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """A compiled expression; matches are unanchored, as everywhere in Kubernetes."""
+    """A compiled expression; ``search`` says whether it matches anywhere in a text."""
 
     source: str
-    _python: re.Pattern[str] | None
-    _loops: int
-
-    def search(self, text: str) -> bool:
-        """Whether the expression matches anywhere in the text."""
-        if self._python is not None and (self._loops < 2 or len(text) <= _SHORT_TEXT):
-            return self._python.search(text) is not None
-        return library.re2_search(self.source, text)
+    search: Callable[[str], bool]
+    _python: re.Pattern[str] | None = None
 
     def find_all(self, text: str, limit: int = -1) -> list[str]:
         """The matched parts from left to right, at most ``limit`` of them unless that is negative."""
@@ -86,13 +81,26 @@ def compile_pattern(source: str) -> Pattern:
         PatternError: Go would not compile it.
     """
     translated = _translate(source)
+
+    def by_re2(text: str) -> bool:
+        return library.re2_search(source, text)
+
     if translated.risky or translated.foreign:
-        library.re2_search(source, "")
-        return Pattern(source, None, 2)
+        return Pattern(source, by_re2)
     try:
-        return Pattern(source, re.compile(translated.text, re.ASCII), translated.loops)
+        python = re.compile(translated.text, re.ASCII)
     except (re.error, OverflowError, RecursionError):
-        return Pattern(source, None, 2)
+        return Pattern(source, by_re2)
+    find = python.search
+
+    def search(text: str) -> bool:
+        return find(text) is not None
+
+    def search_short(text: str) -> bool:
+        # Several loops in a row cost a power of the length.
+        return find(text) is not None if len(text) <= _SHORT_TEXT else by_re2(text)
+
+    return Pattern(source, search if translated.loops < 2 else search_short, python)
 
 
 def _python_pattern(source: str) -> re.Pattern[str]:
@@ -307,7 +315,9 @@ def _character(source: str, at: int) -> tuple[str, int]:
     c = source[at + 1 : at + 2]
     if c in _ESCAPES:
         return _ESCAPES[c], 2
-    if match := re.compile(r"\\(?:x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|(0[0-7]{0,2}|[1-7][0-7]{1,2}))").match(source, at):
+    if match := re.compile(r"\\(?:x\{([0-9A-Fa-f]+)\}|x([0-9A-Fa-f]{2})|(0[0-7]{0,2}|[1-7][0-7]{1,2}))").match(
+        source, at
+    ):
         code = int(match[1] or match[2], 16) if match[3] is None else int(match[3], 8)
         if code <= 0x10FFFF:
             return re.escape(chr(code)), len(match[0])

@@ -93,11 +93,10 @@ def parse_timestamp(text: str) -> Timestamp:
         except ValueError:
             moment = None
         if moment is not None:
-            seconds = (moment - _EPOCH) // timedelta(seconds=1)
-            if sign:
-                shift = int(hours) * 3600 + int(minutes) * 60
-                seconds += shift if sign == "-" else -shift
-            return checked_timestamp(seconds * _NANO + int((fraction or "")[:9].ljust(9, "0")))
+            offset = int(hours) * 3600 + int(minutes) * 60 if sign else 0
+            offset = -offset if sign == "-" else offset
+            seconds = (moment - _EPOCH) // timedelta(seconds=1) - offset
+            return checked_timestamp(seconds * _NANO + int((fraction or "")[:9].ljust(9, "0")), offset)
     raise EvaluationError(f'invalid timestamp "{text}"')
 
 
@@ -106,11 +105,11 @@ def parse_date(text: str) -> Timestamp:
     return parse_timestamp(f"{text}T00:00:00Z")
 
 
-def checked_timestamp(nanoseconds: int) -> Timestamp:
+def checked_timestamp(nanoseconds: int, offset: int = 0) -> Timestamp:
     """A moment between the years 1 and 9999."""
     if not _MIN_SECONDS <= nanoseconds // _NANO <= _MAX_SECONDS:
         raise EvaluationError("timestamp overflow")
-    return Timestamp(nanoseconds)
+    return Timestamp(nanoseconds, offset)
 
 
 def format_duration(value: Duration) -> str:
@@ -122,11 +121,15 @@ def format_duration(value: Duration) -> str:
 
 
 def format_timestamp(value: Timestamp) -> str:
-    """RFC 3339 in UTC."""
+    """RFC 3339, in the zone it was written in."""
     seconds, rest = divmod(value.nanoseconds, _NANO)
-    moment = _EPOCH + timedelta(seconds=seconds)
+    moment = _EPOCH + timedelta(seconds=seconds + value.offset)
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}Z"
+    zone = "Z"
+    if value.offset:
+        hours, minutes = divmod(abs(value.offset) // 60, 60)
+        zone = f"{'-' if value.offset < 0 else '+'}{hours:02d}:{minutes:02d}"
+    return f"{moment.year:04d}-{moment:%m-%dT%H:%M:%S}{fraction}{zone}"
 
 
 @lru_cache(maxsize=256)
@@ -151,7 +154,7 @@ def local(value: Timestamp, zone: str) -> datetime:
 
 def add(moment: Timestamp, span: Duration) -> Timestamp:
     """The moment a duration later."""
-    return checked_timestamp(moment.nanoseconds + span.nanoseconds)
+    return checked_timestamp(moment.nanoseconds + span.nanoseconds, moment.offset)
 
 
 def between(later: Timestamp, earlier: Timestamp) -> Duration:

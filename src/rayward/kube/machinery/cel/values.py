@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 
@@ -10,14 +10,14 @@ class EvaluationError(Exception):
     """Evaluating an expression failed; the text is cel-go's."""
 
 
-class NoSuchOverload(EvaluationError):
+class NoSuchOverloadError(EvaluationError):
     """An operator or function met a type it does not take."""
 
     def __init__(self, what: str = "no such overload") -> None:
         super().__init__(what)
 
 
-class BudgetExceeded(Exception):
+class BudgetExceededError(Exception):
     """The evaluation cost more than it may."""
 
     def __init__(self) -> None:
@@ -39,9 +39,10 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A moment, in nanoseconds since 1970."""
+    """A moment, in nanoseconds since 1970; the offset from UTC in seconds only says how to print it."""
 
     nanoseconds: int
+    offset: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

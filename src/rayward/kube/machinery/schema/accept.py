@@ -15,8 +15,8 @@ from rayward.kube.machinery.schema import embedded, listtype
 from rayward.kube.machinery.schema.node import Node
 
 Accept = Callable[[Any], bool]
-# A bare class stands for "any value of exactly this class": the caller then needs no call.
-Check = Accept | type
+# Usually an Accept; a bare class stands for "any value of exactly this class", so that the caller needs no call.
+Check = Any
 
 _ACCEPT: Final = "accept"
 _MIN_INT64: Final = -(2**63)
@@ -27,10 +27,7 @@ _CLASSES: Final[dict[str, type]] = {"string": str, "boolean": bool, "array": lis
 def acceptor(node: Node) -> Accept:
     """The quick check of a schema as a function."""
     check = _check_of(node)
-    if isinstance(check, type):
-        expected = check
-        return lambda value: value.__class__ is expected
-    return check
+    return (lambda value: value.__class__ is check) if isinstance(check, type) else check
 
 
 def _anything(_: Any) -> bool:
@@ -61,8 +58,8 @@ def _make_typed(node: Node) -> Check:
     if node.raw.get("uniqueItems") is True:
         return _nothing
     types = node.types
-    if types == ("integer", "string"):
-        return _either(_with_enum(node, _integer(node)), _with_enum(node, _string(node)))
+    if node.int_or_string:
+        return _integer_or_string(node)
     match types[0] if types else "":
         case "string":
             return _with_enum(node, _string(node))
@@ -106,57 +103,87 @@ def _untyped(node: Node) -> Check:
     return check
 
 
-def _either(integer: Check, text: Check) -> Check:
+def _integer_or_string(node: Node) -> Accept:
+    text, integer = _with_enum(node, _string(node)), _with_enum(node, _integer(node))
+    tests = _tests(node)
+    if len(tests) == 1 and not node.raw.keys() & {"enum", "maxLength", "minLength"}:
+        # The usual quantity: one pattern, no other demand on texts.
+        text = tests[0]
+
     def check(value: Any) -> bool:
         kind = value.__class__
         if kind is str:
-            return text is str or (text.__class__ is not type and text(value))
-        return kind is int and integer.__class__ is not type and integer(value)
+            return text is str or text(value)
+        return kind is int and integer(value)
 
     return check
 
 
-def _or_null(inner: Check) -> Check:
-    if isinstance(inner, type):
-        return lambda value: value is None or value.__class__ is inner
-    return lambda value: value is None or inner(value)
+def _or_null(inner: Check) -> Accept:
+    plain = isinstance(inner, type)
+
+    def check(value: Any) -> bool:
+        return value is None or (value.__class__ is inner if plain else inner(value))
+
+    return check
 
 
 def _with_enum(node: Node, inner: Check) -> Check:
     allowed = node.raw.get("enum")
     if not allowed:
         return inner
-    if inner is str and all(isinstance(each, str) for each in allowed):
-        values = frozenset(allowed)
-        return lambda value: value.__class__ is str and value in values
-    return _nothing
+    if inner is not str or not all(isinstance(each, str) for each in allowed):
+        return _nothing
+    values: frozenset[str] = frozenset(allowed)
+
+    def check(value: Any) -> bool:
+        return value.__class__ is str and value in values
+
+    return check
+
+
+def _tests(node: Node) -> list[Callable[[str], bool]]:
+    """What a text must pass besides its length."""
+    tests: list[Callable[[str], bool]] = []
+    if source := node.raw.get("pattern"):
+        try:
+            tests.append(compile_pattern(source).search)
+        except PatternError:
+            tests.append(_nothing)
+    if node.format:
+        tests.append(formats.check(node.format))
+    return tests
 
 
 def _string(node: Node) -> Check:
     raw = node.raw
-    longest, shortest, source = raw.get("maxLength"), raw.get("minLength"), raw.get("pattern")
-    tests: list[Callable[[str], bool]] = []
-    if source:
-        try:
-            tests.append(compile_pattern(source).search)
-        except PatternError:
-            return _nothing
-    if node.format:
-        tests.append(formats.check(node.format))
-    if longest is None and shortest is None:
-        if not tests:
-            return str
-        if len(tests) == 1:
-            test = tests[0]
-            return lambda value: value.__class__ is str and test(value)
-    low = 0 if shortest is None else shortest
-    high = _MAX_INT64 if longest is None else longest
+    longest, shortest = raw.get("maxLength"), raw.get("minLength")
+    tests = _tests(node)
+    low: int = 0 if shortest is None else shortest
+    high: int = _MAX_INT64 if longest is None else longest
+    if longest is None and shortest is None and not tests:
+        return str
+
+    def sized(value: Any) -> bool:
+        return value.__class__ is str and low <= len(value) <= high
+
     if not tests:
-        return lambda value: value.__class__ is str and low <= len(value) <= high
-    return lambda value: value.__class__ is str and low <= len(value) <= high and all(test(value) for test in tests)
+        return sized
+    if len(tests) == 1 and longest is None and shortest is None:
+        test = tests[0]
+
+        def tested(value: Any) -> bool:
+            return value.__class__ is str and test(value)
+
+        return tested
+
+    def check(value: Any) -> bool:
+        return sized(value) and all(test(value) for test in tests)
+
+    return check
 
 
-def _integer(node: Node) -> Check:
+def _integer(node: Node) -> Accept:
     raw = node.raw
     low, high = _MIN_INT64, _MAX_INT64
     if node.format == "int32":
@@ -173,15 +200,23 @@ def _integer(node: Node) -> Check:
         else:
             high = int(bound) - exclusive
     multiple = raw.get("multipleOf")
-    if multiple is not None:
-        if multiple != int(multiple) or multiple < 1:
-            return _nothing
-        step = int(multiple)
-        return lambda value: value.__class__ is int and low <= value <= high and value % step == 0
-    return lambda value: value.__class__ is int and low <= value <= high
+    if multiple is None:
+
+        def check(value: Any) -> bool:
+            return value.__class__ is int and low <= value <= high
+
+        return check
+    if multiple != int(multiple) or multiple < 1:
+        return _nothing
+    step = int(multiple)
+
+    def check_multiple(value: Any) -> bool:
+        return value.__class__ is int and low <= value <= high and value % step == 0
+
+    return check_multiple
 
 
-def _number(node: Node) -> Check:
+def _number(node: Node) -> Accept:
     raw = node.raw
     if raw.get("multipleOf") is not None or node.format == "float":
         return _nothing
@@ -191,8 +226,8 @@ def _number(node: Node) -> Check:
         return _nothing
     if raw.get("exclusiveMinimum") or raw.get("exclusiveMaximum"):
         return _nothing
-    least = float("-inf") if low is None else low
-    most = float("inf") if high is None else high
+    least: float = float("-inf") if low is None else low
+    most: float = float("inf") if high is None else high
 
     def check(value: Any) -> bool:
         kind = value.__class__
@@ -223,17 +258,18 @@ class _Fields(dict[str, Check]):
 def _object(node: Node) -> Check:
     raw = node.raw
     fewest, most = raw.get("minProperties"), raw.get("maxProperties")
-    if node.properties or node.additional is None:
-        fields = _fields(node)
-    else:
-        fields = _values(node.additional)
+    fields = _fields(node) if node.properties or node.additional is None else _values(node.additional)
     if node.embedded:
         fields = _both(fields, embedded.is_fine)
     if fewest is None and most is None:
         return fields
-    low = 0 if fewest is None else fewest
-    high = _MAX_INT64 if most is None else most
-    return lambda value: value.__class__ is dict and low <= len(value) <= high and fields(value)
+    low: int = 0 if fewest is None else fewest
+    high: int = _MAX_INT64 if most is None else most
+
+    def check(value: Any) -> bool:
+        return value.__class__ is dict and low <= len(value) <= high and fields(value)
+
+    return check
 
 
 def _both(one: Accept, other: Accept) -> Accept:

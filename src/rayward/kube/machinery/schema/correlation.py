@@ -27,8 +27,8 @@ class Correlated:
         if name in self._pairs:
             return self._pairs[name]
         pair = None
-        if isinstance(self.old, dict) and isinstance(self.new, dict):
-            new, old = self.new.get(name, _ABSENT), self.old.get(name, _ABSENT)  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        if self.old.__class__ is dict and self.new.__class__ is dict:
+            new, old = self.new.get(name, _ABSENT), self.old.get(name, _ABSENT)
             node = self.node.field(name)
             if node is not None and new is not _ABSENT and old is not _ABSENT:
                 pair = Correlated(new, old, node)
@@ -49,9 +49,9 @@ class Correlated:
         return pair
 
     def _old_item(self, place: int) -> Any:
-        if not isinstance(self.old, list) or not isinstance(self.new, list):
+        if self.old.__class__ is not list or self.new.__class__ is not list:
             return None
-        return keyed_items(self.node, self.old).get(list_key(self.node, self.new[place]))  # pyright: ignore[reportUnknownArgumentType]
+        return keyed_items(self.node, self.old).get(list_key(self.node, self.new[place]))
 
     def equal(self) -> bool:
         """Whether nothing changed, order of keyed lists aside."""
@@ -61,14 +61,14 @@ class Correlated:
 
     def _compare(self) -> bool:
         new, old = self.new, self.old
-        if isinstance(new, dict) and isinstance(old, dict):
-            if len(new) != len(old):  # pyright: ignore[reportUnknownArgumentType]
+        if new.__class__ is dict and old.__class__ is dict:
+            if len(new) != len(old):
                 return False
-            return all((pair := self.key(name)) is not None and pair.equal() for name in new)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-        if isinstance(new, list) and isinstance(old, list) and self.node.list_type == "map":
-            if len(new) != len(old):  # pyright: ignore[reportUnknownArgumentType]
+            return all((pair := self.key(name)) is not None and pair.equal() for name in new)
+        if new.__class__ is list and old.__class__ is list and self.node.list_type == "map":
+            if len(new) != len(old):
                 return False
-            return all((pair := self.index(place)) is not None and pair.equal() for place in range(len(new)))  # pyright: ignore[reportUnknownArgumentType]
+            return all((pair := self.index(place)) is not None and pair.equal() for place in range(len(new)))
         return same(new, old)
 
 
@@ -87,9 +87,9 @@ def same(one: Any, other: Any) -> bool:
 
 def list_key(node: Node, item: Any) -> tuple[Any, ...] | None:
     """What tells an item of a keyed list from the others; None when a key is missing or no scalar."""
-    if not isinstance(item, dict):
+    if item.__class__ is not dict:
         return None
-    values: list[Any] = [item.get(name, _ABSENT) for name in node.map_keys]  # pyright: ignore[reportUnknownMemberType]
+    values: list[Any] = [item.get(name, _ABSENT) for name in node.map_keys]
     if not values or any(value is _ABSENT or not isinstance(value, bool | int | float | str) for value in values):
         return None
     return tuple((value.__class__, value) for value in values)

@@ -18,18 +18,18 @@ def is_fine(value: dict[str, Any]) -> bool:
 def check(node: Node, value: Any, path: str = "") -> list[FieldError]:
     """What is wrong with the embedded objects below a value."""
     errors: list[FieldError] = []
-    if isinstance(value, dict):
+    if value.__class__ is dict:
         if node.embedded:
-            errors += _check_resource(value, path)  # pyright: ignore[reportUnknownArgumentType]
-        for name, item in value.items():  # pyright: ignore[reportUnknownVariableType]
-            if item.__class__ is not dict and item.__class__ is not list:  # pyright: ignore[reportUnknownMemberType]
+            errors += _check_resource(value, path)
+        for name, item in value.items():
+            if item.__class__ is not dict and item.__class__ is not list:
                 continue
-            if (child := node.child(name)) is not None:  # pyright: ignore[reportUnknownArgumentType]
-                errors += check(child, item, _join(path, name))  # pyright: ignore[reportUnknownArgumentType]
+            if (child := node.child(name)) is not None:
+                errors += check(child, item, _join(path, name))
             elif node.additional is not None:
                 errors += check(node.additional, item, f"{path}[{name}]")
-    elif isinstance(value, list) and node.items is not None:
-        for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    elif value.__class__ is list and node.items is not None:
+        for place, item in enumerate(value):
             errors += check(node.items, item, f"{path}[{place}]")
     return errors
 

@@ -45,20 +45,21 @@ def _explain(node: Node, value: Any, path: str, pair: Correlated | None) -> Find
     if node.has_junctors:
         _check_junctors(node, value, path, result)
     result.passed += 2
+    items: Any = value
     if isinstance(value, str):
         result.passed += 1
         _check_string(node, value, path, result)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         result.passed += 2
         _check_number(node, value, path, result)
-    elif isinstance(value, list):
+    elif value.__class__ is list:
         result.passed += 2
-        _check_list(node, value, path, pair, result)
+        _check_list(node, items, path, pair, result)
     _check_enum(node, value, path, result)
     result.passed += 1
-    if isinstance(value, dict):
+    if value.__class__ is dict:
         result.passed += 1
-        _check_object(node, value, path, pair, result)
+        _check_object(node, items, path, pair, result)
     result.passed += 1
     return result
 
@@ -79,7 +80,7 @@ def kind_of(value: Any) -> tuple[str, str]:
         return "integer", "int64"
     if isinstance(value, float):
         return "number", "float64"
-    return ("array", "") if isinstance(value, list) else ("object", "")
+    return ("array", "") if value.__class__ is list else ("object", "")
 
 
 def _type_problem(node: Node, value: Any, path: str) -> Finding | None:

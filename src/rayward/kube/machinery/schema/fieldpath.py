@@ -41,8 +41,8 @@ def resolve(path: str, schema: Raw, *, arrays: bool = True) -> tuple[str, Raw]:
     printed = ""
     at = 0
     while at < len(tokens):
-        token = tokens[at]
-        if token == "[":
+        part = tokens[at]
+        if part == "[":
             if not arrays:
                 raise PathError("array notation is not allowed")
             name = _quoted(tokens, at + 1)
@@ -52,23 +52,23 @@ def resolve(path: str, schema: Raw, *, arrays: bool = True) -> tuple[str, Raw]:
             if tokens[at + 2] != "]":
                 raise PathError(f"expected ] but got {tokens[at + 2]}")
             at += 3
-        elif token == ".":
+        elif part == ".":
             if at + 1 >= len(tokens):
                 raise PathError("unexpected end of JSON path")
             printed, schema = _step(printed, schema, tokens[at + 1])
             at += 2
         else:
-            raise PathError(f"expected [ or . but got: {token}")
+            raise PathError(f"expected [ or . but got: {part}")
     return printed, schema
 
 
 def _quoted(tokens: list[str], at: int) -> str:
     if at >= len(tokens):
         raise PathError("unexpected end of JSON path")
-    token = tokens[at]
-    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
-        raise PathError(f"expected single quoted string but got {token}")
-    return re.sub(r"\\(.)", _unescape, token[1:-1], flags=re.DOTALL)
+    part = tokens[at]
+    if len(part) < 2 or part[0] != "'" or part[-1] != "'":
+        raise PathError(f"expected single quoted string but got {part}")
+    return re.sub(r"\\(.)", _unescape, part[1:-1], flags=re.DOTALL)
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -79,11 +79,11 @@ def _unescape(match: re.Match[str]) -> str:
 
 def _step(printed: str, schema: Raw, name: str) -> tuple[str, Raw]:
     properties: Raw = schema.get("properties") or {}
-    additional = schema.get("additionalProperties")
+    additional: Any = schema.get("additionalProperties")
     if properties:
         if name not in properties:
             raise PathError("does not refer to a valid field")
         return f"{printed}.{name}" if printed else name, properties[name]
-    if isinstance(additional, dict):
-        return f"{printed}[{name}]", additional  # pyright: ignore[reportUnknownVariableType]
+    if additional.__class__ is dict:
+        return f"{printed}[{name}]", additional
     raise PathError("does not refer to a valid field")

@@ -21,7 +21,11 @@ def filler(node: Node) -> Fill:
     if fill is None:
         # A schema may contain itself: what is being made is already a function that can be called.
         made: list[Fill] = []
-        node.memo[_FILL] = lambda value: made[0](value)
+
+        def later(value: Any) -> None:
+            made[0](value)
+
+        node.memo[_FILL] = later
         fill = node.memo[_FILL] = _make(node)
         made.append(fill)
     return fill

@@ -11,6 +11,7 @@ from rayward.kube.machinery import fielderror
 from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.schema.node import Node
 
+
 def uniqueness(node: Node) -> Callable[[list[Any]], bool] | None:
     """A quick test that a list of at least two items breaks no rule of its list type; None where there is none."""
     if node.list_type == "map":
@@ -56,25 +57,25 @@ def _unique_by_all(keys: list[str]) -> Callable[[list[Any]], bool]:
 
 def check(node: Node, value: Any, path: str = "") -> list[FieldError]:
     """Every repeated item below a value."""
-    if isinstance(value, list):
+    if value.__class__ is list:
         errors: list[FieldError] = []
         if node.list_type == "set":
-            errors += [fielderror.duplicate(f"{path}[{place}]", value[place]) for place in _repeated(value)]  # pyright: ignore[reportUnknownArgumentType]
+            errors += [fielderror.duplicate(f"{path}[{place}]", value[place]) for place in _repeated(value)]
         elif node.list_type == "map":
-            errors += _check_keyed(node, value, path)  # pyright: ignore[reportUnknownArgumentType]
+            errors += _check_keyed(node, value, path)
         if node.items is not None:
-            for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            for place, item in enumerate(value):
                 errors += check(node.items, item, f"{path}[{place}]")
         return errors
-    if isinstance(value, dict):
+    if value.__class__ is dict:
         errors = []
-        for name, item in value.items():  # pyright: ignore[reportUnknownVariableType]
-            if item.__class__ is not dict and item.__class__ is not list:  # pyright: ignore[reportUnknownMemberType]
+        for name, item in value.items():
+            if item.__class__ is not dict and item.__class__ is not list:
                 continue
             if node.additional is not None:
                 errors += check(node.additional, item, f"{path}[{name}]")
-            if (child := node.child(name)) is not None:  # pyright: ignore[reportUnknownArgumentType]
-                errors += check(child, item, f"{path}.{name}" if path else name)  # pyright: ignore[reportUnknownArgumentType]
+            if (child := node.child(name)) is not None:
+                errors += check(child, item, f"{path}.{name}" if path else name)
         return errors
     return []
 
@@ -101,10 +102,12 @@ def _repeated(items: list[Any]) -> list[int]:
 
 def _check_keyed(node: Node, items: list[Any], path: str) -> list[FieldError]:
     for place, item in enumerate(items):
-        if item is not None and not isinstance(item, dict):
+        if item is not None and item.__class__ is not dict:
             text = "must be an object for an array of list-type map"
             return [fielderror.invalid(f"{path}[{place}]", item, text)]
     names = node.map_keys
-    keys: list[dict[str, Any]] = [{name: item[name] for name in names if name in item} if item else {} for item in items]
+    keys: list[dict[str, Any]] = [
+        {name: item[name] for name in names if name in item} if item else {} for item in items
+    ]
     # With one key Kubernetes compares its values, with several the whole of them: what is shown is the same.
     return [fielderror.duplicate(f"{path}[{place}]", keys[place]) for place in _repeated(keys)]

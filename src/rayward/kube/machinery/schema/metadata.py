@@ -19,7 +19,7 @@ Reader = Callable[[Any, "_Place"], Any]
 
 
 class _Place:
-    """Where the reader is, for messages: the struct, the field path inside metadata, and the path for unknown fields."""
+    """Where the reader is: the struct and field path for messages, the path for unknown fields."""
 
     __slots__ = ("field", "path", "struct", "unknown")
 
@@ -52,9 +52,11 @@ def coerce(value: Any, path: str = "metadata") -> tuple[dict[str, Any], list[str
     if value is None:
         return {}, unknown
     place = _Place("ObjectMeta", "", path, unknown)
-    if not isinstance(value, dict):
+    if value.__class__ is not dict:
         raise place.refuse(value, "v1.ObjectMeta")
-    return _read_struct(value, place, _META), unknown  # pyright: ignore[reportUnknownArgumentType]
+    clean = _read_struct(value, place, _META)
+    unknown.sort()
+    return clean, unknown
 
 
 def _json_kind(value: Any) -> str:
@@ -64,7 +66,7 @@ def _json_kind(value: Any) -> str:
         return "number"
     if isinstance(value, str):
         return "string"
-    return "array" if isinstance(value, list) else "object"
+    return "array" if value.__class__ is list else "object"
 
 
 def _read_struct(value: dict[str, Any], place: _Place, readers: Mapping[str, Reader]) -> dict[str, Any]:
@@ -118,11 +120,11 @@ def _counted(value: Any, place: _Place) -> int | None:
     return _integer(value, place) or None
 
 
-def _time(value: Any, _: _Place) -> str | None:
+def _time(value: Any, place: _Place) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise MetadataError(f"json: cannot unmarshal {_json_kind(value)} into Go value of type string")
+        raise place.refuse(value, "string")
     try:
         times.parse_timestamp(value)
     except EvaluationError:
@@ -134,7 +136,17 @@ def _time(value: Any, _: _Place) -> str | None:
 def _parse_problem(value: str) -> str:
     """Which part of a time Go's parser stumbles over."""
     rest = value
-    for layout, size in (("2006", 4), ("-", 1), ("01", 2), ("-", 1), ("02", 2), ("T", 1), ("15", 2), (":", 1), ("04", 2)):
+    for layout, size in (
+        ("2006", 4),
+        ("-", 1),
+        ("01", 2),
+        ("-", 1),
+        ("02", 2),
+        ("T", 1),
+        ("15", 2),
+        (":", 1),
+        ("04", 2),
+    ):
         part = rest[:size]
         if not (part == layout if not layout[0].isdigit() else len(part) == size and part.isdigit()):
             return f"cannot parse {gotext.quote(rest)} as {gotext.quote(layout)}"
@@ -144,21 +156,21 @@ def _parse_problem(value: str) -> str:
         if not (part == layout if not layout[0].isdigit() else len(part) == size and part.isdigit()):
             return f"cannot parse {gotext.quote(rest)} as {gotext.quote(layout)}"
         rest = rest[size:]
-    return f"cannot parse {gotext.quote(rest)} as \"Z07:00\""
+    return f'cannot parse {gotext.quote(rest)} as "Z07:00"'
 
 
 def _string_map(value: Any, place: _Place) -> dict[str, str] | None:
     if value is None:
         return None
-    if not isinstance(value, dict):
+    if value.__class__ is not dict:
         raise place.refuse(value, "map[string]string")
-    for item in value.values():  # pyright: ignore[reportUnknownVariableType]
-        if item.__class__ is not str:  # pyright: ignore[reportUnknownMemberType]
+    for item in value.values():
+        if item.__class__ is not str:
             break
     else:
-        return value or None  # pyright: ignore[reportUnknownVariableType]
+        return value or None
     clean: dict[str, str] = {}
-    for name, item in value.items():  # pyright: ignore[reportUnknownVariableType]
+    for name, item in value.items():
         clean[name] = _kept_string(item, place)
     return clean
 
@@ -166,26 +178,26 @@ def _string_map(value: Any, place: _Place) -> dict[str, str] | None:
 def _strings(value: Any, place: _Place) -> list[str] | None:
     if value is None:
         return None
-    if not isinstance(value, list):
+    if value.__class__ is not list:
         raise place.refuse(value, "[]string")
-    return [_kept_string(item, place) for item in value] or None  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return [_kept_string(item, place) for item in value] or None
 
 
 def _structs(struct: str, readers: Mapping[str, Reader], required: tuple[str, ...] = ()) -> Reader:
     def read(value: Any, place: _Place) -> list[dict[str, Any]] | None:
         if value is None:
             return None
-        if not isinstance(value, list):
+        if value.__class__ is not list:
             raise place.refuse(value, f"[]v1.{struct}")
         items: list[dict[str, Any]] = []
-        for index, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        for index, item in enumerate(value):
             here = _Place(struct, place.field, f"{place.path}[{index}]", place.unknown)
             if item is None:
-                items.append({name: "" for name in required})
+                items.append(dict.fromkeys(required, ""))
                 continue
-            if not isinstance(item, dict):
+            if item.__class__ is not dict:
                 raise place.refuse(item, f"v1.{struct}")
-            clean = _read_struct(item, here, readers)  # pyright: ignore[reportUnknownArgumentType]
+            clean = _read_struct(item, here, readers)
             for name in required:
                 clean.setdefault(name, "")
             items.append(clean)

@@ -86,18 +86,20 @@ class Node:
 
     @cached_property
     def properties(self) -> dict[str, Raw]:
+        """Schemas of declared fields."""
         return self.raw.get("properties") or _EMPTY
 
     @cached_property
     def items(self) -> Node | None:
+        """The schema of list items."""
         raw = self.raw.get("items")
         return None if raw is None else self.tree.node(raw)
 
     @cached_property
     def additional(self) -> Node | None:
         """The schema of undeclared fields, if one is given."""
-        raw = self.raw.get("additionalProperties")
-        return self.tree.node(raw) if isinstance(raw, dict) else None  # pyright: ignore[reportUnknownArgumentType]
+        raw: Any = self.raw.get("additionalProperties")
+        return self.tree.node(raw) if raw.__class__ is dict else None
 
     @cached_property
     def allows_additional(self) -> bool | None:
@@ -107,6 +109,7 @@ class Node:
 
     @cached_property
     def types(self) -> tuple[str, ...]:
+        """The JSON types allowed; none means any."""
         if self.int_or_string:
             return ("integer", "string")
         kind = self.raw.get("type")
@@ -132,60 +135,74 @@ class Node:
 
     @property
     def int_or_string(self) -> bool:
+        """Whether both numbers and texts are allowed."""
         return self.raw.get("x-kubernetes-int-or-string") is True
 
     @property
     def nullable(self) -> bool:
+        """Whether null is a value."""
         return self.raw.get("nullable") is True
 
     @property
     def embedded(self) -> bool:
+        """Whether values are whole objects of their own."""
         return self.raw.get("x-kubernetes-embedded-resource") is True
 
     @cached_property
     def preserves(self) -> bool:
+        """Whether undeclared fields are kept."""
         if self.raw.get("x-kubernetes-preserve-unknown-fields") is True:
             return True
         return self.tree.open and not self.properties and self.allows_additional is None and self.items is None
 
     @property
     def default(self) -> Any:
+        """What stands in for a missing value; None means nothing."""
         return self.raw.get("default")
 
     @property
     def list_type(self) -> str:
+        """``set``, ``map``, ``atomic`` or nothing."""
         return self.raw.get("x-kubernetes-list-type") or ""
 
     @property
     def map_keys(self) -> list[str]:
+        """The fields that tell items of a keyed list apart."""
         return self.raw.get("x-kubernetes-list-map-keys") or []
 
     @property
     def required(self) -> list[str]:
+        """Fields that must be there."""
         return self.raw.get("required") or []
 
     @property
     def rules(self) -> list[Raw]:
+        """CEL rules of this level."""
         return self.raw.get("x-kubernetes-validations") or []
 
     @cached_property
     def all_of(self) -> list[Node]:
+        """Conditions that must all hold."""
         return [self.tree.node(raw) for raw in self.raw.get("allOf") or ()]
 
     @cached_property
     def any_of(self) -> list[Node]:
+        """Conditions of which one must hold."""
         return [self.tree.node(raw) for raw in self.raw.get("anyOf") or ()]
 
     @cached_property
     def one_of(self) -> list[Node]:
+        """Conditions of which exactly one must hold."""
         return [self.tree.node(raw) for raw in self.raw.get("oneOf") or ()]
 
     @cached_property
     def negated(self) -> Node | None:
+        """A condition that must not hold."""
         raw = self.raw.get("not")
         return None if raw is None else self.tree.node(raw)
 
     @cached_property
     def has_junctors(self) -> bool:
+        """Whether there are any such conditions."""
         raw = self.raw
         return bool(raw.get("allOf") or raw.get("anyOf") or raw.get("oneOf")) or raw.get("not") is not None

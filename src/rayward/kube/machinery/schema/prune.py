@@ -148,10 +148,10 @@ def _values_test(node: Node, additional: Node) -> Known:
 
 def _prune(node: Node | None, value: Any, path: str, unknown: list[str], *, meta: bool) -> None:
     """``meta`` says that apiVersion, kind and metadata of this object are left alone."""
-    if isinstance(value, list):
-        _prune_items(node, value, path, unknown)  # pyright: ignore[reportUnknownArgumentType]
-    elif isinstance(value, dict):
-        _prune_fields(node, value, path, unknown, meta)  # pyright: ignore[reportUnknownArgumentType]
+    if value.__class__ is list:
+        _prune_items(node, value, path, unknown)
+    elif value.__class__ is dict:
+        _prune_fields(node, value, path, unknown, meta)
 
 
 def _prune_items(node: Node | None, items: list[Any], path: str, unknown: list[str]) -> None:
@@ -167,12 +167,12 @@ def _prune_items(node: Node | None, items: list[Any], path: str, unknown: list[s
 
 def _prune_preserved(node: Node, value: Any, path: str, unknown: list[str]) -> None:
     """Below a preserving list nothing is dropped but what declared fields do not know."""
-    if isinstance(value, list):
+    if value.__class__ is list:
         if node.items is not None:
-            for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+            for place, item in enumerate(value):
                 _prune_preserved(node.items, item, f"{path}[{place}]", unknown)
-    elif isinstance(value, dict):
-        _prune_known_fields(node, value, path, unknown, node.embedded)  # pyright: ignore[reportUnknownArgumentType]
+    elif value.__class__ is dict:
+        _prune_known_fields(node, value, path, unknown, node.embedded)
 
 
 def _prune_known_fields(node: Node, fields: dict[str, Any], path: str, unknown: list[str], meta: bool) -> None:
@@ -210,16 +210,16 @@ def _join(path: str, name: str) -> str:
 def _coerce_embedded(node: Node | None, value: Any, path: str, unknown: list[str], *, at_root: bool = False) -> None:
     if node is None:
         return
-    if isinstance(value, list):
-        for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    if value.__class__ is list:
+        for place, item in enumerate(value):
             _coerce_embedded(node.items, item, f"{path}[{place}]", unknown)
-    elif isinstance(value, dict):
+    elif value.__class__ is dict:
         if node.embedded and not at_root:
-            _coerce_identity(value, path, unknown)  # pyright: ignore[reportUnknownArgumentType]
-        for name, item in value.items():  # pyright: ignore[reportUnknownVariableType]
-            if item.__class__ is dict or item.__class__ is list:  # pyright: ignore[reportUnknownMemberType]
+            _coerce_identity(value, path, unknown)
+        for name, item in value.items():
+            if item.__class__ is dict or item.__class__ is list:
                 declared = name in node.properties
-                _coerce_embedded(node.field(name), item, _join(path, name) if declared else f"{path}[{name}]", unknown)  # pyright: ignore[reportUnknownArgumentType]
+                _coerce_embedded(node.field(name), item, _join(path, name) if declared else f"{path}[{name}]", unknown)
 
 
 def _coerce_identity(value: dict[str, Any], path: str, unknown: list[str]) -> None:

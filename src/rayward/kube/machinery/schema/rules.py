@@ -20,9 +20,7 @@ BUDGET: Final = 10_000_000
 """What all rules together may cost for one object."""
 
 _MAX_MESSAGE: Final = 5 * 1024
-_OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
+_OUT_OF_BUDGET: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +62,8 @@ def _compile(rule: Raw, schema: Raw, declared: DeclType) -> Rule:
     optional = rule.get("optionalOldSelf") is True
     try:
         program = cel.compile_for_schema(text, declared, optional_old=optional)
+    except cel.InstantiationError as error:
+        return Rule(rule, error=f"program instantiation failed: {error}")
     except cel.CompileError as error:
         return Rule(rule, error=f"compilation failed: {error}")
     if program.result != "bool":
@@ -84,6 +84,8 @@ def _compile_message(text: str, declared: DeclType, optional: bool) -> tuple[cel
         return None, ""
     try:
         program = cel.compile_for_schema(text, declared, optional_old=optional)
+    except cel.InstantiationError as error:
+        return None, f"messageExpression instantiation failed: {error}"
     except cel.CompileError as error:
         return None, f"messageExpression compilation failed: {error}"
     if program.result != "string":
@@ -133,12 +135,13 @@ def plan(node: Node, *, resource_root: bool = False) -> Plan | None:
 def _mentions_rules(raw: Raw) -> bool:
     if raw.get("x-kubernetes-validations"):
         return True
-    for child in (raw.get("properties") or {}).values():
-        if _mentions_rules(child):
-            return True
-    items, additional = raw.get("items"), raw.get("additionalProperties")
-    return (isinstance(items, dict) and _mentions_rules(items)) or (  # pyright: ignore[reportUnknownArgumentType]
-        isinstance(additional, dict) and _mentions_rules(additional)  # pyright: ignore[reportUnknownArgumentType]
+    properties: dict[str, Raw] = raw.get("properties") or {}
+    if any(map(_mentions_rules, properties.values())):
+        return True
+    items: Any = raw.get("items")
+    additional: Any = raw.get("additionalProperties")
+    return (items.__class__ is dict and _mentions_rules(items)) or (
+        additional.__class__ is dict and _mentions_rules(additional)
     )
 
 
@@ -177,10 +180,10 @@ class _Ratchet:
         return _Ratchet(self.pair.index(place), self.pair)
 
 
-def check(root: Plan, obj: Any, old: Any, pair: Correlated | None) -> list[FieldError]:
-    """Every rule below the root that an object breaks."""
+def check(root: Plan, obj: Any, old: Any, pair: Correlated | None, path: str = "") -> list[FieldError]:
+    """Every rule at ``path`` and below that a value breaks."""
     run = _Run()
-    _check(root, obj, old, "", _Ratchet(pair), run)
+    _check(root, obj, old, path, _Ratchet(pair), run)
     return run.errors
 
 
@@ -191,19 +194,19 @@ def _check(at: Plan, value: Any, old: Any, path: str, ratchet: _Ratchet, run: _R
         _check_rules(at, value, old, path, ratchet, run)
     if run.budget < 0:
         return
-    if isinstance(value, list):
+    if value.__class__ is list:
         if at.items is None:
             return
-        keyed = at.node.list_type == "map" and isinstance(old, list)
-        before: Mapping[Any, Any] = keyed_items(at.node, old) if keyed else {}  # pyright: ignore[reportUnknownArgumentType]
-        for place, item in enumerate(value):  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        keyed = at.node.list_type == "map" and old.__class__ is list
+        before: Mapping[Any, Any] = keyed_items(at.node, old) if keyed else {}
+        for place, item in enumerate(value):
             old_item = before.get(list_key(at.node, item)) if keyed else None
             _check(at.items, item, old_item, f"{path}[{place}]", ratchet.index(place), run)
-    elif isinstance(value, dict):
-        before = old if isinstance(old, dict) else {}  # pyright: ignore[reportUnknownVariableType]
+    elif value.__class__ is dict:
+        before = old if old.__class__ is dict else {}
         if at.additional is not None:
-            for name, item in value.items():  # pyright: ignore[reportUnknownVariableType]
-                _check(at.additional, item, before.get(name), f"{path}[{name}]", ratchet.key(name), run)  # pyright: ignore[reportUnknownArgumentType]
+            for name, item in value.items():
+                _check(at.additional, item, before.get(name), f"{path}[{name}]", ratchet.key(name), run)
         for name, inner in at.fields.items():
             if name in value:
                 where = f"{path}.{name}" if path else name
@@ -228,10 +231,10 @@ def _check_rules(at: Plan, value: Any, old: Any, path: str, ratchet: _Ratchet, r
             variables["oldSelf"] = NONE if old is None else Optional(old)
         try:
             holds, cost = rule.program.evaluate(variables, min(PER_CALL_LIMIT, run.budget))
-        except cel.BudgetExceeded as error:
+        except cel.BudgetExceededError as error:
             _refuse_cost(rule, kind, where, run, error)
             return
-        except cel.NoSuchOverload as error:
+        except cel.NoSuchOverloadError as error:
             text = "call arguments did not match a supported operator, function or macro signature for rule"
             run.errors.append(fielderror.invalid(where, kind, f"'{error}': {text}: {rule.shown}"))
             continue
@@ -247,7 +250,9 @@ def _check_rules(at: Plan, value: Any, old: Any, path: str, ratchet: _Ratchet, r
 def _refuse_cost(rule: Rule, kind: str, where: str, run: _Run, error: Exception) -> None:
     text = _OUT_OF_BUDGET
     if run.budget >= PER_CALL_LIMIT:
-        text = f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {rule.shown}"
+        text = (
+            f"'{error}': no further validation rules will be run due to call cost exceeds limit for rule: {rule.shown}"
+        )
     run.errors.append(fielderror.invalid(where, kind, text))
     run.budget = -1
 
@@ -274,12 +279,10 @@ def _message(rule: Rule, variables: Mapping[str, Any], run: _Run) -> str:
     if rule.message_program is not None:
         try:
             text, cost = rule.message_program.evaluate(variables, max(min(PER_CALL_LIMIT, run.budget), 0))
-        except (cel.EvaluationError, cel.BudgetExceeded):
+        except (cel.EvaluationError, cel.BudgetExceededError):
             text, cost = "", 0
         run.budget -= cost
         text = str(text).strip()
         if text and "\n" not in text and len(text.encode()) <= _MAX_MESSAGE:
             return text
     return rule.shown if rule.raw.get("message") else f"failed rule: {rule.shown}"
-
-
