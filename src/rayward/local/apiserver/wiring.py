@@ -82,6 +82,7 @@ def serve_definitions(registry: Registry) -> Resource:
         prepare_status=definition.prepare_status,
         validate=definition.validate,
         validate_update=definition.validate_update,
+        warnings=definition.warnings,
         check_name=names.subdomain_name,
         has_status=True,
         counts_generation=True,

@@ -147,7 +147,7 @@ def base64(value: str) -> str:
     text = value.replace("\n", "").replace("\r", "") if "\n" in value or "\r" in value else value
     try:
         content = binascii.a2b_base64(text, strict_mode=True)
-    except binascii.Error:
+    except ValueError:
         raise DecodeError(f"illegal base64 data at input byte {_bad_byte(value)}") from None
     return binascii.b2a_base64(content, newline=False).decode()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +18,7 @@ from rayward.local.apiserver.request import Request
 from rayward.local.apiserver.resource import Resource
 
 _SHOWN = 30
+_ROUNDED = re.compile(r"number -?[\d.]+e\+")
 _UNREADABLE = "couldn't get version/kind; json parse error: "
 _IDENTITY = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
@@ -41,7 +44,7 @@ def object_in(request: Request, options: WriteOptions) -> Object:
         text = f"{_UNREADABLE}json: cannot unmarshal {json_type(obj)} into Go value of type {_IDENTITY}"
         raise _unrecognized(resource, text, request.body)
     check_identity(resource, obj, request.body)
-    settle(resource, obj, options, request.warnings, decoded.strict, refuse=_refuser(resource))
+    settle(resource, obj, options, request.warnings, decoded.strict, refuse=_refuser(resource, request.body))
     return obj
 
 
@@ -119,13 +122,26 @@ def settle(
     resource.behaviour.default(obj)
 
 
-def _refuser(resource: Resource) -> Callable[[str], status.ApiError]:
+def _refuser(resource: Resource, raw: bytes) -> Callable[[str], status.ApiError]:
     def refuse(text: str) -> status.ApiError:
+        if _ROUNDED.search(text):
+            text = _exactly(resource, raw) or text
         return status.bad_request(
             f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}'
         )
 
     return refuse
+
+
+def _exactly(resource: Resource, raw: bytes) -> str:
+    """The same refusal with the number as it was written: the fast decoder rounds what no 64 bits hold."""
+    try:
+        resource.behaviour.coerce(json.loads(raw))
+    except DecodeError as error:
+        return str(error)
+    except (ValueError, RecursionError):
+        return ""
+    return ""
 
 
 def _unrecognized(resource: Resource, text: str, raw: bytes) -> status.ApiError:
