@@ -10,7 +10,7 @@ _PART = re.compile(r'\["([^"]*)"\]|\[([^\]]*)\]|([^.\[\]]+)')
 
 
 def find(value: Any, path: str) -> Any:
-    """What lies at the path, or ABSENT; `[key=text]` picks the first item, `[*key=a|b]` all that match."""
+    """What lies at the path, or ABSENT; `[key=text]` picks the first item that has it."""
     for quoted, selector, plain in _PART.findall(path):
         name = quoted or plain
         if name:
@@ -19,9 +19,6 @@ def find(value: Any, path: str) -> Any:
             value = value[name]
         elif not isinstance(value, list):
             return ABSENT
-        elif selector.startswith("*"):
-            key, _, wanted = selector[1:].partition("=")
-            value = [item for item in value if str(find(item, key.replace("/", "."))) in wanted.split("|")]
         elif "=" in selector:
             key, _, wanted = selector.partition("=")
             value = next((item for item in value if str(find(item, key)) == wanted), ABSENT)
