@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rayward.kube.machinery import names
-from rayward.kube.machinery.jsonvalue import entries, section
-from rayward.local.apiserver import quota
+from rayward.kube.machinery.jsonvalue import section
+from rayward.local.apiserver import quota, status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
-from rayward.local.apiserver.builtin import event, podchange, podresize
+from rayward.local.apiserver.builtin import claim, event, podchange, podresize
 from rayward.local.apiserver.builtin.namespace import prepare_finalize
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.crd import definition
+from rayward.local.apiserver.crd import definition, formats
 from rayward.local.apiserver.crd.custom import published_schema
 from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rayward.net.client import HttpClient
 
 _ALWAYS = 1 << 63
-_CLAIM_PROTECTION = "kubernetes.io/pvc-protection"
 _NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -55,7 +54,7 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
         mutators={
             "pods": PodAdmission().admit,
             "nodes": taint_new_node,
-            "persistentvolumeclaims": protect_new_claim,
+            "persistentvolumeclaims": admit_claim,
         },
         allocators={"services": allocation.give},
         checks=(quota.check,),
@@ -82,7 +81,7 @@ def serve_definitions(registry: Registry) -> Resource:
         prepare_status=definition.prepare_status,
         validate=definition.validate,
         validate_update=definition.validate_update,
-        warnings=definition.warnings,
+        warnings=formats.warnings,
         check_name=names.subdomain_name,
         has_status=True,
         counts_generation=True,
@@ -166,14 +165,19 @@ def taint_new_node(core: Core, attributes: Attributes) -> None:
         spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]
 
 
-def protect_new_claim(core: Core, attributes: Attributes) -> None:
-    """A claim stays as long as a pod uses it; the controllers lift this."""
-    claim = attributes.obj
-    if claim is None or attributes.operation != "CREATE":
+def admit_claim(core: Core, attributes: Attributes) -> None:
+    """A claim is protected while it is used, and grows only if its storage class lets it."""
+    obj, old = attributes.obj, attributes.old
+    assert obj is not None
+    if old is None:
+        claim.admit(obj)
         return
-    finalizers: list[str] = entries(claim["metadata"], "finalizers")
-    if _CLAIM_PROTECTION not in finalizers:
-        claim["metadata"]["finalizers"] = [*finalizers, _CLAIM_PROTECTION]
+    name = section(old, "spec").get("storageClassName") or ""
+    record = core.objects.store.newest(f"/storageclasses.storage.k8s.io/{name}") if name else None
+    grows = record is not None and bool(orjson.loads(record.value).get("allowVolumeExpansion"))
+    why = claim.refuse_growth(obj, old, class_grows=grows)
+    if why:
+        raise status.forbidden(attributes.resource, attributes.name, why)
 
 
 def schema_of(resource: Resource) -> Object | None:

@@ -16,7 +16,7 @@ from rayward.kube.machinery.fielderror import (
     required,
     too_many,
 )
-from rayward.kube.machinery.jsonvalue import entries, is_list, is_object, section
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.schema import structural
 from rayward.local.apiserver.behaviour import Object
 
@@ -333,60 +333,3 @@ def _approval(crd: Object) -> Iterator[FieldError]:
             '"api-approved.kubernetes.io", see https://github.com/kubernetes/enhancements/pull/1111'
         )
         yield required("metadata.annotations[api-approved.kubernetes.io]", text)
-
-
-_FORMATS = frozenset(
-    [
-        "bsonobjectid",
-        "uri",
-        "email",
-        "hostname",
-        "ipv4",
-        "ipv6",
-        "cidr",
-        "mac",
-        "uuid",
-        "uuid3",
-        "uuid4",
-        "uuid5",
-        "isbn",
-        "isbn10",
-        "isbn13",
-        "creditcard",
-        "ssn",
-        "hexcolor",
-        "rgbcolor",
-        "byte",
-        "password",
-        "date",
-        "duration",
-        "datetime",
-        "date-time",
-        "k8s-short-name",
-        "k8s-long-name",
-    ]
-)
-
-
-def warnings(new: Object, old: Object | None) -> list[str]:
-    """Formats that nobody checks; those that were there before are known by now."""
-    known = set(_unknown_formats(old)) if old is not None else set[str]()
-    return [f'unrecognized format "{name}"' for name in _unknown_formats(new) if name not in known]
-
-
-def _unknown_formats(crd: Object) -> Iterator[str]:
-    for version in entries(section(crd, "spec"), "versions"):
-        yield from _formats_in(section(section(version, "schema"), "openAPIV3Schema"))
-
-
-def _formats_in(schema: Any) -> Iterator[str]:
-    if is_list(schema):
-        for item in schema:
-            yield from _formats_in(item)
-    elif is_object(schema):
-        name = schema.get("format")
-        if isinstance(name, str) and name and schema.get("type") == "string" and name not in _FORMATS:
-            yield name
-        for key, child in schema.items():
-            if key not in {"default", "example", "enum"}:
-                yield from _formats_in(child)

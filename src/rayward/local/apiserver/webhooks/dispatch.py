@@ -136,7 +136,7 @@ class HttpWebhooks:
                 value, _cost = program.evaluate(variables)
                 if value is not True:
                     return False
-            except (cel.EvaluationError, cel.BudgetExceeded) as error:
+            except (cel.EvaluationError, cel.BudgetExceededError) as error:
                 if not hook.fails_closed:
                     return False
                 text = f'failed evaluating match condition "{name}" of webhook "{hook.name}": {error}'
