@@ -16,6 +16,9 @@ from rayward.kube.client.access import ConfigError
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.local.node.container.images import EVERY_IMAGE
+from rayward.local.node.egress.proxy import PORT
+from rayward.local.node.egress.target import variables
+from rayward.local.node.ground.pod import BRIDGE_ADDRESS
 from rayward.local.node.machine import own_shape
 from rayward.local.node.run import Options, serve
 from rayward.local.node.work.host import Settings
@@ -61,7 +64,9 @@ def _options(parsed: argparse.Namespace) -> Options:
             raise ValueError(f"--image {mapping}: expected NAME=ENV")
         environments[name] = str(Path(folder).absolute())
     settings = Settings(
-        environments or {EVERY_IMAGE: sys.prefix}, parsed.project.absolute() if parsed.project else None
+        environments or {EVERY_IMAGE: sys.prefix},
+        parsed.project.absolute() if parsed.project else None,
+        variables=variables(BRIDGE_ADDRESS, PORT),
     )
     return Options(parsed.kubeconfig, parsed.data_dir.absolute(), names, shape, settings)
 

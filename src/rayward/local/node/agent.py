@@ -109,6 +109,6 @@ class Agent:
             folder.remove()
             return
         metadata = {"name": record.name, "namespace": record.namespace, "uid": record.uid}
-        pod = {"apiVersion": "v1", "kind": PODS.kind, "metadata": metadata, "spec": record.spec, "status": {}}
-        pod["spec"]["nodeName"] = record.node
+        spec = {**record.spec, "nodeName": record.node}
+        pod: Object = {"apiVersion": "v1", "kind": PODS.kind, "metadata": metadata, "spec": spec, "status": {}}
         self._employ(pod).vanish()

@@ -99,7 +99,9 @@ def main() -> int:
 def missing_in_child() -> list[str]:
     """The same from a fresh process: forking is for programs with one thread."""
     command = [sys.executable, "-m", "rayward.local.node.capabilities"]
-    answer = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    answer = subprocess.run(  # noqa: S603
+        command, capture_output=True, text=True, timeout=_SECONDS, check=False
+    )
     return answer.stdout.splitlines() if answer.returncode in (0, 1) else [answer.stderr.strip()[-500:]]
 
 

@@ -22,10 +22,12 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.node.agent import Agent
 from rayward.local.node.capabilities import missing_in_child
+from rayward.local.node.egress.proxy import Proxy
 from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.endpoint.app import Endpoint
 from rayward.local.node.endpoint.identity import certificate
 from rayward.local.node.folders import Folders
+from rayward.local.node.ground.pod import BRIDGE_ADDRESS
 from rayward.local.node.machine import Shape
 from rayward.local.node.registering import MOST_PODS, Identity, Registration
 from rayward.local.node.resources import amounts
@@ -111,6 +113,9 @@ class NodeProcess:
         infos = {one.name: NodeInfo(one.name, one.address, one.network, allocatable) for one in identities}
         host = Host(client, sandboxes, folders, options.settings, infos, kubelet, pods, config_maps, secrets, services)
         agent = Agent(host, pods)
+        proxy = None if trouble else Proxy(sandboxes.ground)
+        if proxy is not None:
+            await proxy.start(BRIDGE_ADDRESS)
         endpoint = Endpoint(agent, Gate(client, options.names[0]))
         server = Server(endpoint, listener, certificate(folders.data, options.names, self._authority))
         registration = Registration(client, identities)
@@ -133,6 +138,8 @@ class NodeProcess:
         (folders.data / "ready").write_text("ready\n")
         await self._stop.wait()
         await server.stop()
+        if proxy is not None:
+            await proxy.stop()
         await agent.stop()
         for task in running:
             task.cancel()

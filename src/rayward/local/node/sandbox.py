@@ -143,6 +143,7 @@ class Sandboxes:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._ground: Line | None = None
+        self._opening = asyncio.Lock()
         self.gone = asyncio.Event()
         """Set when the ground ended, and every pod with it."""
 
@@ -161,6 +162,16 @@ class Sandboxes:
         self._talk(channel.connect(str(self._folder), _SOCKET))
         return False
 
+    async def ensure(self) -> None:
+        """Have a ground, a new one if the last is gone.
+
+        Raises:
+            SandboxError: As ``open``.
+        """
+        async with self._opening:
+            if self._ground is None or not self._ground.open:
+                await self.open()
+
     def _talk(self, end: socket.socket) -> None:
         self._ground = Line(end, lost=self.gone.set)
 
@@ -173,7 +184,7 @@ class Sandboxes:
         ):
             command = [sys.executable, "-I", "-S", "-c", _PROGRAM, source, str(listener.fileno()), str(ends[1])]
             try:
-                subprocess.run(
+                subprocess.run(  # noqa: S603
                     command,
                     stdin=subprocess.DEVNULL,
                     stdout=log,

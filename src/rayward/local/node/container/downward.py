@@ -8,13 +8,14 @@ from typing import Any, Final
 
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.quantity import Quantity
+from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 
 _ONE_OF: Final = re.compile(r"^metadata\.(labels|annotations)\['(.*)'\]$")
 
 
-class NoSuchField(ValueError):
+class NoSuchField(ValueError):  # noqa: N818
     """The pod has no such field; the text is for the user."""
 
 
@@ -24,12 +25,12 @@ def field_value(pod: Object, path: str) -> str:
     Raises:
         NoSuchField: Pods do not tell this field.
     """
-    metadata, status = pod.get("metadata") or {}, pod.get("status") or {}
+    metadata, status = part(pod, "metadata"), part(pod, "status")
     one = _ONE_OF.match(path)
     if one:
-        return (metadata.get(one.group(1)) or {}).get(one.group(2), "")
+        return part(metadata, one.group(1)).get(one.group(2), "")
     if path in ("metadata.labels", "metadata.annotations"):
-        return _listed(metadata.get(path.rpartition(".")[2]) or {})
+        return _listed(part(metadata, path.rpartition(".")[2]))
     simple = {
         "metadata.name": metadata.get("name", ""),
         "metadata.namespace": metadata.get("namespace", ""),
@@ -37,9 +38,9 @@ def field_value(pod: Object, path: str) -> str:
         "spec.nodeName": pod["spec"].get("nodeName", ""),
         "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
         "status.hostIP": status.get("hostIP", ""),
-        "status.hostIPs": ",".join(found["ip"] for found in status.get("hostIPs") or ()),
+        "status.hostIPs": ",".join(found["ip"] for found in many(status, "hostIPs")),
         "status.podIP": status.get("podIP", ""),
-        "status.podIPs": ",".join(found["ip"] for found in status.get("podIPs") or ()),
+        "status.podIPs": ",".join(found["ip"] for found in many(status, "podIPs")),
     }
     if path not in simple:
         raise NoSuchField(f"unsupported fieldPath: {path}")
@@ -55,20 +56,20 @@ def resource_value(
         NoSuchField: There is no such container or resource.
     """
     name = reference.get("containerName") or own
-    containers = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    containers = [*many(spec, "containers"), *many(spec, "initContainers")]
     container = next((found for found in containers if found["name"] == name), None)
     if container is None:
         raise NoSuchField(f"container {name} not found")
     kind, _, resource = reference["resource"].partition(".")
     if kind not in ("limits", "requests") or not resource:
         raise NoSuchField(f"unsupported container resource : {reference['resource']}")
-    resources = container.get("resources") or {}
-    value = (resources.get(kind) or {}).get(resource)
+    resources = part(container, "resources")
+    value = part(resources, kind).get(resource)
     if kind == "limits" and value is None:
         amount = allocatable.get(resource, quantity.parse("0"))
     else:
         if value is None:
-            value = (resources.get("limits") or {}).get(resource, "0")
+            value = part(resources, "limits").get(resource, "0")
         amount = quantity.parse(value)
     divisor = quantity.parse(reference.get("divisor") or "1")
     if divisor.is_zero:

@@ -11,6 +11,7 @@ import msgspec
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.expansion import expand
+from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 Find = Callable[[str, str], Object | None]
@@ -38,10 +39,10 @@ def container_variables(
     """
     namespace = pod["metadata"]["namespace"]
     found: dict[str, str] = {}
-    for source in container.get("envFrom") or ():
+    for source in many(container, "envFrom"):
         found.update(_whole(source, namespace, sources))
     known = {**services, **found}
-    for variable in container.get("env") or ():
+    for variable in many(container, "env"):
         value = _value(pod, container, variable, known, sources)
         if value is not None:
             found[variable["name"]] = known[variable["name"]] = value
@@ -66,7 +67,7 @@ def service_variables(services: Iterable[Object], namespace: str, *, links: bool
 
 
 def _of_service(prefix: str, spec: Object) -> dict[str, str]:
-    address, ports = spec["clusterIP"], spec.get("ports") or []
+    address, ports = spec["clusterIP"], many(spec, "ports")
     if not ports:
         return {}
     first = ports[0]
@@ -105,7 +106,7 @@ def _whole(source: Object, namespace: str, sources: Sources) -> dict[str, str]:
 
 
 def _texts(found: Object) -> dict[str, str]:
-    data: dict[str, str] = found.get("data") or {}
+    data: dict[str, str] = part(found, "data")
     if found.get("kind") == "Secret":
         return {name: base64.b64decode(value).decode(errors="replace") for name, value in data.items()}
     return data

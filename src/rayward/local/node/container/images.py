@@ -17,7 +17,7 @@ _NAME: Final = re.compile(
 _SYSTEM_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
-class NoImage(Exception):
+class NoImage(Exception):  # noqa: N818
     """There is no environment for an image; ``reason`` and the text are what a kubelet would show."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -72,8 +72,5 @@ def _shorter(image: str) -> list[str]:
     bare = image.partition("@")[0]
     head, _, tail = bare.rpartition("/")
     bare = f"{head}/{tail.partition(':')[0]}".lstrip("/")
-    names = [bare]
-    for prefix in ("docker.io/library/", "docker.io/", "index.docker.io/"):
-        if bare.startswith(prefix):
-            names.append(bare.removeprefix(prefix))
-    return names
+    prefixes = ("docker.io/library/", "docker.io/", "index.docker.io/")
+    return [bare, *(bare.removeprefix(prefix) for prefix in prefixes if bare.startswith(prefix))]

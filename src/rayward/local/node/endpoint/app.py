@@ -16,6 +16,7 @@ from rayward.local.node.endpoint import streams
 from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.logs import reader
 from rayward.local.node.logs.reader import Wanted
+from rayward.local.node.objects import part
 from rayward.local.node.pod.facts import UNKNOWN
 from rayward.local.node.work import sandboxing
 from rayward.local.node.work.worker import PodWorker
@@ -61,7 +62,7 @@ class Endpoint:
         if len(scope.get("query_string") or b"") > _MOST_QUERY:
             raise Refusal(414, "the query is too long")
         token = _header(scope, b"authorization").removeprefix("Bearer ")
-        certificate = ((scope.get("extensions") or {}).get("tls") or {}).get("client_subject")
+        certificate = (part(part(scope, "extensions"), "tls")).get("client_subject")
         status = await self._gate.check(certificate, token)
         if status != 200:
             raise Refusal(status, "Unauthorized" if status == 401 else "Forbidden")
@@ -164,12 +165,12 @@ def _log_time(moment: datetime) -> str:
 
 def _waiting_reason(pod: Object, container: str) -> str:
     status = sandboxing.told_statuses(pod).get(container) or {}
-    return ((status.get("state") or {}).get("waiting") or {}).get("reason") or "ContainerCreating"
+    return (part(part(status, "state"), "waiting")).get("reason") or "ContainerCreating"
 
 
 async def _send_parts(parts: Any, send: Send) -> None:
-    async for part in parts:
-        await send({"type": "http.response.body", "body": part, "more_body": True})
+    async for piece in parts:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
 
 

@@ -177,7 +177,7 @@ class _Ground:
             channel.send(ours, {"go": True})
             received = channel.receive(ours)
         except OSError as error:
-            received = ({"error": str(error)}, [])
+            received = _no_message(str(error))
         if received is None or "error" in received[0]:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(init, signal.SIGKILL)
@@ -204,6 +204,10 @@ class _Ground:
                 network.remove(found.link)
         for then in self._waiting.pop(found.name, ()):
             then()
+
+
+def _no_message(error: str) -> Answer:
+    return {"error": error}, []
 
 
 def _fork_pod(settings: dict[str, Any], control: socket.socket) -> int:

@@ -60,7 +60,7 @@ def enter(namespace: int, kind: int = 0) -> None:
 
 
 def mount(source: str | None, target: str, kind: str | None = None, flags: int = 0, options: str = "") -> None:
-    """mount(2)."""
+    """Mount, as the manual says of the call of this name."""
     answer = _libc.mount(
         _text(source), _text(target), _text(kind), ctypes.c_ulong(flags), _text(options) if options else None
     )
@@ -68,7 +68,7 @@ def mount(source: str | None, target: str, kind: str | None = None, flags: int =
 
 
 def unmount(target: str, flags: int = DETACH) -> None:
-    """umount2(2)."""
+    """Unmount, by default even what is in use."""
     _checked(_libc.umount2(_text(target), ctypes.c_int(flags)), "umount", target)
 
 

@@ -1,4 +1,4 @@
-"""The init of a pod: starts its containers, keeps their logs, records their ends, and takes all with it when it ends."""
+"""The init of a pod: starts containers, keeps their logs, records their ends, and takes all with it at its own."""
 
 from __future__ import annotations
 

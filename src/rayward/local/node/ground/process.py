@@ -18,7 +18,7 @@ NOT_STARTED: Final = 128
 _FIRST_INHERITED: Final = 3
 
 
-class NotStarted(Exception):
+class NotStarted(Exception):  # noqa: N818
     """A program did not start; the text is for the user."""
 
 

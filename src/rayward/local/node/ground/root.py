@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# Names of mounts and descriptors, not paths of this process:
+# ruff: noqa: PTH102, PTH115, PTH116, PTH120, PTH208, PTH211
 import errno
 import os
 import stat
@@ -31,7 +33,7 @@ def build(root: str, shared_memory: str, mounts: Iterable[dict[str, Any]], hidde
             if entry.name not in _OWN:
                 _show(entry.path, f"{root}/{entry.name}")
     for name in ("proc", "dev", "run", "tmp"):
-        os.mkdir(f"{root}/{name}", 0o1777 if name == "tmp" else 0o755)  # noqa: PTH102
+        os.mkdir(f"{root}/{name}", 0o1777 if name == "tmp" else 0o755)
     linux.mount("proc", f"{root}/proc", "proc")
     linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
     _lay_devices(f"{root}/dev", shared_memory)
@@ -48,7 +50,7 @@ def _show(source: str, target: str) -> None:
         os.symlink(os.readlink(source), target)
         return
     if stat.S_ISDIR(kind):
-        os.mkdir(target)  # noqa: PTH102
+        os.mkdir(target)
     elif stat.S_ISREG(kind):
         Path(target).touch()
     else:
@@ -65,11 +67,11 @@ def _lay_devices(folder: str, shared_memory: str) -> None:
         if Path(source).is_char_device():
             Path(folder, name).touch()
             linux.mount(source, f"{folder}/{name}", None, linux.BIND)
-    os.mkdir(f"{folder}/pts")  # noqa: PTH102
+    os.mkdir(f"{folder}/pts")
     linux.mount("devpts", f"{folder}/pts", "devpts", linux.NO_SUID, "newinstance,ptmxmode=0666,mode=620")
     for name, leads_to in _LINKS:
         os.symlink(leads_to, f"{folder}/{name}")
-    os.mkdir(f"{folder}/shm", 0o1777)  # noqa: PTH102
+    os.mkdir(f"{folder}/shm", 0o1777)
     linux.mount(shared_memory, f"{folder}/shm", None, linux.BIND)
 
 
@@ -89,7 +91,7 @@ def make_point(root: str, path: str, *, is_folder: bool) -> str:
     while parts:
         part = parts.pop(0)
         if part == "..":
-            here = root if here == root else os.path.dirname(here)  # noqa: PTH120
+            here = root if here == root else os.path.dirname(here)
             continue
         there = f"{here}/{part}"
         try:
@@ -125,7 +127,7 @@ def _make(folder: str, name: str, *, is_folder: bool) -> None:
 
 def _make_plain(folder: str, name: str, *, is_folder: bool) -> None:
     if is_folder:
-        os.mkdir(f"{folder}/{name}")  # noqa: PTH102
+        os.mkdir(f"{folder}/{name}")
     else:
         Path(folder, name).touch(exist_ok=False)
 
@@ -145,7 +147,7 @@ def _open_up(folder: str) -> None:
                 os.symlink(os.readlink(source), target)
                 continue
             if stat.S_ISDIR(kind):
-                os.mkdir(target)  # noqa: PTH102
+                os.mkdir(target)
             else:
                 Path(target).touch()
             linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)

@@ -54,20 +54,17 @@ def text(path: Path, wanted: Wanted) -> bytes:
 async def followed(path: Path, wanted: Wanted, ended: Callable[[], bool]) -> AsyncIterator[bytes]:
     """The log as it is and as it grows, until ``ended`` says that nothing more will come."""
     left = wanted.limit
-    file = path.open("rb") if path.exists() else None
+    file = _open(path)
     try:
-        past = b"".join(_limited(_past(path, wanted), left))
-        if file is not None:
-            file.seek(0, os.SEEK_END)
-            # What was written between the two looks at the file comes twice rather than never; so look at one size.
-            size = file.tell()
-            past = b"".join(_limited(_past(path, wanted, size), left))
+        # One look at the size: what is written after it is neither missed nor told twice.
+        size = file.seek(0, os.SEEK_END) if file is not None else None
+        past = b"".join(_limited(_past(path, wanted, size), left))
         pending = b""
         yield past
         left = None if left is None else left - len(past)
         while left is None or left > 0:
             over = ended()
-            file = file or (path.open("rb") if path.exists() else None)
+            file = file or _open(path)
             data = file.read(_READ) if file is not None else b""
             if data:
                 *whole, pending = (pending + data).split(b"\n")
@@ -84,6 +81,10 @@ async def followed(path: Path, wanted: Wanted, ended: Callable[[], bool]) -> Asy
     finally:
         if file is not None:
             file.close()
+
+
+def _open(path: Path) -> BinaryIO | None:
+    return path.open("rb") if path.exists() else None
 
 
 def _was_rotated(file: BinaryIO, path: Path) -> bool:

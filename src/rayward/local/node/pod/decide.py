@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from rayward.local.node.objects import many
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Pod, Run, is_sidecar
 
@@ -59,7 +60,7 @@ def decide(pod: Object, known: Pod, now: float) -> Step:
         plan.wake(known.begun + deadline)
     if is_finished(spec, known):
         return _end(spec, known, plan, "")
-    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+    for container in (*many(spec, "initContainers"), *spec["containers"]):
         found = known.containers.get(container["name"], UNKNOWN)
         if found.condemned:
             plan.end(container["name"], found, found.condemned)
@@ -81,7 +82,7 @@ def deadline_passed(pod: Object, known: Pod, now: float) -> bool:
 
 def initialized(spec: Object, known: Pod) -> bool:
     """Whether all init containers have done their part in this sandbox."""
-    for container in spec.get("initContainers") or ():
+    for container in many(spec, "initContainers"):
         found = known.containers.get(container["name"], UNKNOWN)
         if is_sidecar(container):
             if not _is_up(container, found) and not _main_began(spec, known):
@@ -106,7 +107,7 @@ def init_failed(spec: Object, known: Pod) -> bool:
     """Whether an init container failed in a pod that restarts none."""
     if spec["restartPolicy"] != "Never":
         return False
-    for container in spec.get("initContainers") or ():
+    for container in many(spec, "initContainers"):
         run = known.containers.get(container["name"], UNKNOWN).run
         if not is_sidecar(container) and run is not None and run.over and not run.succeeded:
             return True
@@ -115,7 +116,7 @@ def init_failed(spec: Object, known: Pod) -> bool:
 
 def _initialize(spec: Object, known: Pod, plan: _Plan) -> bool:
     began = _main_began(spec, known)
-    for container in spec.get("initContainers") or ():
+    for container in many(spec, "initContainers"):
         name = container["name"]
         found = known.containers.get(name, UNKNOWN)
         if is_sidecar(container):
@@ -159,7 +160,7 @@ def _end(spec: Object, known: Pod, plan: _Plan, why: str) -> Step:
         found = known.containers.get(container["name"], UNKNOWN)
         alive = alive or found.alive
         plan.end(container["name"], found, why)
-    for container in reversed(spec.get("initContainers") or ()):
+    for container in reversed(many(spec, "initContainers")):
         found = known.containers.get(container["name"], UNKNOWN)
         if alive:
             break

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery.selectors import labels as selectors
+from rayward.local.node.objects import many, part
 from rayward.local.node.scheduling.model import Candidate, Occupant
 
 Object = dict[str, Any]
@@ -13,24 +14,20 @@ Object = dict[str, Any]
 
 def node_matches(spec: Object, node: Candidate) -> bool:
     """Whether a pod's selector and required node affinity allow a node."""
-    if any(node.labels.get(name) != value for name, value in (spec.get("nodeSelector") or {}).items()):
+    if any(node.labels.get(name) != value for name, value in part(spec, "nodeSelector").items()):
         return False
-    required = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    )
-    return required is None or any(_term_matches(term, node) for term in required.get("nodeSelectorTerms") or ())
+    required = (part(part(spec, "affinity"), "nodeAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
+    return required is None or any(_term_matches(term, node) for term in many(required, "nodeSelectorTerms"))
 
 
 def node_preference(spec: Object, node: Candidate) -> int:
     """How much a pod prefers a node, by the weights of its preferred node affinity."""
-    preferred = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(
-        "preferredDuringSchedulingIgnoredDuringExecution"
-    )
+    preferred = (part(part(spec, "affinity"), "nodeAffinity")).get("preferredDuringSchedulingIgnoredDuringExecution")
     return sum(choice["weight"] for choice in preferred or () if _term_matches(choice["preference"], node))
 
 
 def _term_matches(term: Object, node: Candidate) -> bool:
-    expressions, fields = term.get("matchExpressions") or (), term.get("matchFields") or ()
+    expressions, fields = many(term, "matchExpressions"), many(term, "matchFields")
     if not expressions and not fields:
         return False
     names = {"metadata.name": node.name}
@@ -38,7 +35,7 @@ def _term_matches(term: Object, node: Candidate) -> bool:
 
 
 def _holds(expression: Object, values: Mapping[str, str]) -> bool:
-    key, operator, wanted = expression["key"], expression["operator"], expression.get("values") or []
+    key, operator, wanted = expression["key"], expression["operator"], many(expression, "values")
     value = values.get(key)
     if operator == "In":
         return value in wanted
@@ -87,7 +84,7 @@ def repelled_by_others(pod: Occupant, node: Candidate, nodes: Sequence[Candidate
 
 
 def _terms(affinity: Mapping[str, Any], kind: str) -> Iterable[Object]:
-    return (affinity.get(kind) or {}).get("requiredDuringSchedulingIgnoredDuringExecution") or ()
+    return many(part(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def _selects(term: Object, owner: Occupant, other: Occupant) -> bool:

@@ -18,6 +18,7 @@ from rayward.kube.core.resource import PODS
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
+from rayward.local.node.objects import many, part
 from rayward.local.node.pod.status import stamp
 from rayward.local.node.scheduling.decide import Placed, Refused, place
 from rayward.local.node.scheduling.model import Candidate, Occupant, is_over
@@ -71,8 +72,9 @@ class Scheduler:
             spec = pod.spec
             if spec.node_name or pod.deleting or (spec.scheduler_name or "default-scheduler") != "default-scheduler":
                 self._assumed.pop(pod.key, None)
-            elif pod.key not in self._assumed and (whole := self._pods.whole(pod.key)) is not None:
-                if not whole["spec"].get("schedulingGates") and not is_over(whole):
+            elif pod.key not in self._assumed:
+                whole = self._pods.whole(pod.key)
+                if whole is not None and not whole["spec"].get("schedulingGates") and not is_over(whole):
                     waiting.append(whole)
         if not waiting:
             return
@@ -128,8 +130,8 @@ class Scheduler:
 
     async def _say_no(self, pod: Object, refused: Refused) -> None:
         metadata = pod["metadata"]
-        status = pod.get("status") or {}
-        conditions = status.get("conditions") or []
+        status = part(pod, "status")
+        conditions = many(status, "conditions")
         old = next((found for found in conditions if found["type"] == "PodScheduled"), None)
         nominated = {"nominatedNodeName": refused.node} if refused.victims else {}
         if old is None or old.get("message") != refused.message or old.get("status") != "False":

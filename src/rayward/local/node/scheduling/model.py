@@ -9,6 +9,7 @@ import msgspec
 
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.quantity import Quantity
+from rayward.local.node.objects import many, part
 from rayward.local.node.resources import ZERO, amounts, pod_requests
 
 Object = dict[str, Any]
@@ -38,10 +39,10 @@ class Occupant(msgspec.Struct, frozen=True):
             metadata["name"],
             metadata.get("uid", ""),
             spec.get("priority") or 0,
-            metadata.get("labels") or {},
+            part(metadata, "labels"),
             pod_requests(spec),
             host_ports(spec),
-            spec.get("affinity") or {},
+            part(spec, "affinity"),
             bool(metadata.get("deletionTimestamp")),
         )
 
@@ -59,13 +60,13 @@ class Candidate(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, node: Object, occupants: Iterable[Occupant]) -> Candidate:
         """A node's object, as a candidate."""
-        spec = node.get("spec") or {}
+        spec = part(node, "spec")
         return cls(
             node["metadata"]["name"],
-            node["metadata"].get("labels") or {},
-            tuple(spec.get("taints") or ()),
+            part(node["metadata"], "labels"),
+            tuple(many(spec, "taints")),
             bool(spec.get("unschedulable")),
-            amounts((node.get("status") or {}).get("allocatable")),
+            amounts(part(node, "status").get("allocatable")),
             tuple(occupants),
         )
 
@@ -82,12 +83,12 @@ def host_ports(spec: Object) -> frozenset[HostPort]:
     """The ports of its node that a pod asks for."""
     return frozenset(
         (port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", port["hostPort"])  # noqa: S104
-        for container in (*(spec.get("containers") or ()), *(spec.get("initContainers") or ()))
-        for port in container.get("ports") or ()
+        for container in (*many(spec, "containers"), *many(spec, "initContainers"))
+        for port in many(container, "ports")
         if port.get("hostPort")
     )
 
 
 def is_over(pod: Object) -> bool:
     """Whether a pod no longer takes room."""
-    return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return part(pod, "status").get("phase") in ("Succeeded", "Failed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -19,7 +18,7 @@ def write(folder: Path, files: Files) -> bool:
     current = folder / _CURRENT
     if current.is_symlink() and _read(current) == files:
         return False
-    old = os.readlink(current) if current.is_symlink() else None
+    old = str(current.readlink()) if current.is_symlink() else None
     fresh = folder / f"..{time.strftime('%Y_%m_%d_%H_%M_%S', time.gmtime())}.{time.time_ns() % 10**9}"
     for path, file in files.items():
         target = fresh / path

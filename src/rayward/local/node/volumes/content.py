@@ -11,6 +11,7 @@ import msgspec
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.environment import Find
+from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 
@@ -48,7 +49,7 @@ def is_made_from_objects(volume: Object) -> bool:
 
 def tokens_wanted(volume: Object) -> list[tuple[str, int]]:
     """The service account tokens in a volume: audience and seconds."""
-    sources = (volume.get("projected") or {}).get("sources") or ()
+    sources = many(part(volume, "projected"), "sources")
     wanted = (source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken"))
     return [(one.get("audience") or "", one.get("expirationSeconds") or 3600) for one in wanted]
 
@@ -73,7 +74,7 @@ def files(pod: Object, volume: Object, sources: Sources) -> Files:
 def _projected(pod: Object, projection: Object, sources: Sources) -> Files:
     mode = projection.get("defaultMode", _DEFAULT_MODE)
     made: Files = {}
-    for source in projection.get("sources") or ():
+    for source in many(projection, "sources"):
         if (inner := source.get("configMap")) is not None:
             made.update(_of_config_map(pod, inner, mode, sources))
         elif (inner := source.get("secret")) is not None:
@@ -97,8 +98,8 @@ def _of_config_map(pod: Object, source: Object, mode: int, sources: Sources) -> 
         if source.get("optional"):
             return {}
         raise VolumeError(f'configmap "{source["name"]}" not found')
-    data = {name: text.encode() for name, text in (found.get("data") or {}).items()}
-    data |= {name: base64.b64decode(text) for name, text in (found.get("binaryData") or {}).items()}
+    data = {name: text.encode() for name, text in part(found, "data").items()}
+    data |= {name: base64.b64decode(text) for name, text in part(found, "binaryData").items()}
     return _chosen(data, source, mode, "configmap")
 
 
@@ -109,7 +110,7 @@ def _of_secret(pod: Object, source: Object, mode: int, sources: Sources) -> File
         if source.get("optional"):
             return {}
         raise VolumeError(f'secret "{source["name"]}" not found')
-    data = {name: base64.b64decode(text) for name, text in (found.get("data") or {}).items()}
+    data = {name: base64.b64decode(text) for name, text in part(found, "data").items()}
     return _chosen(data, source, mode, "secret")
 
 
@@ -130,7 +131,7 @@ def _chosen(data: Mapping[str, bytes], source: Object, mode: int, kind: str) -> 
 
 def _of_pod(pod: Object, source: Object, mode: int, sources: Sources) -> Files:
     made: Files = {}
-    for item in source.get("items") or ():
+    for item in many(source, "items"):
         try:
             if (reference := item.get("fieldRef")) is not None:
                 text = field_value(pod, reference["fieldPath"])

@@ -11,6 +11,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any, Final
 
+from rayward.local.node.objects import many
 from rayward.local.node.sandbox import Line, SandboxError
 
 Object = dict[str, Any]
@@ -19,7 +20,7 @@ _MOST_OUTPUT: Final = 10 * 1024
 _OK: Final = range(200, 400)
 
 
-class Refused(Exception):
+class Refused(Exception):  # noqa: N818
     """The answer was no; the text says how, in the kubelet's words."""
 
 
@@ -99,7 +100,7 @@ async def ask_http(line: Line, address: str, get: Object, port: int, seconds: fl
     url = f"{scheme}://{target}:{port}{path}"
     try:
         async with asyncio.timeout(seconds):
-            status = await _status(line, target, port, path, get.get("httpHeaders") or (), tls=scheme == "https")
+            status = await _status(line, target, port, path, many(get, "httpHeaders"), tls=scheme == "https")
     except TimeoutError as error:
         raise Refused(f'Get "{url}": context deadline exceeded') from error
     except Refused as error:
@@ -160,7 +161,7 @@ def port_number(container: Object, port: int | str) -> int:
         return port
     if port.isdigit():
         return int(port)
-    for found in container.get("ports") or ():
+    for found in many(container, "ports"):
         if found.get("name") == port:
             return found["containerPort"]
     raise Refused(f"couldn't find port: {port}")

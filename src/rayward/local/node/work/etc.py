@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from rayward.local.node.objects import many, part
+
 Object = dict[str, Any]
 
 DOMAIN: Final = "cluster.local"
@@ -35,16 +37,16 @@ def hosts(pod: Object, address: str) -> str:
         lines.append(f"{address}\t{full}\t{name}")
     else:
         lines.append(f"{address}\t{name}")
-    aliases = spec.get("hostAliases") or ()
+    aliases = many(spec, "hostAliases")
     if aliases:
         lines += ["", "# Entries added by HostAliases."]
-        lines += [f"{alias['ip']}\t" + "\t".join(alias.get("hostnames") or ()) for alias in aliases]
+        lines += [f"{alias['ip']}\t" + "\t".join(many(alias, "hostnames")) for alias in aliases]
     return "\n".join(lines) + "\n"
 
 
 def resolv_conf(pod: Object, of_host: str) -> str:
     """/etc/resolv.conf; ``of_host`` is the machine's own."""
-    spec, config = pod["spec"], pod["spec"].get("dnsConfig") or {}
+    spec, config = pod["spec"], part(pod["spec"], "dnsConfig")
     policy = spec.get("dnsPolicy") or "ClusterFirst"
     host_only = policy == "Default" or (policy == "ClusterFirst" and spec.get("hostNetwork"))
     servers: list[str] = []
@@ -59,9 +61,9 @@ def resolv_conf(pod: Object, of_host: str) -> str:
         servers = [DNS_ADDRESS]
         search = [f"{namespace}.svc.{DOMAIN}", f"svc.{DOMAIN}", DOMAIN]
         options = ["ndots:5"]
-    servers += config.get("nameservers") or []
-    search += config.get("searches") or []
-    for option in config.get("options") or ():
+    servers += many(config, "nameservers")
+    search += many(config, "searches")
+    for option in many(config, "options"):
         name = option["name"]
         options = [one for one in options if one.partition(":")[0] != name]
         options.append(f"{name}:{option['value']}" if option.get("value") else name)

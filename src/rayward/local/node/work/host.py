@@ -20,10 +20,12 @@ from rayward.kube.machinery.quantity import Quantity
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.folders import Folders
+from rayward.local.node.objects import many, part
 from rayward.local.node.sandbox import Sandboxes
 
 Object = dict[str, Any]
 
+GPU: Final = "nvidia.com/gpu"
 _FIRST_ADDRESS: Final = 2
 
 
@@ -69,6 +71,30 @@ class Addresses:
         self._taken.discard(address)
 
 
+class Graphics:
+    """GPUs of simulated nodes, given by number to containers."""
+
+    def __init__(self) -> None:
+        self._owners: dict[tuple[str, int], tuple[str, str]] = {}
+
+    def take(self, node: str, pod: str, container: Object) -> tuple[int, ...]:
+        """The GPUs of a container: those it had, or the lowest that are free."""
+        owner = (pod, container["name"])
+        wanted = int(str(part(part(container, "resources"), "limits").get(GPU) or 0))
+        held = sorted(number for (where, number), who in self._owners.items() if where == node and who == owner)
+        number = 0
+        while len(held) < wanted:
+            if (node, number) not in self._owners:
+                self._owners[(node, number)] = owner
+                held.append(number)
+            number += 1
+        return tuple(held[:wanted])
+
+    def free(self, pod: str) -> None:
+        """A pod no longer needs its own."""
+        self._owners = {place: who for place, who in self._owners.items() if who[0] != pod}
+
+
 class NodeInfo(msgspec.Struct, frozen=True):
     """One simulated node, as its pods see it."""
 
@@ -101,6 +127,7 @@ class Host:
         self.settings = settings
         self.nodes = nodes
         self.addresses = Addresses()
+        self.graphics = Graphics()
         self.pods = pods
         self.now = now
         self._events = events
@@ -140,5 +167,5 @@ class Host:
 def _field(pod: Object, container: str) -> str:
     if not container:
         return ""
-    inits = (found["name"] for found in pod["spec"].get("initContainers") or ())
+    inits = (found["name"] for found in many(pod["spec"], "initContainers"))
     return f"spec.{'initContainers' if container in inits else 'containers'}{{{container}}}"

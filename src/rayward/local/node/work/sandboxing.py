@@ -10,6 +10,7 @@ import orjson
 from rayward.kube.machinery import quantity
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.ground.logfile import write_whole
+from rayward.local.node.objects import many, part
 from rayward.local.node.volumes import place
 from rayward.local.node.work import etc
 
@@ -20,7 +21,7 @@ _SHARED_MEMORY: Final = 64 * 1024 * 1024
 
 def all_containers(pod: Object) -> list[Object]:
     """Init containers and containers, in the order of their start."""
-    return [*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"]]
+    return [*many(pod["spec"], "initContainers"), *pod["spec"]["containers"]]
 
 
 def container_named(pod: Object, name: str) -> Object:
@@ -30,8 +31,8 @@ def container_named(pod: Object, name: str) -> Object:
 
 def told_statuses(pod: Object) -> dict[str, Object]:
     """What the API was last told of each container."""
-    status = pod.get("status") or {}
-    told = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
+    status = part(pod, "status")
+    told = (*many(status, "initContainerStatuses"), *many(status, "containerStatuses"))
     return {found["name"]: found for found in told}
 
 
@@ -48,7 +49,7 @@ def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network:
     shared.mkdir(exist_ok=True)
     limit = _memory_limit(pod["spec"])
     memory = [{"path": str(shared), "size": max(limit, _SHARED_MEMORY)}]
-    for volume in pod["spec"].get("volumes") or ():
+    for volume in many(pod["spec"], "volumes"):
         size = place.memory_size(volume, limit)
         if size is not None:
             memory.append({"path": str(folder.volume(volume["name"])), "size": size})
@@ -64,9 +65,7 @@ def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network:
 
 
 def _memory_limit(spec: Object) -> int:
-    limits = [
-        ((container.get("resources") or {}).get("limits") or {}).get("memory") for container in spec["containers"]
-    ]
+    limits = [(part(part(container, "resources"), "limits")).get("memory") for container in spec["containers"]]
     if any(limit is None for limit in limits):
         return 0
     return sum(quantity.parse(limit).as_int() for limit in limits)

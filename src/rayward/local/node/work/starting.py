@@ -13,6 +13,7 @@ from rayward.local.node.container.environment import ConfigError, Sources, conta
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, find_environment
 from rayward.local.node.folders import PodFolder
+from rayward.local.node.objects import many, part
 from rayward.local.node.pod.facts import Backoff
 from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
@@ -47,10 +48,10 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     environment = find_environment(container.get("image", ""), host.settings.environments)
     home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
     variables = _variables(host, node, pod, container, environment, home, start)
-    security = {**(pod["spec"].get("securityContext") or {}), **(container.get("securityContext") or {})}
+    security = {**part(pod["spec"], "securityContext"), **part(container, "securityContext")}
     user = _user(security)
-    command = [expand(part, variables) for part in container.get("command") or ()]
-    command += [expand(part, variables) for part in container.get("args") or ()]
+    command = [expand(part, variables) for part in many(container, "command")]
+    command += [expand(part, variables) for part in many(container, "args")]
     if not command:
         # What a Python image runs when it is told nothing.
         command = ["python3"]

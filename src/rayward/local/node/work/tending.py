@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
+from rayward.local.node.objects import part
 from rayward.local.node.pod import probing
 from rayward.local.node.pod.probing import Settings, Tally
 from rayward.local.node.sandbox import Line
@@ -66,7 +67,7 @@ class Ward:
 
     async def say_goodbye(self, seconds: float) -> None:
         """Run the preStop hook, no longer than ``seconds``."""
-        hook = (self._container.get("lifecycle") or {}).get("preStop")
+        hook = part(self._container, "lifecycle").get("preStop")
         if hook is None:
             return
         try:
@@ -75,7 +76,7 @@ class Ward:
             self._tell("FailedPreStopHook", "PreStopHook failed")
 
     async def _greet(self) -> bool:
-        hook = (self._container.get("lifecycle") or {}).get("postStart")
+        hook = part(self._container, "lifecycle").get("postStart")
         if hook is None:
             return True
         try:
@@ -109,7 +110,7 @@ class Ward:
                 change({"condemned": f"Container {self._container['name']} failed liveness probe, will be restarted"})
                 return
 
-    async def _probe(self, kind: str, probe: Object, healthy_before: bool | None) -> Any:
+    async def _probe(self, kind: str, probe: Object, healthy_before: bool | None) -> AsyncIterator[bool]:
         settings = Settings.of(probe)
         tally = Tally(healthy_before)
         wait = probing.first_due(self._started, settings) - self._now()

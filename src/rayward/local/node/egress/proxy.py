@@ -1,0 +1,125 @@
+"""The proxy: CONNECT for anything, and plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+from typing import Final
+from urllib.parse import urlsplit
+
+from rayward.local.node.egress.target import Target, Way, of_connect, of_url
+from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.work.asking import Refused, open_tcp
+from rayward.net.proxy import proxy_authorization, proxy_from_environment
+
+PORT: Final = 3128
+_MOST_HEAD: Final = 64 * 1024
+_CONNECT_SECONDS: Final = 30.0
+_CHUNK: Final = 64 * 1024
+_SPENT: Final = ("proxy-connection", "proxy-authorization", "connection", "keep-alive")
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class Proxy:
+    """Listens inside the network of the pods, connects from outside of it."""
+
+    def __init__(self, ground: Line) -> None:
+        self._ground = ground
+        self._server: asyncio.Server | None = None
+
+    async def start(self, address: str) -> None:
+        """Begin to listen."""
+        listener = await self._ground.new_socket()
+        # A node that starts again takes the port again.
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((address, PORT))
+        self._server = await asyncio.start_server(self._serve, sock=listener, limit=_MOST_HEAD)
+
+    async def stop(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = await reader.readuntil(b"\r\n\r\n")
+            await self._answer(head, reader, writer)
+        except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, SandboxError):
+            # The client or its target went away; there is nobody to tell.
+            return
+        finally:
+            writer.close()
+
+    async def _answer(self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        first, *headers = head.decode("latin-1").split("\r\n")
+        method, _, rest = first.partition(" ")
+        asked, _, version = rest.rpartition(" ")
+        if method == "CONNECT":
+            target, path = of_connect(asked), ""
+        else:
+            target, path = of_url(asked) or (None, "")
+        if target is None:
+            await _refuse(writer, "400 Bad Request", f"not a request for a proxy: {first}")
+            return
+        if target.way is Way.FORBIDDEN:
+            await _refuse(writer, "403 Forbidden", f"{target.host} is not reachable from pods")
+            return
+        try:
+            async with asyncio.timeout(_CONNECT_SECONDS):
+                far = await self._open(target)
+        except (OSError, TimeoutError, Refused) as error:
+            await _refuse(writer, "502 Bad Gateway", f"{target.host}:{target.port}: {error or 'no answer in time'}")
+            return
+        if method == "CONNECT":
+            writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            kept = [line for line in headers if line and line.partition(":")[0].lower() not in _SPENT]
+            lines = "\r\n".join((f"{method} {path} {version}", *kept, "Connection: close"))
+            far[1].write(f"{lines}\r\n\r\n".encode("latin-1"))
+        await _join((reader, writer), far)
+
+    async def _open(self, target: Target) -> Streams:
+        if target.way is Way.INSIDE:
+            return await asyncio.open_connection(sock=await open_tcp(self._ground, target.host, target.port))
+        upstream = proxy_from_environment(f"https://{target.host}:{target.port}", os.environ)
+        if upstream is None:
+            return await asyncio.open_connection(target.host, target.port)
+        parts = urlsplit(upstream)
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80, ssl=parts.scheme == "https")
+        place = f"{target.host}:{target.port}"
+        authorization = proxy_authorization(upstream)
+        extra = f"Proxy-Authorization: {authorization}\r\n" if authorization else ""
+        writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{extra}\r\n".encode())
+        answer = await reader.readuntil(b"\r\n\r\n")
+        if answer.split(b" ", 2)[1:2] != [b"200"]:
+            writer.close()
+            raise OSError(f"the proxy {parts.hostname} refused")
+        return reader, writer
+
+
+async def _refuse(writer: asyncio.StreamWriter, status: str, message: str) -> None:
+    body = f"{message}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+async def _join(one: Streams, other: Streams) -> None:
+    try:
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_pour(one[0], other[1]))
+            both.create_task(_pour(other[0], one[1]))
+    finally:
+        other[1].close()
+
+
+async def _pour(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while data := await source.read(_CHUNK):
+            sink.write(data)
+            await sink.drain()
+        if sink.can_write_eof():
+            sink.write_eof()
