@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.apiserver.builtin import judge
 from tests.apiserver.builtin.judgements import Object, changes, creations
+from tests.apiserver.builtin.mutations import mutated
 
 _NULL = "an empty list inside a quoted struct is shown as null"
 _TWICE = "kube-apiserver checks the labels of a changed pod four times and says so, we say it twice"
@@ -39,6 +42,24 @@ def test_what_is_created(name: str, line: Object) -> None:
 def test_what_is_changed(name: str, line: Object, change: Object) -> None:
     new = judge.merged(line["old"], change["patch"])
     _compare(judge.change(name, line["old"], new, change.get("subresource", "")), change["answer"])
+
+
+@given(st.data())
+def test_any_body_gets_an_answer(draws: st.DataObject) -> None:
+    name, line = draws.draw(st.sampled_from(_CREATIONS)).values
+    body = draws.draw(mutated(line["given"]))
+    answer = judge.create(name, body)
+    assert answer["code"] in (201, 400, 403, 422)
+    if answer["code"] == 201:
+        assert len(judge.rules(name).cells(answer["object"], 1e9)) == len(judge.rules(name).columns)
+        assert set(judge.rules(name).fields(answer["object"])) == judge.rules(name).selectable
+
+
+@given(st.data())
+def test_any_change_gets_an_answer(draws: st.DataObject) -> None:
+    name, line, change = draws.draw(st.sampled_from(_CHANGES)).values
+    new = draws.draw(mutated(judge.merged(line["old"], change["patch"])))
+    assert judge.change(name, line["old"], new, change.get("subresource", ""))["code"] in (200, 400, 403, 422)
 
 
 def _compare(ours: Object, theirs: Object) -> None:
