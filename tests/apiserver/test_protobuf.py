@@ -176,3 +176,22 @@ def test_random_bytes_never_do_worse_than_be_refused(raw: bytes) -> None:
     except ProtobufError as error:
         kind = error.kind
     assert kind == "Pod"
+
+
+def test_what_is_filled_in_is_never_shared_between_objects() -> None:
+    pair = next(p for p in protobuf_pairs() if p["json"]["kind"] == "Job")
+    before = decode(base64.b64decode(pair["protobuf"]))
+    spoiled = decode(base64.b64decode(pair["protobuf"]))
+    _spoil(spoiled)
+    assert decode(base64.b64decode(pair["protobuf"])) == before
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict):
+        for child in list(value.values()):
+            _spoil(child)
+        value["spoiled"] = True
+    elif isinstance(value, list):
+        for child in value:
+            _spoil(child)
+        value.append("spoiled")

@@ -33,6 +33,9 @@ _PATCH_TYPES = (
 )
 
 
+# kubectl asks for the old document about kinds it does not find in the new ones (a List, a kind that is not served) and
+# reads it as protobuf only. An empty one, {swagger: "2.0", info: {title, version}, paths: {}}, tells it to go on.
+_EMPTY_V2 = b"\x0a\x032.0\x12\x15\x0a\x0aKubernetes\x12\x07v1.36.3\x42\x00"
 _VERSION_DOCUMENT: Object = {
     "openapi": "3.0.0",
     "info": {"title": "Kubernetes", "version": "v1.36.3"},
@@ -59,6 +62,8 @@ class OpenApi:
         self, core: Core, _user: User, path: str, _query: Query, _headers: Mapping[bytes, bytes], _body: bytes
     ) -> Response | None:
         """Answer an OpenAPI path; None for any other."""
+        if path == "/openapi/v2":
+            return Response(200, _EMPTY_V2, b"application/com.github.proto-openapi.spec.v2.v1.0+protobuf")
         if path != "/openapi/v3" and not path.startswith("/openapi/v3/"):
             return None
         if self._generation != core.registry.generation:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
-from rayward.kube.machinery import dottedpath
+from rayward.kube.machinery import dottedpath, table
 from rayward.kube.machinery.apply import ApplyConflict, ApplyError, Owners, apply_config, encode, track_update
 from rayward.kube.machinery.apply.scale import SCALE, SCALE_VERSION, parent_owners, scale_owners
 from rayward.kube.machinery.fielderror import invalid
@@ -16,11 +17,12 @@ from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
 from rayward.local.apiserver import body, media, status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.media import Form
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import APPLY, WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Scale
-from rayward.local.apiserver.respond import shown_object
+from rayward.local.apiserver.respond import accepted, shown_object
 from rayward.local.apiserver.verbs.incoming import json_type
 from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, conflict_status, refuse_patch
 from rayward.local.apiserver.verbs.update import check_uid, modify
@@ -69,7 +71,19 @@ async def get_scale(core: Core, request: Request) -> Response:
         text = f'the spec replicas field "{places.spec_path}" does not exist'
         details = {"causes": [{"message": text}]}
         raise status.ApiError(400, "BadRequest", f"Internal error occurred: {text}", details)
-    return shown_object(request, 200, scale_of(obj, places))
+    return _shown(core, request, scale_of(obj, places))
+
+
+_LAYOUT = table.custom_layout(table.SCALE_COLUMNS)
+
+
+def _shown(core: Core, request: Request, scale: Object) -> Response:
+    wanted = accepted(request)
+    if wanted.form is not Form.TABLE:
+        return shown_object(request, 200, scale)
+    metadata = {"resourceVersion": scale["metadata"]["resourceVersion"]}
+    now = datetime.fromtimestamp(core.clock(), UTC)
+    return shown_object(request, 200, table.build(_LAYOUT, [scale], now=now, metadata=metadata, version=wanted.version))
 
 
 async def put_scale(core: Core, request: Request) -> Response:

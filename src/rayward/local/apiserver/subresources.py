@@ -15,6 +15,7 @@ from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import podadmit
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.kubelet import connect, logs
 from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import write_options
 from rayward.local.apiserver.protobuf import ProtobufError
@@ -42,6 +43,10 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
         ("serviceaccounts", "token"): {"create": _token_handler(tokens)},
         ("namespaces", "finalize"): {"update": update},
         ("pods", "ephemeralcontainers"): {"get": get, "update": update, "patch": patch},
+        ("pods", "log"): {"get": logs},
+        ("pods", "exec"): {"get": connect, "create": connect},
+        ("pods", "attach"): {"get": connect, "create": connect},
+        ("pods", "portforward"): {"get": connect, "create": connect},
         ("pods", "resize"): {"get": get, "update": update, "patch": patch},
     }
 

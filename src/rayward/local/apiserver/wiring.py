@@ -14,7 +14,7 @@ from rayward.local.apiserver import quota, status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
-from rayward.local.apiserver.builtin import claim, event, podchange, podresize
+from rayward.local.apiserver.builtin import claim, event, node, podchange, podresize
 from rayward.local.apiserver.builtin.namespace import prepare_finalize
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd import definition, formats
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from rayward.net.client import HttpClient
 
 _ALWAYS = 1 << 63
-_NOT_READY = "node.kubernetes.io/not-ready"
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
@@ -53,7 +52,7 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
     return Admission(
         mutators={
             "pods": PodAdmission().admit,
-            "nodes": taint_new_node,
+            "nodes": admit_node,
             "persistentvolumeclaims": admit_claim,
         },
         allocators={"services": allocation.give},
@@ -154,15 +153,10 @@ def _terminating(namespace: Object, now: str) -> Object:
     return {**namespace, "metadata": metadata, "status": {**section(namespace, "status"), "phase": "Terminating"}}
 
 
-def taint_new_node(core: Core, attributes: Attributes) -> None:
+def admit_node(_core: Core, attributes: Attributes) -> None:
     """A node takes no pods before its kubelet says that it is ready."""
-    node = attributes.obj
-    if node is None or attributes.operation != "CREATE":
-        return
-    spec = node.setdefault("spec", {})
-    taints: list[Object] = spec.get("taints") or []
-    if not any(t.get("key") == _NOT_READY and t.get("effect") == "NoSchedule" for t in taints):
-        spec["taints"] = [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]
+    if attributes.operation == "CREATE" and attributes.obj is not None:
+        node.admit(attributes.obj)
 
 
 def admit_claim(core: Core, attributes: Attributes) -> None:

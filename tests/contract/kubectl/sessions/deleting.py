@@ -150,8 +150,7 @@ SESSIONS = [
         "wait --for=jsonpath='{.status.phase}'=Terminating ns/x-{ns} --timeout=10s",
         "create configmap late -n x-{ns}",
         patch("cm c -n x-{ns}", {"metadata": {"finalizers": None}}),
-        "wait --for=delete ns/x-{ns} --timeout=40s",
-        "get ns x-{ns}",
+        run("get ns x-{ns}").eventually(40),
     ),
     session(
         "delete: protected namespaces",

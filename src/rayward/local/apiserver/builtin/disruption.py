@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, not_supported
+from rayward.kube.machinery.names import path_segment_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, label_selector, not_negative
 from rayward.local.apiserver.builtin.deployment import at_most_all, count_or_percent
@@ -36,7 +37,7 @@ def disruption_behaviour() -> Behaviour:
         has_status=True,
         counts_generation=True,
         needs_resource_version=True,
-        kube_finalizers=True,
+        check_name=path_segment_name,
     )
 
 

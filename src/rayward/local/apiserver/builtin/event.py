@@ -53,6 +53,7 @@ def new_event_behaviour() -> Behaviour:
         lambda obj, now: cells(to_core(obj), now),
         validate=validate_new,
         validate_update=validate_new_update,
+        kube_finalizers=True,
         fields=new_fields,
         selectable=frozenset({f"regarding.{f}" for f in _OBJECT_FIELDS}) | {"reason", "reportingController", "type"},
         create_on_update=True,

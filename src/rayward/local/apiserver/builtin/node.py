@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, required
+from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, required
 from rayward.kube.machinery.names import check_label_value
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.address import cidr_warnings, is_dual_stack, legacy_cidr
+from rayward.local.apiserver.builtin.address import cidr_warnings, is_dual_stack, legacy_cidr, parse_cidr
 from rayward.local.apiserver.builtin.check import Errors, one_of, positive, qualified_name
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import duplicated
@@ -114,6 +114,11 @@ def validate(obj: Object) -> list[FieldError]:
     ranges = spec.get("podCIDRs") or NO_ITEMS
     for index, value in enumerate(ranges):
         legacy_cidr(value, f"spec.podCIDRs[{index}]", out)
+    wrong = [index for index, value in enumerate(ranges) if parse_cidr(value) is None] if len(ranges) > 1 else ()
+    if wrong:
+        text = "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR"
+        text += f"[{wrong[0]}]: <nil> (invalid CIDR address: {ranges[wrong[0]]})"
+        out.append(FieldError(Reason.INTERNAL, "spec.podCIDRs", detail=text))
     if len(ranges) > 2 or (len(ranges) == 2 and not is_dual_stack([value.partition("/")[0] for value in ranges])):
         out.append(invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family"))
     return out

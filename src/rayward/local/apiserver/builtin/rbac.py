@@ -33,6 +33,7 @@ def role_behaviour(*, cluster: bool) -> Behaviour:
         validate=validate,
         validate_update=lambda new, _old: validate(new),
         check_name=path_segment_name,
+        kube_finalizers=True,
         create_on_update=True,
     )
 
@@ -52,6 +53,7 @@ def binding_behaviour(*, cluster: bool) -> Behaviour:
         validate=validate,
         validate_update=_update_of(validate),
         check_name=path_segment_name,
+        kube_finalizers=True,
         create_on_update=True,
     )
 

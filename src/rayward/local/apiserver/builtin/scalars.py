@@ -23,17 +23,17 @@ _MICRO_FORM: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[+-]\d
 _RFC3339: Final = "2006-01-02T15:04:05Z07:00"
 _RFC3339_MICRO: Final = "2006-01-02T15:04:05.000000Z07:00"
 _LEADING: Final = (
-    (re.compile(r"\d{4}"), "2006"),
+    (re.compile(r"\d{4}", re.ASCII), "2006"),
     (re.compile(r"-"), "-"),
-    (re.compile(r"\d\d"), "01"),
+    (re.compile(r"\d\d", re.ASCII), "01"),
     (re.compile(r"-"), "-"),
-    (re.compile(r"\d\d"), "02"),
+    (re.compile(r"\d\d", re.ASCII), "02"),
     (re.compile(r"T"), "T"),
-    (re.compile(r"\d\d"), "15"),
+    (re.compile(r"\d\d", re.ASCII), "15"),
     (re.compile(r":"), ":"),
-    (re.compile(r"\d\d"), "04"),
+    (re.compile(r"\d\d", re.ASCII), "04"),
     (re.compile(r":"), ":"),
-    (re.compile(r"\d\d"), "05"),
+    (re.compile(r"\d\d", re.ASCII), "05"),
 )
 
 
@@ -96,30 +96,41 @@ def micro_time(value: Any, where: Callable[[], str]) -> str:
 
 
 def _bad_time(value: str, layout: str) -> DecodeError:
-    rest = value
+    rest, text = value, _quoted(value)
     for pattern, element in _LEADING:
         match = pattern.match(rest)
         if match is None:
-            return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{element}"')
+            return DecodeError(f'parsing time {text} as "{layout}": cannot parse {_quoted(rest)} as "{element}"')
         rest = rest[match.end() :]
     if layout == _RFC3339_MICRO:
-        fraction = re.match(r"\.\d{6}", rest)
+        fraction = re.match(r"\.\d{6}", rest, re.ASCII)
         if fraction is None:
-            return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as ".000000"')
+            return DecodeError(f'parsing time {text} as "{layout}": cannot parse {_quoted(rest)} as ".000000"')
         rest = rest[fraction.end() :]
     else:
-        rest = re.sub(r"^\.\d+", "", rest)
-    zone = re.match(r"Z|[+-]\d\d:\d\d", rest)
+        rest = re.sub(r"^\.\d+", "", rest, flags=re.ASCII)
+    zone = re.match(r"Z|[+-]\d\d:\d\d", rest, re.ASCII)
     if zone is None:
-        return DecodeError(f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "Z07:00"')
+        return DecodeError(f'parsing time {text} as "{layout}": cannot parse {_quoted(rest)} as "Z07:00"')
     if rest[zone.end() :]:
-        return DecodeError(f'parsing time "{value}": extra text: "{rest[zone.end() :]}"')
+        return DecodeError(f"parsing time {text}: extra text: {_quoted(rest[zone.end() :])}")
     if zone.group() != "Z":
         hours, minutes = int(zone.group()[1:3]), int(zone.group()[4:6])
         if hours > 24 or minutes > 60:
             what = "hour" if hours > 24 else "minute"
-            return DecodeError(f'parsing time "{value}": time zone offset {what} out of range')
-    return DecodeError(f'parsing time "{value}": {_out_of_range(value)} out of range')
+            return DecodeError(f"parsing time {text}: time zone offset {what} out of range")
+    return DecodeError(f"parsing time {text}: {_out_of_range(value)} out of range")
+
+
+def _quoted(value: str) -> str:
+    """As Go's time package quotes: byte by byte where it is not printable ASCII."""
+    shown = [
+        (f"\\{char}" if char in '"\\' else char)
+        if " " <= char < "\x80"
+        else "".join(f"\\x{byte:02x}" for byte in char.encode("utf-8", "surrogatepass"))
+        for char in value
+    ]
+    return f'"{"".join(shown)}"'
 
 
 def _out_of_range(value: str) -> str:

@@ -72,7 +72,8 @@ def _message(data: bytes, position: int, end: int, plan: Plan, depth: int) -> An
         return plan.finish(result)
     for name, value in plan.zero.items():
         if name not in result:
-            result[name] = copy.deepcopy(value) if value else value
+            # an empty map or list too: who fills it must not fill that of the next object
+            result[name] = copy.deepcopy(value)
     return result
 
 
