@@ -150,7 +150,9 @@ SESSIONS = [
         "wait --for=jsonpath='{.status.phase}'=Terminating ns/x-{ns} --timeout=10s",
         "create configmap late -n x-{ns}",
         patch("cm c -n x-{ns}", {"metadata": {"finalizers": None}}),
-        run("get ns x-{ns}").eventually(40),
+        # it says so only if the namespace was still there when it was asked
+        run("wait --for=delete ns/x-{ns} --timeout=40s").showing("nothing"),
+        "get ns x-{ns}",
     ),
     session(
         "delete: protected namespaces",
