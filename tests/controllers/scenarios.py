@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.runtime.clock import SystemClock
-from rayward.local.controllers import Controllers
+from rayward.local.controllers import Controllers, Published
 
 Object = dict[str, Any]
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
@@ -42,11 +42,30 @@ class Later(SystemClock):
         return super().utc() + timedelta(minutes=61)
 
 
+def _sockets() -> int:
+    """How many sockets this process has open."""
+    found = 0
+    for entry in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += str(entry.readlink()).startswith("socket:")
+    return found
+
+
+@asynccontextmanager
+async def all_closed() -> AsyncGenerator[None]:
+    """Waits in the end until every connection is down: closing one only begins that."""
+    before = _sockets()
+    try:
+        yield
+    finally:
+        await until(lambda: asyncio.sleep(0, _sockets() <= before))
+
+
 @asynccontextmanager
 async def running(kubeconfig: Path, clock: SystemClock | None = None, **options: Any) -> AsyncGenerator[Client]:
     """A client, and the controllers at work beside it."""
     access = find_access(kubeconfig)
-    async with Client.connect(access) as client, Client.connect(access) as theirs:
+    async with all_closed(), Client.connect(access) as client, Client.connect(access) as theirs:
         controllers = Controllers(theirs, authority="the authority", clock=clock or SystemClock(), **options)
         task = asyncio.create_task(controllers.run())
         try:
@@ -127,7 +146,9 @@ def definition(plural: str = "widgets") -> Object:
 
 @pytest.mark.anyio
 class Scenarios:
-    """Subclasses say, with the fixture ``kubeconfig``, on which server."""
+    """Subclasses say, with the fixture ``kubeconfig``, on which server; a real one publishes itself."""
+
+    published: Published | None = None
 
     @pytest.fixture
     def anyio_backend(self) -> tuple[str, dict[str, bool]]:
@@ -238,7 +259,7 @@ class Scenarios:
             await client.create(SECRETS, secret("background", owned_by(top)), place)
             waiting = await client.create(CONFIG_MAPS, config_map("waiting"), place)
             await client.create(SECRETS, secret("foreground", owned_by(waiting, block=True)), place)
-        async with Client.connect(find_access(kubeconfig)) as client:
+        async with all_closed(), Client.connect(find_access(kubeconfig)) as client:
             await client.delete(CONFIG_MAPS, "top", place)
             await client.delete(CONFIG_MAPS, "waiting", place, propagation_policy="Foreground")
         async with running(kubeconfig) as client:
@@ -290,7 +311,7 @@ class Scenarios:
             await until(mended)
 
     async def test_what_every_cluster_has(self, kubeconfig: Path) -> None:
-        async with running(kubeconfig) as client:
+        async with running(kubeconfig, published=self.published) as client:
             for name in ("default", "kube-system", "kube-public", "kube-node-lease"):
                 await until(lambda name=name: _exists(client, SERVICE_ACCOUNTS, "default", name))
             await until(lambda: _exists(client, SERVICES, "kubernetes", "default"))
@@ -313,7 +334,7 @@ class Scenarios:
     async def test_a_refused_request_is_tried_again(self, kubeconfig: Path) -> None:
         """A server that cannot be reached for a while is not the end of the controllers."""
         access = find_access(kubeconfig)
-        async with Client.connect(access) as client, Client.connect(access) as theirs:
+        async with all_closed(), Client.connect(access) as client, Client.connect(access) as theirs:
             send = theirs.transport.request
             refusals = iter(range(5))
 

@@ -29,6 +29,8 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 class TestOurServer(Scenarios):
+    published = Published("10.43.0.1", "192.0.2.1", 6443)
+
     async def test_the_service_of_the_server_follows_it(self, kubeconfig: Path) -> None:
         for port in (6443, 7443):
             published = Published("10.43.0.1", "192.0.2.1", port)
@@ -42,7 +44,3 @@ class TestOurServer(Scenarios):
                     ] == [port]
 
                 await until(leads_there)
-
-    async def test_what_every_cluster_has(self, kubeconfig: Path) -> None:
-        async with running(kubeconfig, published=Published("10.43.0.1", "192.0.2.1", 6443)):
-            await super().test_what_every_cluster_has(kubeconfig)

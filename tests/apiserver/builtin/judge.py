@@ -149,7 +149,8 @@ def _admit(resource: Resource, obj: Object) -> None:
             try:
                 podadmit.admit_scheduling(obj, [])
             except podadmit.Refused as refused:
-                text = f'pods "{metadata.get("name", "")}" is forbidden: {refused}'
+                name = metadata.get("name") or metadata.get("generateName") or "Unknown"
+                text = f'pods "{name}" is forbidden: {refused}'
                 raise _RefusalError(403, message=text) from refused
         case "services":
             _assign(obj, None)

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import gotext, operators, times
+from rayward.kube.machinery import gotext
+from rayward.kube.machinery.cel import operators, times
 from rayward.kube.machinery.cel.values import Duration, EvaluationError, Timestamp, TypeValue, Uint
 
 _PRECISION: Final = re.compile(r"\.([0-9]*)")
@@ -142,15 +143,15 @@ def _literal(value: Any) -> str:
     """A value inside a list or map, as one would write it in CEL."""
     match value:
         case str():
-            return gotext.quote(value)
+            return gotext.quoted(value)
         case bytes():
-            return "b" + gotext.quote(operators.to_string(value))
+            return "b" + gotext.quoted(operators.to_string(value))
         case Timestamp():
             return f'timestamp("{times.format_timestamp(value)}")'
         case Duration():
             return f'duration("{times.format_duration(value)}")'
         case float():
-            return f"{value:.6f}" if math.isfinite(value) else gotext.quote(gotext.number(value))
+            return f"{value:.6f}" if math.isfinite(value) else gotext.quoted(gotext.plain(value))
         case _:
             shown = _plain(value, 0)
             if shown is None:

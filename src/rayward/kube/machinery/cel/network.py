@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from rayward.kube.machinery.cel import gotext
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.cel.values import EvaluationError
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -52,7 +52,7 @@ def text_of(address: Address) -> str:
 
 def parse_address(text: str) -> Address:
     """An address without a zone that is not IPv4 inside IPv6."""
-    shown = gotext.quote(text)
+    shown = gotext.quoted(text)
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -70,11 +70,11 @@ def _problem(text: str) -> str:
     first = next((c for c in text if c in ".:%"), "")
     found = {".": _ipv4_problem, ":": _ipv6_problem}.get(first)
     problem = found(text) if found is not None else ("missing IPv6 address" if first else "unable to parse IP")
-    return f"ParseAddr({gotext.quote(text)}): {problem}"
+    return f"ParseAddr({gotext.quoted(text)}): {problem}"
 
 
 def _at(problem: str, rest: str) -> str:
-    return f"{problem} (at {gotext.quote(rest)})"
+    return f"{problem} (at {gotext.quoted(rest)})"
 
 
 def _ipv4_problem(text: str) -> str:
@@ -134,7 +134,7 @@ def _ipv6_problem(text: str) -> str:
 def parse_network(text: str) -> Network:
     """An address with a prefix length."""
     address, slash, bits = text.rpartition("/")
-    problem = f"netip.ParsePrefix({gotext.quote(text)}): "
+    problem = f"netip.ParsePrefix({gotext.quoted(text)}): "
     prefix = "network address parse error during conversion from string: "
     if not slash:
         raise EvaluationError(f"{prefix}{problem}no '/'")
@@ -145,11 +145,11 @@ def parse_network(text: str) -> Network:
     if "%" in address:
         raise EvaluationError(f"{prefix}{problem}IPv6 zones cannot be present in a prefix")
     if not (bits.isascii() and bits.isdigit()) or len(bits) > 3 or (len(bits) > 1 and bits.startswith("0")):
-        raise EvaluationError(f"{prefix}{problem}bad bits after slash: {gotext.quote(bits)}")
+        raise EvaluationError(f"{prefix}{problem}bad bits after slash: {gotext.quoted(bits)}")
     if int(bits) > parsed.max_prefixlen:
         raise EvaluationError(f"{prefix}{problem}prefix length out of range")
     if isinstance(parsed, ipaddress.IPv6Address) and parsed.ipv4_mapped is not None:
-        raise EvaluationError(f"IPv4-mapped IPv6 address {gotext.quote(text)} is not allowed")
+        raise EvaluationError(f"IPv4-mapped IPv6 address {gotext.quoted(text)} is not allowed")
     return Network(parsed, int(bits))
 
 

@@ -6,7 +6,8 @@ import math
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import gotext, network, times
+from rayward.kube.machinery import gotext
+from rayward.kube.machinery.cel import network, times
 from rayward.kube.machinery.cel.network import Network
 from rayward.kube.machinery.cel.values import (
     Duration,
@@ -250,7 +251,7 @@ def to_string(value: Any) -> str:
         case int():
             return str(int(value))
         case float():
-            return gotext.number(value)
+            return gotext.plain(value)
         case bytes():
             try:
                 return value.decode()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote_plus
 
-from rayward.kube.machinery.cel import gotext
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.cel.values import EvaluationError
 
 _SCHEME: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
@@ -67,7 +67,7 @@ def parse(text: str) -> Url:
     """
     problem = _problem(text)
     if problem:
-        raise EvaluationError(f"parse {gotext.quote(text)}: {problem}")
+        raise EvaluationError(f"parse {gotext.quoted(text)}: {problem}")
     without_fragment = text.partition("#")[0]
     scheme, rest = _split_scheme(without_fragment)
     rest, _, query = rest.partition("?")
@@ -103,7 +103,7 @@ def _problem(text: str) -> str:
             return problem
         rest = path
     if match := _BAD_ESCAPE.search(rest):
-        return f"invalid URL escape {gotext.quote(match[0])}"
+        return f"invalid URL escape {gotext.quoted(match[0])}"
     return ""
 
 
@@ -121,11 +121,11 @@ def _authority_problem(authority: str) -> str:
         port = host[colon:] if colon >= 0 else ""
         if host.count(":") > 1:
             port = host[host.rfind(":") :]
-            return f"invalid port {gotext.quote(host[colon:])} after host" if colon >= 0 else ""
+            return f"invalid port {gotext.quoted(host[colon:])} after host" if colon >= 0 else ""
     if port and not _PORT.fullmatch(port):
-        return f"invalid port {gotext.quote(port)} after host"
+        return f"invalid port {gotext.quoted(port)} after host"
     if match := _HOST_BAD.search(host):
-        return f"invalid character {gotext.quote(match[0])} in host name"
+        return f"invalid character {gotext.quoted(match[0])} in host name"
     if match := _BAD_ESCAPE.search(host):
-        return f"invalid URL escape {gotext.quote(match[0])}"
+        return f"invalid URL escape {gotext.quoted(match[0])}"
     return ""

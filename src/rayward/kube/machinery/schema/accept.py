@@ -21,6 +21,8 @@ Check = Any
 _ACCEPT: Final = "accept"
 _MIN_INT64: Final = -(2**63)
 _MAX_INT64: Final = 2**63 - 1
+# An object schema with nothing but these asks nothing of what is in it.
+_SHAPELESS: Final = frozenset({"type", "description", "title", "default", "x-kubernetes-preserve-unknown-fields"})
 _CLASSES: Final[dict[str, type]] = {"string": str, "boolean": bool, "array": list, "object": dict}
 
 
@@ -257,6 +259,8 @@ class _Fields(dict[str, Check]):
 
 def _object(node: Node) -> Check:
     raw = node.raw
+    if raw.keys() <= _SHAPELESS:
+        return dict
     fewest, most = raw.get("minProperties"), raw.get("maxProperties")
     fields = _fields(node) if node.properties or node.additional is None else _values(node.additional)
     if node.embedded:

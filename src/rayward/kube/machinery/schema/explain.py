@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import formats, gotext
+from rayward.kube.machinery import gotext
+from rayward.kube.machinery.cel import formats
 from rayward.kube.machinery.cel.regex import PatternError, compile_pattern
 from rayward.kube.machinery.schema import findings
 from rayward.kube.machinery.schema.correlation import Correlated, same
@@ -175,7 +176,7 @@ def _check_number(node: Node, value: float, path: str, result: Findings) -> None
         over = given > shown if keyword == "maximum" else given < shown
         if over or (exclusive and given == shown):
             relation = ("less" if keyword == "maximum" else "greater") + " than" + ("" if exclusive else " or equal to")
-            result.add(findings.invalid(path, given, f"should be {relation} {gotext.number(shown)}"))
+            result.add(findings.invalid(path, given, f"should be {relation} {gotext.plain(shown)}"))
 
 
 def _in_range(number: float, type_name: str, form: str) -> bool:
@@ -189,7 +190,7 @@ def _in_range(number: float, type_name: str, form: str) -> bool:
 def _check_multiple(value: float, multiple: float, general: bool, path: str, result: Findings) -> None:
     factor: float = int(multiple) if isinstance(value, int) and not general else float(multiple)
     if factor <= 0:
-        text = f"factor MultipleOf declared for {path} must be positive: {gotext.number(factor)}"
+        text = f"factor MultipleOf declared for {path} must be positive: {gotext.plain(factor)}"
         result.add(Finding(Kind.INVALID, path, text, factor))
         return
     if isinstance(factor, int):
@@ -198,7 +199,7 @@ def _check_multiple(value: float, multiple: float, general: bool, path: str, res
         fits = _is_whole(1 / factor * value if factor < 1 else value / factor)
     if not fits:
         given = value if isinstance(factor, int) else float(value)
-        result.add(findings.invalid(path, given, f"should be a multiple of {gotext.number(factor)}"))
+        result.add(findings.invalid(path, given, f"should be a multiple of {gotext.plain(factor)}"))
 
 
 def _check_list(node: Node, value: list[Any], path: str, pair: Correlated | None, result: Findings) -> None:
@@ -254,7 +255,7 @@ def _field_pair(pair: Correlated | None, path: str, name: str) -> Correlated | N
 
 
 def _check_junctors(node: Node, value: Any, path: str, result: Findings) -> None:
-    where = gotext.quote(path)
+    where = gotext.quoted(path)
     if node.any_of:
         best: Findings | None = None
         for alternative in node.any_of:
@@ -300,7 +301,7 @@ def _check_one_of(alternatives: list[Node], value: Any, path: str, result: Findi
         result.merge(first)
         return
     found = f"Found {valid} valid alternatives" if valid else "Found none valid"
-    where = gotext.quote(path)
+    where = gotext.quoted(path)
     result.add(findings.nowhere(f"{where} must validate one and only one schema (oneOf). {found}"))
     if best is not None:
         result.merge(best)

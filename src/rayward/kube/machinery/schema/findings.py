@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Any, Final
 
-from rayward.kube.machinery import fielderror
-from rayward.kube.machinery.cel import gotext
-from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery import fielderror, gotext
+from rayward.kube.machinery.fielderror import FieldError, Verbatim
 
 NO_FIELD: Final = "<nil>"
 """How a path that names nothing is printed: junctors and number ranges do not say where they failed."""
@@ -46,8 +44,8 @@ class Finding:
             case Kind.REQUIRED:
                 return fielderror.required(where)
             case Kind.ENUM:
-                shown = [v if isinstance(v, str) else _json(v) for v in self.limit]
-                return fielderror.not_supported(where, self.value, shown)
+                allowed = [v if isinstance(v, str) else gotext.json_text(v) for v in self.limit]
+                return fielderror.not_supported(where, shown(self.value), allowed)
             case Kind.TOO_LONG:
                 return fielderror.too_long(where, self.limit)
             case Kind.TOO_MANY:
@@ -55,13 +53,16 @@ class Finding:
             case Kind.TYPE:
                 return fielderror.type_invalid(where, self.value, self.text)
             case Kind.INVALID:
-                return fielderror.invalid(where, "" if self.value is None else self.value, self.text)
+                return fielderror.invalid(where, "" if self.value is None else shown(self.value), self.text)
             case Kind.NOWHERE:
                 return fielderror.invalid(prefix or NO_FIELD, "", self.text)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+def shown(value: Any) -> Any:
+    """A value for a field error, written as Go would write it."""
+    if value.__class__ is float:
+        return Verbatim(gotext.plain(value))
+    return Verbatim(gotext.json_text(value)) if value.__class__ is dict or value.__class__ is list else value
 
 
 @dataclass(slots=True)
@@ -95,7 +96,7 @@ def as_errors(findings: Iterable[Finding], prefix: str) -> list[FieldError]:
 
 def wrong_type(path: str, expected: str, given: str) -> Finding:
     """The value has another type or format; ``given`` is both shown and quoted."""
-    return Finding(Kind.TYPE, path, f"{path} in body must be of type {expected}: {gotext.quote(given)}", given)
+    return Finding(Kind.TYPE, path, f"{path} in body must be of type {expected}: {gotext.quoted(given)}", given)
 
 
 def missing(path: str) -> Finding:
@@ -105,7 +106,7 @@ def missing(path: str) -> Finding:
 
 def not_in_enum(path: str, value: Any, allowed: list[Any]) -> Finding:
     """The value is none of those allowed."""
-    return Finding(Kind.ENUM, path, f"{path} in body should be one of {gotext.value(allowed)}", value, allowed)
+    return Finding(Kind.ENUM, path, f"{path} in body should be one of {gotext.plain(allowed)}", value, allowed)
 
 
 def invalid(path: str, value: Any, complaint: str) -> Finding:

@@ -9,6 +9,7 @@ import orjson
 
 from rayward.kube.machinery import fielderror
 from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery.schema.findings import shown
 from rayward.kube.machinery.schema.node import Node
 
 
@@ -60,7 +61,7 @@ def check(node: Node, value: Any, path: str = "") -> list[FieldError]:
     if value.__class__ is list:
         errors: list[FieldError] = []
         if node.list_type == "set":
-            errors += [fielderror.duplicate(f"{path}[{place}]", value[place]) for place in _repeated(value)]
+            errors += [fielderror.duplicate(f"{path}[{place}]", shown(value[place])) for place in _repeated(value)]
         elif node.list_type == "map":
             errors += _check_keyed(node, value, path)
         if node.items is not None:
@@ -104,10 +105,10 @@ def _check_keyed(node: Node, items: list[Any], path: str) -> list[FieldError]:
     for place, item in enumerate(items):
         if item is not None and item.__class__ is not dict:
             text = "must be an object for an array of list-type map"
-            return [fielderror.invalid(f"{path}[{place}]", item, text)]
+            return [fielderror.invalid(f"{path}[{place}]", shown(item), text)]
     names = node.map_keys
     keys: list[dict[str, Any]] = [
         {name: item[name] for name in names if name in item} if item else {} for item in items
     ]
     # With one key Kubernetes compares its values, with several the whole of them: what is shown is the same.
-    return [fielderror.duplicate(f"{path}[{place}]", keys[place]) for place in _repeated(keys)]
+    return [fielderror.duplicate(f"{path}[{place}]", shown(keys[place])) for place in _repeated(keys)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import gotext, times
+from rayward.kube.machinery import gotext
+from rayward.kube.machinery.cel import times
 from rayward.kube.machinery.cel.values import EvaluationError
 
 _LAYOUT: Final = "2006-01-02T15:04:05Z07:00"
@@ -112,7 +113,7 @@ def _integer(value: Any, place: _Place) -> int | None:
         raise place.refuse(value, "int64")
     if isinstance(value, float) or not -(2**63) <= value < 2**63:
         where = f"struct field {place.struct}.{place.field}"
-        raise MetadataError(f"json: cannot unmarshal number {gotext.plain_number(value)} into Go {where} of type int64")
+        raise MetadataError(f"json: cannot unmarshal number {gotext.json_text(value)} into Go {where} of type int64")
     return value
 
 
@@ -128,8 +129,8 @@ def _time(value: Any, place: _Place) -> str | None:
     try:
         times.parse_timestamp(value)
     except EvaluationError:
-        shown = gotext.quote(value)
-        raise MetadataError(f"parsing time {shown} as {gotext.quote(_LAYOUT)}: {_parse_problem(value)}") from None
+        shown = gotext.quoted(value)
+        raise MetadataError(f"parsing time {shown} as {gotext.quoted(_LAYOUT)}: {_parse_problem(value)}") from None
     return value
 
 
@@ -149,14 +150,14 @@ def _parse_problem(value: str) -> str:
     ):
         part = rest[:size]
         if not (part == layout if not layout[0].isdigit() else len(part) == size and part.isdigit()):
-            return f"cannot parse {gotext.quote(rest)} as {gotext.quote(layout)}"
+            return f"cannot parse {gotext.quoted(rest)} as {gotext.quoted(layout)}"
         rest = rest[size:]
     for layout, size in ((":", 1), ("05", 2)):
         part = rest[:size]
         if not (part == layout if not layout[0].isdigit() else len(part) == size and part.isdigit()):
-            return f"cannot parse {gotext.quote(rest)} as {gotext.quote(layout)}"
+            return f"cannot parse {gotext.quoted(rest)} as {gotext.quoted(layout)}"
         rest = rest[size:]
-    return f'cannot parse {gotext.quote(rest)} as "Z07:00"'
+    return f'cannot parse {gotext.quoted(rest)} as "Z07:00"'
 
 
 def _string_map(value: Any, place: _Place) -> dict[str, str] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from rayward.kube.machinery import fielderror
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.schema import metadata
 from rayward.kube.machinery.schema.node import META_FIELDS, Node
 
@@ -225,15 +225,15 @@ def _coerce_embedded(node: Node | None, value: Any, path: str, unknown: list[str
 def _coerce_identity(value: dict[str, Any], path: str, unknown: list[str]) -> None:
     for name in ("apiVersion", "kind"):
         if name in value and not isinstance(value[name], str):
-            raise metadata.MetadataError(f"{_join(path, name)}: Invalid value: {_shown(value[name])}: must be a string")
+            raise metadata.MetadataError(
+                f"{_join(path, name)}: Invalid value: {gotext.json_text(value[name])}: must be a string"
+            )
     if "metadata" in value:
         where = _join(path, "metadata")
         try:
             value["metadata"], found = metadata.coerce(value["metadata"], where)
         except metadata.MetadataError as error:
-            raise metadata.MetadataError(f"{where}: Invalid value: {_shown(value['metadata'])}: {error}") from None
+            raise metadata.MetadataError(
+                f"{where}: Invalid value: {gotext.json_text(value['metadata'])}: {error}"
+            ) from None
         unknown += found
-
-
-def _shown(value: Any) -> str:
-    return fielderror.invalid("", value, "").body.removeprefix("Invalid value: ")

@@ -13,7 +13,7 @@ from rayward.kube.machinery.cel.values import NONE, Optional
 from rayward.kube.machinery.fielderror import OMIT, FieldError
 from rayward.kube.machinery.schema import fieldpath
 from rayward.kube.machinery.schema.correlation import Correlated, keyed_items, list_key
-from rayward.kube.machinery.schema.findings import NO_FIELD
+from rayward.kube.machinery.schema.findings import NO_FIELD, shown
 from rayward.kube.machinery.schema.node import Node, Raw
 
 BUDGET: Final = 10_000_000
@@ -263,16 +263,16 @@ def _join(path: str, more: str) -> str:
 
 def _broken(rule: Rule, value: Any, kind: str, where: str, variables: Mapping[str, Any], run: _Run) -> FieldError:
     detail = _message(rule, variables, run)
-    shown = OMIT if kind in ("object", "array") else value
+    bad = OMIT if kind in ("object", "array") else shown(value)
     match rule.raw.get("reason"):
         case "FieldValueForbidden":
             return fielderror.forbidden(where, detail)
         case "FieldValueRequired":
             return fielderror.required(where, detail)
         case "FieldValueDuplicate":
-            return fielderror.duplicate(where, shown)
+            return fielderror.duplicate(where, bad)
         case _:
-            return fielderror.invalid(where, shown, detail)
+            return fielderror.invalid(where, bad, detail)
 
 
 def _message(rule: Rule, variables: Mapping[str, Any], run: _Run) -> str:

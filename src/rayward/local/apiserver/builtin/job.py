@@ -97,8 +97,8 @@ def prepare_create(obj: Object) -> None:
         spec["selector"].setdefault("matchLabels", {}).setdefault(_UID_LABELS[1], meta.get("uid") or "")
     template_labels = (spec["template"].get("metadata") or NOTHING).get("labels")
     # Labels that the template got are seen on the job too, unless they cannot be labels at all.
-    if (own and follows) or (not own and not any(map(check_label_value, (template_labels or NOTHING).values()))):
-        obj["metadata"]["labels"] = dict(template_labels or NOTHING)
+    if template_labels and ((own and follows) or not (own or any(map(check_label_value, template_labels.values())))):
+        obj["metadata"]["labels"] = dict(template_labels)
     obj["status"] = {}
     drop_disabled(spec["template"]["spec"])
 

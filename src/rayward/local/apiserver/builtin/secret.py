@@ -113,7 +113,8 @@ def _syntax_problem(text: str) -> str:
         stripped = text[error.pos :].lstrip(" \t\r\n")
         if not stripped:
             return "unexpected end of JSON input"
-        first = stripped[0]
+        # Go looks at bytes.
+        first = chr(stripped[0].encode("utf-8", "surrogatepass")[0])
         if error.msg.startswith("Extra data"):
             return f"invalid character '{first}' after top-level value"
         if error.msg.startswith("Expecting property name"):

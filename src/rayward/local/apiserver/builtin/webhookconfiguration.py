@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import urlsplit
 
 from rayward.kube.machinery.cel import CompileError, compile_expression
 from rayward.kube.machinery.fielderror import FieldError, duplicate, invalid, not_supported, required, too_many
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
+from rayward.local.apiserver.builtin import weburl
 from rayward.local.apiserver.builtin.check import Errors, fits, label_selector, qualified_name
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, name_of
@@ -184,18 +184,16 @@ def _check_client(client: Spec, at: str, out: Errors) -> None:
 
 def _check_url(text: str, at: str, out: Errors) -> None:
     try:
-        url = urlsplit(text)
-    except ValueError as error:
+        url = weburl.parse(text)
+    except weburl.UrlError as error:
         out.append(required(at, f"url must be a valid URL: {error}{_FORM}"))
         return
-    host = url.netloc.rpartition("@")[2]
     if url.scheme != "https":
         out.append(invalid(at, url.scheme, f"'https' is the only allowed URL scheme{_FORM}"))
-    if not host:
+    if not url.host:
         out.append(invalid(at, "", f"host must be specified{_FORM}"))
-    if "@" in url.netloc:
-        user = url.netloc.rpartition("@")[0]
-        out.append(invalid(at, user, "user information is not permitted in the URL"))
+    if url.user is not None:
+        out.append(invalid(at, url.user, "user information is not permitted in the URL"))
     if url.fragment:
         out.append(invalid(at, url.fragment, "fragments are not permitted in the URL"))
     if url.query:

@@ -51,7 +51,7 @@ def _check_value(node: Node, where: str) -> list[FieldError]:
     pruned = copy(default)
     prune_default(node, pruned)
     if not same(pruned, default):
-        errors.append(fielderror.invalid(where, default, "must not have unknown fields"))
+        errors.append(fielderror.invalid(where, findings.shown(default), "must not have unknown fields"))
     return errors + (embedded.check(node, default, where) or _check_schema(node, where))
 
 
@@ -75,11 +75,11 @@ def _check_identity(node: Node, way: tuple[str, ...], where: str) -> list[FieldE
     try:
         resource["metadata"], _ = metadata.coerce(resource.get("metadata"))
     except metadata.MetadataError as error:
-        problem = str(fielderror.invalid("metadata", resource["metadata"], str(error)))
+        problem = str(fielderror.invalid("metadata", findings.shown(resource["metadata"]), str(error)))
     if not problem:
         holder = Tree({"type": "object", "x-kubernetes-embedded-resource": True}, None).root
         found = embedded.check(holder, resource)
         problem = str(found[0]) if len(found) == 1 else f"[{', '.join(map(str, found))}]" if found else ""
     if problem:
-        return [fielderror.invalid(where, node.default, f"must result in valid metadata: {problem}")]
+        return [fielderror.invalid(where, findings.shown(node.default), f"must result in valid metadata: {problem}")]
     return _check_schema(node, where)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Final
 
-from rayward.kube.machinery import fielderror
+from rayward.kube.machinery import fielderror, gotext
 from rayward.kube.machinery.cel import cost
 from rayward.kube.machinery.cel.decltype import DeclType, declare
-from rayward.kube.machinery.fielderror import OMIT, FieldError, Reason
+from rayward.kube.machinery.fielderror import OMIT, FieldError, Reason, Verbatim
 from rayward.kube.machinery.schema.node import Raw
 from rayward.kube.machinery.schema.rules import Rule, compile_rules
 from rayward.kube.machinery.schema.structural.budget import PER_RULE, Budget, excess, repeated
@@ -84,7 +83,5 @@ def _refused(where: str, rule: Rule, problem: str) -> FieldError:
         "FieldPath": raw.get("fieldPath") or "",
         "OptionalOldSelf": raw.get("optionalOldSelf"),
     }
-    text = json.dumps(shown, separators=(",", ":"), ensure_ascii=False)
-    for char, escaped in (("&", "\\u0026"), ("<", "\\u003c"), (">", "\\u003e")):
-        text = text.replace(char, escaped)
-    return FieldError(Reason.INVALID, where, OMIT, f"{text}: {problem}")
+    body = ",".join(f"{gotext.json_text(name)}:{gotext.json_text(value)}" for name, value in shown.items())
+    return fielderror.invalid(where, Verbatim(f"{{{body}}}"), problem)
