@@ -213,7 +213,6 @@ CASES = [
     case(
         "controllerrevision",
         create("controllerrevisions", {"metadata": {"name": "c"}, "revision": 1, "data": {"a": {"b": [1, 2.5, None]}}}),
-        merge("controllerrevisions/c", {"revision": 2}),
         merge("controllerrevisions/c", {"data": {"a": 2}}),
         create("controllerrevisions", {"metadata": {"name": "d"}, "revision": -1, "data": {}}),
         create("controllerrevisions", {"metadata": {"name": "e"}, "revision": 1}),

@@ -294,7 +294,10 @@ def to_duration(value: Any) -> Duration:
     if value.__class__ is Duration:
         return value
     if value.__class__ is str:
-        return times.parse_duration(value)
+        try:
+            return times.parse_duration(value)
+        except EvaluationError:
+            raise EvaluationError("type conversion error from 'string' to 'google.protobuf.Duration'") from None
     if value.__class__ is int:
         return checked_duration(value * 1_000_000_000)
     raise NoSuchOverloadError

@@ -42,6 +42,10 @@ def compile_kind(type_name: str) -> Callable[[Object], list[str]]:
     return coerce
 
 
+class _MapKey(str):
+    """The key of a map's item: part of where it is, though Go does not name it in a mismatch."""
+
+
 class _Embedded(str):
     """A level that Go has and JSON has not; only type errors show it."""
 
@@ -80,7 +84,7 @@ def _fields_path(at: At) -> str:
     names: list[str] = []
     while at is not None:
         at, key = at
-        if isinstance(key, str):
+        if isinstance(key, str) and not isinstance(key, _MapKey):
             names.append(key)
     return ".".join(reversed(names))
 
@@ -326,7 +330,7 @@ def _map(values: Mapping[str, Any], go: str, owner: str) -> Walk:
             if item is None:
                 held[key] = zero()
                 continue
-            kept = walk(item, at, unknown)
+            kept = walk(item, (at, _MapKey(key)), unknown)
             if kept is not item:
                 held[key] = zero() if kept is DROP else kept
         return held or DROP
