@@ -1,0 +1,209 @@
+"""The files that a pod sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS
+from tests.node.machine import Machine, sh
+from tests.waiting import eventually
+
+
+def test_files_of_the_machine_can_be_read_and_not_written(machine: Machine) -> None:
+    said = machine.output(
+        sh("ls /usr/bin/env; touch /usr/x 2>&1 || true; mount -o remount,rw /usr 2>&1 | grep -c denied")
+    )
+    assert "/usr/bin/env\n" in said
+    assert "Read-only file system" in said
+    assert said.endswith("1\n")
+
+
+def test_the_project_folder_can_be_written(machine: Machine, project: Path) -> None:
+    machine.output(sh(f"echo made > {project}/by-a-pod"))
+    assert (project / "by-a-pod").read_text() == "made\n"
+
+
+def test_home_and_tmp_are_the_pods_own(machine: Machine) -> None:
+    script = "ls /tmp/a $HOME/b /var/tmp/c 2>/dev/null; touch /tmp/a $HOME/b /var/tmp/c && cd && pwd"
+    assert machine.output(sh(script)).split() == ["/home/ray"]
+    assert machine.output(sh(script)).split() == ["/home/ray"]
+
+
+def test_the_nodes_own_folder_is_hidden(machine: Machine) -> None:
+    assert machine.output(sh(f"ls {machine.folder}/api 2>/dev/null | wc -l")) == "0\n"
+
+
+def test_shared_memory_is_sized_and_shared_by_the_pods_containers(machine: Machine) -> None:
+    name = machine.run(
+        sh("df -m /dev/shm | tail -1 | awk '{print $2}'; echo from-first > /dev/shm/x; sleep 600"),
+        sh("until cat /dev/shm/x 2>/dev/null; do sleep 0.1; done; sleep 600"),
+    )
+    machine.until_ready(name)
+    eventually(lambda: machine.log(name) == "64\n" and machine.log(name, "c1") == "from-first\n")
+    machine.delete(name)
+
+
+def test_shared_memory_follows_the_memory_limit(machine: Machine) -> None:
+    said = machine.output(sh("df -m /dev/shm | tail -1 | awk '{print $2}'", resources={"limits": {"memory": "200Mi"}}))
+    assert said == "200\n"
+
+
+def test_an_empty_folder_is_shared_and_outlives_a_container(machine: Machine) -> None:
+    mount = {"volumeMounts": [{"name": "work", "mountPath": "/work"}]}
+    name = machine.run(
+        sh("echo run >> /work/runs; cat /work/runs | wc -l; test $(cat /work/runs | wc -l) -ge 2", **mount),
+        restartPolicy="OnFailure",
+        volumes=[{"name": "work", "emptyDir": {}}],
+    )
+    machine.until_phase(name, "Succeeded")
+    assert machine.log(name) == "2\n"
+    assert machine.container(name)["restartCount"] == 1
+
+
+def test_an_empty_folder_in_memory(machine: Machine) -> None:
+    said = machine.output(
+        sh(
+            "stat -f -c %T /cache; df -m /cache | tail -1 | awk '{print $2}'",
+            volumeMounts=[{"name": "m", "mountPath": "/cache"}],
+        ),
+        volumes=[{"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "32Mi"}}],
+    )
+    assert said == "tmpfs\n32\n"
+
+
+def test_a_config_map_as_files(machine: Machine) -> None:
+    plain = machine.config_map(**{"a.txt": "first", "b.txt": "second"})
+    said = machine.output(
+        sh("cd /etc/app; ls; cat a.txt; stat -L -c %a a.txt", volumeMounts=[{"name": "v", "mountPath": "/etc/app"}]),
+        volumes=[{"name": "v", "configMap": {"name": plain, "defaultMode": 0o600}}],
+    )
+    assert said == "a.txt\nb.txt\nfirst600\n"
+
+
+def test_chosen_keys_of_a_secret_at_chosen_places(machine: Machine) -> None:
+    hidden = machine.secret(user="me", password="pw")
+    said = machine.output(
+        sh(
+            "cd /creds; find . -type f -o -type l | grep -v '\\.\\.' ; cat deep/p",
+            volumeMounts=[{"name": "v", "mountPath": "/creds"}],
+        ),
+        volumes=[{"name": "v", "secret": {"secretName": hidden, "items": [{"key": "password", "path": "deep/p"}]}}],
+    )
+    assert said == "./deep\npw\n"
+
+
+def test_changes_of_a_config_map_reach_the_pod(machine: Machine) -> None:
+    plain = machine.config_map(v="one")
+    name = machine.run(
+        sh(
+            "while true; do cat /etc/app/v; echo; sleep 0.1; done",
+            volumeMounts=[{"name": "v", "mountPath": "/etc/app"}],
+        ),
+        volumes=[{"name": "v", "configMap": {"name": plain}}],
+    )
+    machine.until_ready(name)
+    machine.client.patch(CONFIG_MAPS, plain, {"data": {"v": "two"}}, PatchType.MERGE, "default")
+    eventually(lambda: "two" in machine.log(name, tailLines=1))
+    machine.delete(name)
+
+
+def test_a_missing_volume_source_is_an_event_and_is_waited_for(machine: Machine) -> None:
+    name = machine.run(
+        sh("cat /v/k", volumeMounts=[{"name": "v", "mountPath": "/v"}]),
+        volumes=[{"name": "v", "secret": {"secretName": "not-yet"}}],
+    )
+    message = machine.until_event(name, "FailedMount")
+    assert message == 'MountVolume.SetUp failed for volume "v" : secret "not-yet" not found'
+    assert machine.state(name)["waiting"]["reason"] == "ContainerCreating"
+    machine.make(SECRETS, {"metadata": {"name": "not-yet"}, "stringData": {"k": "here"}})
+    machine.until_phase(name, "Succeeded")
+    assert machine.log(name) == "here\n"
+
+
+def test_a_part_of_a_volume(machine: Machine) -> None:
+    plain = machine.config_map(**{"app.conf": "x=1"})
+    said = machine.output(
+        sh(
+            "cat /etc/app.conf; ls /usr/share/extra",
+            volumeMounts=[
+                {"name": "v", "mountPath": "/etc/app.conf", "subPath": "app.conf"},
+                {"name": "w", "mountPath": "/usr/share/extra", "subPathExpr": "$(WHO)/data"},
+            ],
+            env=[{"name": "WHO", "value": "me"}],
+        ),
+        volumes=[{"name": "v", "configMap": {"name": plain}}, {"name": "w", "emptyDir": {}}],
+    )
+    assert said == "x=1\n"
+
+
+def test_a_read_only_mount(machine: Machine) -> None:
+    said = machine.output(
+        sh("touch /work/x 2>&1 || true", volumeMounts=[{"name": "w", "mountPath": "/work", "readOnly": True}]),
+        volumes=[{"name": "w", "emptyDir": {}}],
+    )
+    assert "Read-only file system" in said
+
+
+def test_a_folder_of_the_machine(machine: Machine, project: Path) -> None:
+    place = project / "host" / "path"
+    machine.output(
+        sh("echo 1 > /h/f", volumeMounts=[{"name": "h", "mountPath": "/h"}]),
+        volumes=[{"name": "h", "hostPath": {"path": str(place), "type": "DirectoryOrCreate"}}],
+    )
+    assert (place / "f").read_text() == "1\n"
+
+
+def test_a_claim_is_a_folder_that_stays(machine: Machine) -> None:
+    machine.make(
+        PERSISTENT_VOLUME_CLAIMS,
+        {
+            "metadata": {"name": "store"},
+            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+        },
+    )
+    claim = {"volumes": [{"name": "s", "persistentVolumeClaim": {"claimName": "store"}}]}
+    mount = {"volumeMounts": [{"name": "s", "mountPath": "/data/gcs"}]}
+    machine.output(sh("echo kept > /data/gcs/f", **mount), **claim)
+    assert machine.output(sh("cat /data/gcs/f", **mount), **claim) == "kept\n"
+
+
+def test_the_service_account_at_its_usual_place(machine: Machine) -> None:
+    said = machine.output(
+        sh("cd /var/run/secrets/kubernetes.io/serviceaccount; ls; cat namespace; echo; head -1 ca.crt; wc -c < token")
+    )
+    assert said.splitlines()[:5] == ["ca.crt", "namespace", "token", "default", "-----BEGIN CERTIFICATE-----"]
+    assert int(said.splitlines()[5]) > 100
+
+
+def test_labels_as_a_file(machine: Machine) -> None:
+    items = [
+        {"path": "labels", "fieldRef": {"fieldPath": "metadata.labels"}},
+        {"path": "cpu", "resourceFieldRef": {"containerName": "c", "resource": "limits.cpu", "divisor": "1m"}},
+    ]
+    said = machine.output(
+        sh(
+            "cat /i/labels; echo; cat /i/cpu",
+            volumeMounts=[{"name": "i", "mountPath": "/i"}],
+            resources={"limits": {"cpu": "250m"}},
+        ),
+        volumes=[{"name": "i", "downwardAPI": {"items": items}}],
+        metadata={"labels": {"a": "1", "b": "two"}},
+    )
+    assert said == 'a="1"\nb="two"\n250\n'
+
+
+def test_a_kind_of_volume_that_is_not_supported_is_named(machine: Machine) -> None:
+    name = machine.run(
+        sh("true", volumeMounts=[{"name": "n", "mountPath": "/n"}]),
+        volumes=[{"name": "n", "nfs": {"server": "s", "path": "/p"}}],
+    )
+    assert 'volumes of kind "nfs" are not supported' in machine.until_event(name, "FailedMount")
+
+
+def test_a_read_only_root(machine: Machine) -> None:
+    said = machine.output(
+        sh("touch /x 2>&1 || true; touch /tmp/y && echo tmp", securityContext={"readOnlyRootFilesystem": True})
+    )
+    assert "Read-only file system" in said
+    assert said.endswith("tmp\n")

@@ -1,0 +1,101 @@
+"""Addresses, ports and names of pods."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import threading
+
+from tests.node.machine import Machine, sh
+from tests.waiting import eventually
+
+_SERVER = "cd /tmp; echo {} > index.html; exec python3 -m http.server 8000"
+
+
+def test_two_pods_serve_the_same_port(machine: Machine) -> None:
+    one, two = (machine.run(sh(_SERVER.format(word))) for word in ("one", "two"))
+    addresses = [machine.until_ready(name)["podIP"] for name in (one, two)]
+    assert all(ipaddress.ip_address(address) in ipaddress.ip_network("10.42.0.0/16") for address in addresses)
+    assert len(set(addresses)) == 2
+    script = "; ".join(f"until wget -q -O- http://{address}:8000/; do sleep 0.2; done" for address in addresses)
+    assert machine.output(sh(script)) == "one\ntwo\n"
+    for name in (one, two):
+        machine.delete(name)
+
+
+def test_containers_of_a_pod_share_its_network(machine: Machine) -> None:
+    name = machine.run(
+        sh(_SERVER.format("shared")), sh("until wget -q -O- http://localhost:8000/; do sleep 0.2; done; sleep 600")
+    )
+    machine.until_ready(name)
+    eventually(lambda: machine.log(name, "c1") == "shared\n")
+    machine.delete(name)
+
+
+def test_a_pod_has_its_own_names(machine: Machine) -> None:
+    said = machine.output(
+        sh(
+            "hostname; cat /etc/hostname; getent hosts me | awk '{print $2}'; getent hosts db.example | awk '{print $1}'"
+        ),
+        hostname="me",
+        subdomain="group",
+        hostAliases=[{"ip": "10.0.0.9", "hostnames": ["db.example"]}],
+    )
+    assert said == "me\nme\nme.group.default.svc.cluster.local\n10.0.0.9\n"
+
+
+def test_names_are_asked_of_the_cluster(machine: Machine) -> None:
+    said = machine.output(sh("cat /etc/resolv.conf"))
+    assert said == (
+        "search default.svc.cluster.local svc.cluster.local cluster.local\nnameserver 10.43.0.10\noptions ndots:5\n"
+    )
+
+
+def test_other_pods_processes_are_out_of_sight(machine: Machine) -> None:
+    name = machine.run(sh("exec sleep 987654"))
+    machine.until_ready(name)
+    assert machine.output(sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 987654 || true")) == "0\n"
+    machine.delete(name)
+
+
+def test_low_ports_are_free_for_all(machine: Machine) -> None:
+    user = {"securityContext": {"runAsUser": 1000}}
+    assert (
+        machine.output(sh("python3 -c 'import socket; socket.create_server((\"\", 80)); print(80)'", **user)) == "80\n"
+    )
+
+
+def test_the_way_out_is_the_nodes_proxy(machine: Machine) -> None:
+    own = _own_address()
+    listener = socket.create_server((own, 0))
+    port = listener.getsockname()[1]
+
+    def answer() -> None:
+        client, _ = listener.accept()
+        with client:
+            client.recv(65536)
+            client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\nConnection: close\r\n\r\noutside\n")
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    script = f'python3 -c \'import urllib.request; print(urllib.request.urlopen("http://{own}:{port}/").read().decode(), end="")\''
+    assert machine.output(sh(script)) == "outside\n"
+    thread.join(10)
+    listener.close()
+
+
+def test_the_machines_own_loopback_is_closed_to_pods(machine: Machine) -> None:
+    script = (
+        "import http.client; c = http.client.HTTPConnection('10.42.0.1', 3128); "
+        "c.request('GET', 'http://127.0.0.1:1/'); print(c.getresponse().status)"
+    )
+    assert machine.output({"name": "c", "image": "busybox", "command": ["python3", "-c", script]}) == "403\n"
+
+
+def _own_address() -> str:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            return socket.gethostbyname(socket.gethostname())
+        return probe.getsockname()[0]
