@@ -76,7 +76,7 @@ def _make(folder: Path) -> None:
         write_private(folder / f"{name}.crt", pair.certificate)
         write_private(folder / f"{name}.key", pair.key)
     write_private(folder / "sa.key", SigningKey.make())
-    write_private(folder / "token", secrets.token_urlsafe(32).encode())
+    write_private(folder / "token", secrets.token_hex(32).encode())
     # the mark comes last: a process killed half-way starts over
     write_private(folder / "complete", b"")
 
