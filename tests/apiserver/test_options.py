@@ -26,7 +26,7 @@ def test_booleans_are_true_unless_they_say_no(values: list[str] | None, meant: b
 
 @pytest.mark.parametrize("text", ["abc", "", "1.5", "9223372036854775808", "--1"])
 def test_a_bad_number_is_a_bad_request(text: str) -> None:
-    with pytest.raises(ApiError, match="strconv.ParseInt: parsing"):
+    with pytest.raises(ApiError, match=r"strconv\.ParseInt: parsing"):
         number({"limit": [text]}, "limit")
 
 

@@ -113,5 +113,3 @@ def test_a_stack_that_cannot_start_says_why(folder: Folder) -> None:
         _up(folder)
     assert "apiserver" in caught.value.why
     assert state.is_running(folder) is False
-
-

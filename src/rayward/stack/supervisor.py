@@ -130,7 +130,7 @@ class Supervisor:
         if path.exists() and path.stat().st_size > _LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
         with path.open("ab") as log:
-            os.chmod(path, 0o600)
+            path.chmod(0o600)
             return await asyncio.create_subprocess_exec(
                 *part.command,
                 stdin=asyncio.subprocess.DEVNULL,
