@@ -39,16 +39,20 @@ def namespace_behaviour() -> Behaviour:
 
 def default(obj: Object) -> None:
     """Fill in a namespace; one without a name yet gets its label later."""
+    _label(obj)
+    obj.setdefault("status", {}).setdefault("phase", "Active")
+
+
+def _label(obj: Object) -> None:
     name = name_of(obj)
     if name:
         obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name
-    obj.setdefault("status", {}).setdefault("phase", "Active")
 
 
 def prepare_create(obj: Object) -> None:
     """A new namespace is active and is emptied before it goes."""
     obj["status"] = {"phase": "Active"}
-    obj["metadata"].setdefault("labels", {})[_NAME_LABEL] = name_of(obj)
+    _label(obj)
     finalizers = obj.setdefault("spec", {}).setdefault("finalizers", [])
     if "kubernetes" not in finalizers:
         finalizers.append("kubernetes")
@@ -61,7 +65,7 @@ def prepare_update(new: Object, old: Object) -> None:
     new["spec"] = {**(new.get("spec") or NOTHING), "finalizers": finalizers}
     if not finalizers:
         del new["spec"]["finalizers"]
-    new["metadata"].setdefault("labels", {})[_NAME_LABEL] = name_of(new)
+    _label(new)
 
 
 def prepare_finalize(new: Object, old: Object) -> None:

@@ -79,9 +79,7 @@ class Pool:
     def port(self) -> int:
         """A free node port."""
         if self.dry_run:
-            port = LAST_PORT + 2
-            while port in self._given:
-                port += 1
+            port = max(self._given, default=LAST_PORT + 1) + 1
             self._given.add(port)
             return port
         count = LAST_PORT - FIRST_PORT + 1
