@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import sys
 import tempfile
+import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -33,6 +34,15 @@ Object = dict[str, Any]
 def sh(script: str, **more: Any) -> Object:
     """A container that runs a shell script."""
     return {"name": "c", "image": "busybox", "command": ["sh", "-c", script], **more}
+
+
+class RefusedError(Exception):
+    """The endpoint said no."""
+
+    def __init__(self, code: int, text: str) -> None:
+        super().__init__(f"{code}: {text}")
+        self.code = code
+        self.text = text
 
 
 class Machine:
@@ -232,8 +242,12 @@ class Machine:
         """GET from the node's own endpoint."""
         request = urllib.request.Request(f"https://{self._endpoint}{path}")
         request.add_header("Authorization", f"Bearer {self._token if token is None else token}")
-        with urllib.request.urlopen(request, context=_trusting(), timeout=30) as answer:
-            return answer.read()
+        try:
+            with urllib.request.urlopen(request, context=_trusting(), timeout=60) as answer:
+                return answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                raise RefusedError(error.code, error.read().decode()) from None
 
     def log(self, name: str, container: str = "c", **query: Any) -> str:
         """A container's log."""

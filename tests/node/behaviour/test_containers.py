@@ -73,7 +73,7 @@ def test_a_pod_knows_itself(machine: Machine) -> None:
     env = [{"name": name, "valueFrom": {"fieldRef": {"fieldPath": path}}} for name, path in fields.items()]
     said = machine.output(
         sh(
-            'echo $NAME $NAMESPACE $ACCOUNT $LABEL $HOST; test -n "$NODE" && hostname -I | grep -q $ADDRESS && echo same',
+            'echo $NAME $NAMESPACE $ACCOUNT $LABEL $HOST; test "$NODE" && hostname -I | grep -q $ADDRESS && echo me',
             env=env,
         ),
         name="knows-itself",

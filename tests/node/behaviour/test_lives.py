@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 
@@ -162,7 +163,7 @@ def test_liveness_waits_for_the_startup_probe(machine: Machine) -> None:
     machine.delete(name)
 
 
-def test_hooks_after_the_start_and_before_the_end(machine: Machine, project: object) -> None:
+def test_hooks_after_the_start_and_before_the_end(machine: Machine, project: Path) -> None:
     hooks = {
         "postStart": {"exec": {"command": ["sh", "-c", "echo hello > /tmp/greeted"]}},
         "preStop": {"exec": {"command": ["sh", "-c", f"echo bye > {project}/goodbye"]}},
@@ -172,9 +173,7 @@ def test_hooks_after_the_start_and_before_the_end(machine: Machine, project: obj
     assert machine.execute(name, "cat", "/tmp/greeted")[1][1] == b"hello\n"
     machine.delete(name)
     machine.until_gone(name)
-    from pathlib import Path
-
-    assert (Path(str(project)) / "goodbye").read_text() == "bye\n"
+    assert (project / "goodbye").read_text() == "bye\n"
 
 
 def test_a_failed_post_start_hook_kills_the_container(machine: Machine) -> None:

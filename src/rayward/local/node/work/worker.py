@@ -28,6 +28,7 @@ from rayward.net.errors import NetworkError
 _log = logging.getLogger(__name__)
 _RETRY: Final = 2.0
 _LONGEST_RETRY: Final = 120.0
+_PATIENCE: Final = 5.0
 _TERMINAL: Final = ("Succeeded", "Failed")
 _TOO_LATE: Final = "Pod was active on the node longer than the specified deadline"
 
@@ -48,6 +49,7 @@ class PodWorker:
         self._ended: tuple[str, str] | None = None
         self._tries = 0
         self._retry_at = 0.0
+        self._leave_at = 0.0
         self._written: Object | None = None
 
     @property
@@ -157,9 +159,19 @@ class PodWorker:
             await self._end_sandbox()
         await self._write_status()
         if step.over and self._deleting:
+            if self._server_deletes(now):
+                return self._leave_at - now
             await self._delete()
             return -1.0
         return self._wait(step, now)
+
+    def _server_deletes(self, now: float) -> bool:
+        # Without grace the server removes the object itself, a moment after it marked it; doing it first would make
+        # that request fail. If it does not come to that, it is ours to do.
+        if self._gone or self.pod["metadata"].get("deletionGracePeriodSeconds") != 0:
+            return False
+        self._leave_at = self._leave_at or now + _PATIENCE
+        return now < self._leave_at
 
     def _decide(self, now: float) -> Step:
         pod = self.pod
