@@ -32,7 +32,7 @@ test-ray: .venv/dev.stamp
 # Whatever needs Go or Debian packages: real Kubernetes, kubectl, KubeRay.
 test-kube: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build
-	@$(PYTEST) -m kube tests/kube
+	@$(PYTEST) -m kube tests
 
 lint: .venv/dev.stamp
 	@.venv/bin/ruff check src tests bench demo

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
+from rayward.kube.client.watch import Change
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES
 from rayward.stack import control
@@ -60,10 +61,11 @@ def _apply_and_watch(client: SyncClient) -> None:
             watcher.watch(CONFIG_MAPS, KubeObject, "default", resource_version=start) as events,
         ):
             for event in events:
-                _say(f"  watch: {event.type} configmap/{event.object.metadata.name}")
-                if event.type == "MODIFIED":
-                    seen.set()
-                    return
+                if isinstance(event, Change):
+                    _say(f"  watch: {event.type} configmap/{event.object.metadata.name}")
+                    if event.type == "MODIFIED":
+                        seen.set()
+                        return
 
     follower = threading.Thread(target=watch, daemon=True)
     follower.start()
