@@ -1,0 +1,77 @@
+"""The command line: what it loads, what it says, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+_HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
+
+
+def _rayward(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "rayward.cli", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, check=False)
+
+
+def test_help_loads_nothing_heavy() -> None:
+    script = (
+        "import sys; sys.argv = ['rayward', '--help']\n"
+        "from rayward.cli.main import run\n"
+        "try: run()\n"
+        "except SystemExit as end: assert not end.code\n"
+        f"print([name for name in {_HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_names_every_command() -> None:
+    shown = _rayward("--help").stdout
+    assert all(name in shown for name in ("up", "down", "status"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["nonsense"], 2), (["up", "--odd"], 2), (["up", "--api-only", "--port", "70000"], 2)]
+)
+def test_wrong_usage_ends_with_2(arguments: list[str], code: int) -> None:
+    assert _rayward(*arguments).returncode == code
+
+
+def test_status_of_nothing_is_no(tmp_path: Path) -> None:
+    done = _rayward("status", "--data-dir", str(tmp_path))
+    assert done.returncode == 1
+    assert "rayward up --api-only" in done.stdout
+
+
+def test_status_as_json(tmp_path: Path) -> None:
+    done = _rayward("status", "-o", "json", "--data-dir", str(tmp_path))
+    shown = json.loads(done.stdout)
+    assert (shown["kind"], shown["running"], shown["kubeconfig"]) == ("Status", False, None)
+
+
+def test_the_data_folder_can_come_from_the_environment(tmp_path: Path) -> None:
+    shown = json.loads(_rayward("status", "-o", "json", RAYWARD_DATA_DIR=str(tmp_path / "x")).stdout)
+    assert shown["dataDir"] == str(tmp_path / "x")
+
+
+def test_down_of_nothing_says_so(tmp_path: Path) -> None:
+    done = _rayward("down", "--data-dir", str(tmp_path))
+    assert done.returncode == 0
+    assert "nothing ran" in done.stderr
+
+
+def test_a_stack_that_cannot_start_says_what_why_and_what_next(tmp_path: Path) -> None:
+    (tmp_path / "store.db").write_bytes(b"this is no database" * 100)
+    done = _rayward("up", "--api-only", "--data-dir", str(tmp_path))
+    assert done.returncode == 10
+    progress, error, *why, following = done.stderr.splitlines()
+    assert progress.startswith("starting")
+    assert error.startswith("error: the stack did not start")
+    assert all(line.startswith("  why: ") for line in why)
+    assert any("store.db" in line for line in why)
+    assert following.startswith("  next: ")
