@@ -46,7 +46,10 @@ def _said(compiled: schema.Schema, obj: dict[str, Any], old: dict[str, Any] | No
             {"type": "string", "enum": ["a", "b"]}, "c",
             'spec: Unsupported value: "c": supported values: "a", "b"', id="enum",
         ),
-        pytest.param({"type": "string", "maxLength": 2}, "abc", "spec: Too long: may not be more than 2 bytes", id="long"),
+        pytest.param(
+            {"type": "string", "maxLength": 2}, "abc",
+            "spec: Too long: may not be more than 2 bytes", id="long",
+        ),
         pytest.param(
             {"type": "array", "maxItems": 2, "items": {"type": "integer"}}, [1, 2, 3],
             "spec: Too many: 3: must have at most 2 items", id="many",
@@ -105,10 +108,10 @@ def test_rules_wait_until_types_are_right() -> None:
             "x-kubernetes-validations": [{"rule": "self.a > 1"}],
         }
     )
-    assert _said(compiled, _object({"a": "x"}))[1:] == [
+    assert _said(compiled, _object({"a": "x"}))[-1] == (
         "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; "
         "correct the existing errors to complete validation"
-    ]
+    )
 
 
 def test_unknown_fields_are_dropped_and_named() -> None:
@@ -130,7 +133,7 @@ def test_unknown_fields_are_dropped_and_named() -> None:
 def test_metadata_of_the_wrong_type_cannot_be_read() -> None:
     obj = _object({})
     obj["metadata"]["labels"] = {"a": 1}
-    with pytest.raises(schema.MetadataError, match="cannot unmarshal number into Go struct field ObjectMeta.labels"):
+    with pytest.raises(schema.MetadataError, match="cannot unmarshal number into Go struct field"):
         _compile({"type": "object"}).prune(obj)
 
 
@@ -184,8 +187,8 @@ def test_a_rule_that_costs_too_much_is_stopped() -> None:
     compiled = _compile({**numbers, "x-kubernetes-validations": [rule]})
     (said,) = _said(compiled, _object(list(range(300))))
     assert said.startswith(
-        "spec: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules "
-        "will be run due to call cost exceeds limit for rule: self.all("
+        "spec: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation "
+        "rules will be run due to call cost exceeds limit for rule: self.all("
     )
 
 
@@ -216,7 +219,10 @@ def test_references_are_followed_when_a_value_reaches_them() -> None:
     assert compiled.validate(obj) == []
     assert obj["spec"]["raw"] == {"kept": 1}
     assert sorted(set(asked)) == ["Node", "Port"]
-    assert [str(e) for e in compiled.validate(_object({"port": True}))][0].startswith("<nil>: Invalid value")
+    assert _said(compiled, _object({"port": True})) == [
+        '<nil>: Invalid value: "": "spec.port" must validate one and only one schema (oneOf). Found none valid',
+        'spec.port: Invalid value: "boolean": spec.port in body must be of type integer: "boolean"',
+    ]
 
 
 # Properties
@@ -263,10 +269,10 @@ def _schemas() -> st.SearchStrategy[dict[str, Any]]:
 
 
 _JSON = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-3, 5), st.sampled_from([1.0, 2.5]), st.sampled_from(["a", "zzzz"])),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("abcd"), inner, max_size=4)
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-3, 5), st.sampled_from([1.0, 2.5]), st.sampled_from(["a", "zzzz"])
     ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from("abcd"), inner, max_size=4)),
     max_leaves=12,
 )
 

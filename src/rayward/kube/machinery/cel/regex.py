@@ -115,9 +115,10 @@ class _Group:
     """What is open while the pattern is read."""
 
     start: int
-    closers: int = 1
     multiline: bool = False
     loops: int = 0
+    # Flags set without a group of their own; they hold to the end of this one, over alternatives too.
+    flags: list[str] = field(default_factory=list[str])
 
 
 @dataclass(slots=True)
@@ -145,7 +146,7 @@ class _Translation:
 
 
 def _translate(source: str) -> _Translation:
-    t = _Translation(source, groups=[_Group(0, closers=0)])
+    t = _Translation(source, groups=[_Group(0)])
     while t.at < len(source):
         c = source[t.at]
         handler = _HANDLERS.get(c)
@@ -156,7 +157,7 @@ def _translate(source: str) -> _Translation:
             t.at += 1
     if len(t.groups) > 1:
         raise PatternError("missing closing )", source)
-    t.out.append(")" * t.groups[0].closers)
+    t.out.append(")" * len(t.groups[0].flags))
     return t
 
 
@@ -191,8 +192,7 @@ def _flags(t: _Translation, match: re.Match[str]) -> None:
     if match[3] == ":":
         t.groups.append(_Group(len(t.out), multiline=multiline))
     else:
-        # Flags without a group hold to the end of the group they stand in.
-        t.groups[-1].closers += 1
+        t.groups[-1].flags.append(spec)
         t.groups[-1].multiline = multiline
     t.out.append(f"(?{spec}:")
     t.at += len(match[0]) + 1
@@ -203,7 +203,7 @@ def _close(t: _Translation) -> None:
     if len(t.groups) == 1:
         raise PatternError("unexpected )", t.source)
     group = t.groups.pop()
-    t.out.append(")" * group.closers)
+    t.out.append(")" * (len(group.flags) + 1))
     t.groups[-1].loops += group.loops
     t.atom = (group.start, group.loops)
     t.repeated = False
@@ -211,7 +211,8 @@ def _close(t: _Translation) -> None:
 
 
 def _alternate(t: _Translation) -> None:
-    t.out.append("|")
+    flags = t.groups[-1].flags
+    t.out.append(")" * len(flags) + "|" + "".join(f"(?{spec}:" for spec in flags))
     # Alternatives inside a repeated group are another way to match one text twice.
     t.groups[-1].loops += len(t.groups) > 1
     t.atom = None
