@@ -29,7 +29,7 @@ _CASES = {
     r'"\x"': "invalid character 'x' in string escape code",
     r'"\u00g"': r"invalid character 'g' in \u hexadecimal character escape",
     "\x00": r"invalid character '\x00' looking for beginning of value",
-    "[" * 10_001: "exceeded max depth",
+    "[" * 10_001: "invalid character '[' exceeded max depth",
 }
 
 

@@ -116,9 +116,10 @@ class Mask:
             value = without_quotations(value)
             for address in self._addresses:
                 value = value.replace(address, "<ip>")
-            value = _NUMBER.sub(lambda m: self._versions.get(m[0], m[0]), value)
             if "resource version" in value.lower():
+                # first, since the current version may happen to be that of an object
                 value = _CURRENT_VERSION.sub(r"\1<rv>", value)
+            value = _NUMBER.sub(lambda m: self._versions.get(m[0], m[0]), value)
         return self.text(value)
 
     def _table(self, table: dict[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -40,21 +39,15 @@ def up(folder: Folder, *, port: int = 0, timeout: float = 60.0, tell: Callable[[
     began = time.monotonic()
     folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
     already = state.is_running(folder)
-    process = None
+    supervisor = 0
     if not already:
         tell(f"starting the API server and controllers in {folder.root}")
-        command = [sys.executable, "-m", "rayward.stack.supervisor"]
-        command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
-        folder.logs.mkdir(mode=0o700, exist_ok=True)
-        with (folder.logs / "supervisor.log").open("ab") as log:
-            process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, cwd=folder.root
-            )
+        supervisor = _spawn(folder, port)
     while True:
         seen = state.read(folder)
         if seen is not None and seen.ready and state.is_running(folder):
             return Up(seen, already, time.monotonic() - began)
-        if process is not None and process.poll() is not None:
+        if supervisor and _has_ended(supervisor):
             raise _did_not_start(folder, seen)
         if time.monotonic() - began > timeout:
             raise StackError(
@@ -63,6 +56,29 @@ def up(folder: Folder, *, port: int = 0, timeout: float = 60.0, tell: Callable[[
                 f"rayward status --data-dir {folder.root}   # or read {folder.logs}",
             )
         time.sleep(_POLL)
+
+
+def _spawn(folder: Folder, port: int) -> int:
+    """Start a supervisor that outlives us; its own session, nothing of our terminal."""
+    folder.logs.mkdir(mode=0o700, exist_ok=True)
+    log = str(folder.logs / "supervisor.log")
+    command = [sys.executable, "-m", "rayward.stack.supervisor"]
+    command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
+    append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+    files = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, append, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
+    return os.posix_spawn(sys.executable, command, os.environ, file_actions=files, setsid=True)
+
+
+def _has_ended(pid: int) -> bool:
+    """Whether a supervisor that we started is over; one of somebody else's is not ours to ask."""
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == pid
+    except ChildProcessError:
+        return True
 
 
 def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
@@ -85,6 +101,7 @@ def down(folder: Folder, *, purge: bool, timeout: float = 30.0) -> bool:
                     f"kill -9 {seen.supervisor}   # its parts end with it",
                 )
             time.sleep(_POLL)
+        _has_ended(seen.supervisor)
     if purge:
         shutil.rmtree(folder.root, ignore_errors=True)
     else:

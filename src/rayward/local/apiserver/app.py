@@ -20,6 +20,7 @@ from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_yaml, warning_headers
+from rayward.local.apiserver.tunnel import KINDS, Tunnels, refuse
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
 from rayward.local.apiserver.verbs.patch import patch
@@ -61,6 +62,7 @@ class App:
         pages: tuple[Page, ...],
         subresources: Mapping[tuple[str, str], Mapping[str, Handler]],
         virtual: Mapping[str, Handler],
+        tunnels: Tunnels,
         observe: Callable[[str, str, int], None],
     ) -> None:
         self._core = core
@@ -68,6 +70,7 @@ class App:
         self._pages = pages
         self._subresources = subresources
         self._virtual = virtual
+        self._tunnels = tunnels
         self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -75,8 +78,11 @@ class App:
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
             return
-        if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1008})
+        if scope["type"] == "websocket":
+            try:
+                await self._tunnel(scope, receive, send)
+            except status.ApiError as error:
+                await refuse(error, receive, send)
             return
         warnings: list[str] = []
         try:
@@ -91,18 +97,26 @@ class App:
         else:
             await _send_response(answer, send, head=scope["method"] == "HEAD")
 
+    async def _tunnel(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path, headers, query = _asked(scope)
+        user = self._authenticator.user(headers, scope)
+        if user is None:
+            raise self._refusal("GET", path, headers)
+        info = parse("GET", path)
+        resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
+        if info is None or resource is None or resource.qualified_name != "pods" or info.subresource not in KINDS:
+            raise status.no_such_resource()
+        request = Request(info, resource, query, headers, b"", user)
+        await self._tunnels.serve(self._core, request, scope["subprotocols"], receive, send)
+
     async def _answer(self, scope: Scope, receive: Receive, warnings: list[str]) -> Response | Stream:
         method: str = scope["method"]
         if method == "HEAD":
             raise status.method_not_allowed()
-        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        path = unquote(raw_path.partition(b"?")[0].decode("latin-1"))
-        headers: dict[bytes, bytes] = dict(scope["headers"])
+        path, headers, query = _asked(scope)
         user = self._authenticator.user(headers, scope)
         if user is None and (_shows_token(headers) or not _is_open(path)):
             raise self._refusal(method, path, headers)
-        raw_query: bytes = scope["query_string"]
-        query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
         body = await _read_body(receive, headers) if method not in {"GET", "HEAD"} else b""
         caller = user or User("system:anonymous", groups=("system:unauthenticated",))
         info = parse(method, path)
@@ -183,6 +197,13 @@ def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") ->
     if accept == b"application/yaml":
         return Response(error.code, to_yaml(body), b"application/yaml", headers)
     return Response(error.code, body, headers=headers)
+
+
+def _asked(scope: Scope) -> tuple[str, dict[bytes, bytes], Query]:
+    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    raw_query: bytes = scope["query_string"]
+    query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
+    return unquote(raw_path.partition(b"?")[0].decode("latin-1")), dict(scope["headers"]), query
 
 
 def _shows_token(headers: Mapping[bytes, bytes]) -> bool:

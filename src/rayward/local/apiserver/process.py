@@ -20,11 +20,13 @@ from rayward.local.apiserver.crd.lifecycle import Lifecycle
 from rayward.local.apiserver.discovery import Discovery
 from rayward.local.apiserver.hub import BOOKMARK_SECONDS, Hub
 from rayward.local.apiserver.identity import ADMIN, User
+from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Objects
 from rayward.local.apiserver.openapi import OpenApi
 from rayward.local.apiserver.pages import Pages
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
+from rayward.local.apiserver.tunnel import Tunnels
 from rayward.local.store import Store
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
@@ -60,14 +62,16 @@ class ApiServer:
         hub.listen(lifecycle.on_commit)
         lifecycle.load()
         await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
+        self._kubelets = Kubelets(secrets.client, wiring.http_client)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
         app = App(
             core,
             Authenticator(secrets.token, tokens.user),
             (Discovery(address), OpenApi(wiring.schema_of), Pages(metrics.text)),
-            subresources.handlers(tokens),
+            subresources.handlers(tokens, self._kubelets),
             reviews.handlers(tokens, lambda token: _admin(secrets.token, token)),
+            Tunnels(self._kubelets),
             metrics.observe,
         )
         tls = ServerTls(secrets.certificate, secrets.key, secrets.authority_file)
@@ -120,6 +124,7 @@ class ApiServer:
         self._core.hub.close()
         await self._server.stop()
         await self._webhooks.close()
+        await self._kubelets.close()
         await self._store.close()
 
 

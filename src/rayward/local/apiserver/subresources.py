@@ -15,7 +15,7 @@ from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import podadmit
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.kubelet import connect, logs
+from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import write_options
 from rayward.local.apiserver.protobuf import ProtobufError
@@ -34,7 +34,7 @@ _SHORTEST_TOKEN = 600
 _LONGEST_TOKEN = 1 << 32
 
 
-def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
+def handlers(tokens: Tokens, kubelets: Kubelets) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
     """Verbs by resource and subresource; ``*`` stands for any resource."""
     return {
         ("*", "scale"): {"get": get_scale, "update": put_scale, "patch": patch_scale},
@@ -43,10 +43,10 @@ def handlers(tokens: Tokens) -> Mapping[tuple[str, str], Mapping[str, Handler]]:
         ("serviceaccounts", "token"): {"create": _token_handler(tokens)},
         ("namespaces", "finalize"): {"update": update},
         ("pods", "ephemeralcontainers"): {"get": get, "update": update, "patch": patch},
-        ("pods", "log"): {"get": logs},
-        ("pods", "exec"): {"get": connect, "create": connect},
-        ("pods", "attach"): {"get": connect, "create": connect},
-        ("pods", "portforward"): {"get": connect, "create": connect},
+        ("pods", "log"): {"get": kubelets.logs},
+        ("pods", "exec"): {"get": kubelets.connect, "create": kubelets.connect},
+        ("pods", "attach"): {"get": kubelets.connect, "create": kubelets.connect},
+        ("pods", "portforward"): {"get": kubelets.connect, "create": kubelets.connect},
         ("pods", "resize"): {"get": get, "update": update, "patch": patch},
     }
 

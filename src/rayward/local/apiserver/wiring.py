@@ -34,14 +34,16 @@ _ALWAYS = 1 << 63
 _DEFINITIONS = ("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 
+def http_client() -> HttpClient:
+    """A client of other servers. It is loaded with its first use, so that a start stays quick."""
+    from rayward.net import client
+
+    return client.HttpClient()
+
+
 def webhooks_of(store: Store) -> HttpWebhooks:
-    """Admission by programs elsewhere; the HTTP client is loaded with the first call, so that a start stays quick."""
-
-    def connect() -> HttpClient:
-
-        return HttpClient()
-
-    return HttpWebhooks(store, connect, lambda namespace, name, port: service_address(store, namespace, name, port))
+    """Admission by programs elsewhere."""
+    return HttpWebhooks(store, http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
 
 
 def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:

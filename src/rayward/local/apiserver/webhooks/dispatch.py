@@ -165,9 +165,9 @@ class HttpWebhooks:
         known = self._routes.get(hook)
         if known is None:
             tls = ClientTls(authority=hook.authority, server_name=hook.server_name)
-            from rayward.net.client import Route
+            from rayward.net import client
 
-            known = self._routes[hook] = Route(tls=client_context(tls), server_name=hook.server_name)
+            known = self._routes[hook] = client.Route(tls=client_context(tls), server_name=hook.server_name)
         return known
 
 
