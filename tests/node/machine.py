@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import ssl
@@ -48,9 +49,17 @@ class RefusedError(Exception):
 class Machine:
     """Everything that runs pods on this machine, in a temporary folder."""
 
-    def __init__(self, *node_options: str, python: str = sys.executable) -> None:
+    def __init__(
+        self,
+        *node_options: str,
+        python: str = sys.executable,
+        user: int | None = None,
+        packages: Sequence[str] = (),
+    ) -> None:
         self._node_options = node_options
         self._python = python
+        self._user = user
+        self._packages = packages
         # Not pytest's own: what is under it must be short enough to read in messages, and gone at once.
         self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-"))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -81,8 +90,14 @@ class Machine:
         """Start the node, and wait until it serves."""
         ready = self.folder / "node" / "ready"
         ready.unlink(missing_ok=True)
-        options = ("--kubeconfig", str(self.kubeconfig), "--data-dir", str(self.folder / "node"))
-        self._start("node", "rayward.local.node", *options, *self._node_options)
+        config, data = self.folder / "kubeconfig", self.folder / "node"
+        shutil.copy(self.kubeconfig, config)
+        data.mkdir(exist_ok=True)
+        if self._user is not None:
+            for path in (self.folder, config, data):
+                os.chown(path, self._user, self._user)
+        options = ("--kubeconfig", str(config), "--data-dir", str(data), *self._node_options)
+        self._start("node", "rayward.local.node", *options, user=self._user)
         self._wait("node", ready.exists)
 
     def kill_node(self) -> None:
@@ -107,10 +122,22 @@ class Machine:
         """What a process said."""
         return (self.folder / f"{part}.log").read_text()
 
-    def _start(self, name: str, module: str, *options: str) -> None:
+    def _start(self, name: str, module: str, *options: str, user: int | None = None) -> None:
+        python = sys.executable if user is None else self._python
+        environment = dict(os.environ)
+        if user is not None:
+            environment |= {"PYTHONPATH": os.pathsep.join(self._packages), "HOME": str(self.folder)}
         with (self.folder / f"{name}.log").open("ab") as log:
             self._processes[name] = subprocess.Popen(
-                [self._python, "-m", module, *options], stdout=log, stderr=log, stdin=subprocess.DEVNULL
+                [python, "-m", module, *options],
+                stdout=log,
+                stderr=log,
+                stdin=subprocess.DEVNULL,
+                user=user,
+                group=user,
+                extra_groups=None if user is None else [],
+                env=environment,
+                cwd="/",
             )
 
     def _wait(self, name: str, ready: Callable[[], bool]) -> None:

@@ -80,14 +80,17 @@ class NodeProcess:
         sandboxes.close()
 
     async def _open(self, sandboxes: Sandboxes) -> str:
+        if await sandboxes.find():
+            _log.info("ground found")
+            return ""
         found = await asyncio.to_thread(missing_in_child)
         if found:
             return "; ".join(found)
         try:
-            adopted = await sandboxes.open()
+            await sandboxes.open()
         except SandboxError as error:
             return f"the ground for pods cannot be made: {error}"
-        _log.info("ground %s", "found" if adopted else "made")
+        _log.info("ground made")
         return ""
 
     async def _work(

@@ -153,14 +153,21 @@ class Sandboxes:
         Raises:
             SandboxError: This machine does not let us have one; the text is the kernel's.
         """
-        self.gone = asyncio.Event()
-        with contextlib.suppress(OSError):
-            self._talk(channel.connect(str(self._folder), _SOCKET))
-            await self.pods()
+        if await self.find():
             return True
         await asyncio.to_thread(self._start)
         self._talk(channel.connect(str(self._folder), _SOCKET))
         return False
+
+    async def find(self) -> bool:
+        """Find the ground that an earlier process left; returns whether there is one."""
+        self.gone = asyncio.Event()
+        try:
+            self._talk(channel.connect(str(self._folder), _SOCKET))
+            await self.pods()
+        except (OSError, SandboxError):
+            return False
+        return True
 
     async def ensure(self) -> None:
         """Have a ground, a new one if the last is gone.

@@ -16,6 +16,10 @@ from rayward.local.node.objects import many, part
 Object = dict[str, Any]
 
 _DEFAULT_MODE: Final = 0o644
+_NO_KEY: Final = {
+    "configmap": "configmap references non-existent config key",
+    "secret": "references non-existent secret key",
+}
 KINDS: Final = ("configMap", "secret", "downwardAPI", "projected")
 
 
@@ -123,9 +127,7 @@ def _chosen(data: Mapping[str, bytes], source: Object, mode: int, kind: str) -> 
         if item["key"] in data:
             made[item["path"]] = File(data[item["key"]], _mode(item, mode))
         elif not source.get("optional"):
-            raise VolumeError(
-                f"{kind} references non-existent {kind} key: {item['key']}".replace("configmap key", "config key")
-            )
+            raise VolumeError(f"{_NO_KEY[kind]}: {item['key']}")
     return made
 
 

@@ -1,0 +1,82 @@
+"""The same node for a user without any rights."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import rayward
+from tests.node.machine import Machine, sh
+from tests.waiting import eventually
+
+_NOBODY = 65534
+
+
+def _interpreter() -> str | None:
+    """A Python of this version that a user without rights can run."""
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for candidate in (sys.executable, f"/usr/bin/{version}", f"/usr/local/bin/{version}", shutil.which(version)):
+        if candidate is None:
+            continue
+        try:
+            done = subprocess.run([candidate, "-c", ""], user=_NOBODY, group=_NOBODY, extra_groups=[], check=False)
+        except OSError:
+            continue
+        if done.returncode == 0:
+            return candidate
+    return None
+
+
+@pytest.fixture(scope="module")
+def plain(machine: Machine) -> Iterator[Machine]:
+    del machine
+    if os.geteuid() != 0:
+        pytest.skip("already a user without rights: all other tests are this test")
+    python = _interpreter()
+    if python is None:
+        pytest.skip("no Python of this version that another user can run")
+    packages = [str(Path(rayward.__file__).parents[1]), *(path for path in sys.path if path.endswith("site-packages"))]
+    with Machine(python=python, user=_NOBODY, packages=packages) as running:
+        yield running
+
+
+def test_two_pods_on_one_port(plain: Machine) -> None:
+    server = "cd /tmp; echo {} > index.html; exec python3 -m http.server 80"
+    one, two = (plain.run(sh(server.format(word))) for word in ("one", "two"))
+    addresses = [plain.until_ready(name)["podIP"] for name in (one, two)]
+    script = "; ".join(f"until wget -q -O- http://{address}/; do sleep 0.2; done" for address in addresses)
+    assert plain.output(sh(script)) == "one\ntwo\n"
+    for name in (one, two):
+        plain.delete(name)
+        plain.until_gone(name)
+
+
+def test_files_users_and_commands(plain: Machine) -> None:
+    name = plain.run(
+        sh("id -u; touch /usr/x 2>&1; touch /tmp/a ~/b /dev/shm/c && echo own; exec sleep 600"),
+        sh("id -u; exec sleep 600", securityContext={"runAsUser": 1234}),
+    )
+    plain.until_ready(name)
+    eventually(lambda: plain.log(name).endswith("own\n") and plain.log(name, "c1") == "1234\n")
+    assert plain.log(name).startswith("0\n")
+    code, streams = plain.execute(name, "sh", "-c", "hostname; exit 2")
+    assert (code, streams[1]) == (2, f"{name}\n".encode())
+    plain.delete(name)
+
+
+def test_the_node_dies_and_finds_its_pods(plain: Machine) -> None:
+    name = plain.run(sh("exec sleep 600"))
+    plain.until_ready(name)
+    before = plain.container(name)
+    plain.kill_node()
+    plain.start_node()
+    assert plain.container(name) == before
+    plain.delete(name)
+    plain.until_gone(name)
+    eventually(lambda: len(plain.processes()) == 1)
