@@ -225,6 +225,19 @@ def test_references_are_followed_when_a_value_reaches_them() -> None:
     ]
 
 
+def test_a_value_nested_without_end_in_a_schema_that_refers_to_itself_is_refused() -> None:
+    named = {"Node": {"type": "object", "properties": {"next": {"$ref": "#/components/schemas/Node"}}}}
+    compiled = schema.compile(
+        {"type": "object", "properties": {"spec": {"$ref": "#/components/schemas/Node"}}}, resolve=named.__getitem__
+    )
+    value: dict[str, Any] = {"next": 1}
+    for _ in range(5000):
+        value = {"next": value}
+    with pytest.raises(schema.MetadataError, match="exceeded max depth"):
+        compiled.prune(_object(value))
+    assert _said(compiled, _object(value)) == ['<nil>: Invalid value: "": exceeded max depth']
+
+
 # Properties
 
 

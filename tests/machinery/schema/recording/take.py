@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import http.client
 import json
@@ -32,6 +33,9 @@ class _Server:
         context = ssl.create_default_context(cafile=str(plane.ca_file))
         self._connection = http.client.HTTPSConnection(host, int(port), context=context, timeout=60)
         self._headers = {"Authorization": f"Bearer {plane.token}", "Content-Type": "application/json"}
+
+    def close(self) -> None:
+        self._connection.close()
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, Any]]:
         self._connection.request(method, path, None if body is None else json.dumps(body), self._headers)
@@ -159,8 +163,7 @@ def _take_expressions(server: _Server) -> Any:
 
 def take() -> bytes:
     """Everything the server says, as the file holds it."""
-    with RealControlPlane() as plane:
-        server = _Server(plane)
+    with RealControlPlane() as plane, contextlib.closing(_Server(plane)) as server:
         said = {
             "values": _take_values(server),
             "metadata": _take_metadata(server),

@@ -11,6 +11,7 @@ from rayward.kube.machinery.schema.accept import acceptor
 from rayward.kube.machinery.schema.correlation import Correlated
 from rayward.kube.machinery.schema.explain import explain
 from rayward.kube.machinery.schema.fill import filler
+from rayward.kube.machinery.schema.metadata import MetadataError
 from rayward.kube.machinery.schema.node import Raw, Resolve, Tree
 from rayward.kube.machinery.schema.prune import prune
 
@@ -19,6 +20,7 @@ Object = dict[str, Any]
 _BLOCKING: Final = frozenset(
     {Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID}
 )
+_TOO_DEEP: Final = "exceeded max depth"
 _RULES_SKIPPED: Final = (
     "some validation rules were not checked because the object was invalid; "
     "correct the existing errors to complete validation"
@@ -56,9 +58,14 @@ class Schema:
         Metadata is read as ObjectMeta: unknown fields go, empty ones too.
 
         Raises:
-            MetadataError: Metadata of the object or of an object inside it cannot be read.
+            MetadataError: Metadata of the object or of an object inside it cannot be read, or the object is nested
+                deeper than anyone can follow.
         """
-        return prune(self._root, obj)
+        try:
+            return prune(self._root, obj)
+        except RecursionError:
+            # Only a schema that refers to itself lets a value take us this deep.
+            raise MetadataError(_TOO_DEEP) from None
 
     def default(self, obj: Object) -> None:
         """Sets defaults, in place, and drops nulls that stand for fields which are not set."""
@@ -71,6 +78,12 @@ class Schema:
             obj: The object, pruned and defaulted.
             old: What it replaces. Then values that did not change are tolerated, and transition rules are checked.
         """
+        try:
+            return self._validate(obj, old)
+        except RecursionError:
+            return [fielderror.invalid(findings.NO_FIELD, "", _TOO_DEEP)]
+
+    def _validate(self, obj: Object, old: Object | None) -> list[FieldError]:
         pair = None if old is None else Correlated(obj, old, self._root)
         errors: list[FieldError] = []
         if not self._accepts(obj):
