@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rayward.kube.client import verbs
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES
+from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS
 from rayward.stack import control, state
 from rayward.stack.folder import Folder
 from tests.waiting import eventually
@@ -98,6 +99,20 @@ def test_a_killed_supervisor_takes_its_parts_along(folder: Folder) -> None:
     eventually(lambda: _processes(folder) == [])
     assert control.status(folder) is None
     assert not _up(folder).already
+
+
+def test_a_pod_runs_and_says_something(folder: Folder) -> None:
+    control.up(folder, node=[], tell=lambda _text: None)
+    script = "import socket; print('hello from', socket.gethostname())"
+    container = {"name": "main", "image": "python", "command": ["python3", "-c", script]}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    with _client(folder) as client:
+        client.create(PODS, {"metadata": {"name": "talker"}, "spec": spec}, "default")
+        eventually(lambda: client.get(PODS, "talker", "default")["status"]["phase"] == "Succeeded")
+        log = client.answer(verbs.get(PODS, "talker", "default", subresource="log"))
+    assert log.body == b"hello from talker\n"
+    control.down(folder, purge=True)
+    assert _processes(folder) == []
 
 
 def test_purge_wipes_the_folder(folder: Folder) -> None:

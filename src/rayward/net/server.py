@@ -59,6 +59,8 @@ class Server:
             ws="websockets-sansio",
             lifespan="off",
             log_config=None,
+            # below a warning uvicorn logs URLs, and those of exec hold users' commands
+            log_level="warning",
             access_log=False,
             server_header=False,
             date_header=False,

@@ -7,12 +7,13 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rayward.stack import state
 from rayward.stack.folder import Folder
 from rayward.stack.state import StackState
+from rayward.stack.usable import is_usable
 
 _POLL = 0.02
 
@@ -34,19 +35,29 @@ class Up:
     seconds: float
 
 
-def up(folder: Folder, *, port: int = 0, timeout: float = 60.0, tell: Callable[[str], None]) -> Up:
-    """Start the stack, or find the one that runs."""
+def up(
+    folder: Folder,
+    *,
+    port: int = 0,
+    node: Sequence[str] | None = None,
+    timeout: float = 60.0,
+    tell: Callable[[str], None],
+) -> Up:
+    """Start the stack, or find the one that runs; ``node`` holds the node's own flags, None leaves it out."""
     began = time.monotonic()
     folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
     already = state.is_running(folder)
     supervisor = 0
     if not already:
-        tell(f"starting the API server and controllers in {folder.root}")
-        supervisor = _spawn(folder, port)
+        what = "the API server and controllers" if node is None else "the API server, controllers and node"
+        tell(f"starting {what} in {folder.root}")
+        supervisor = _spawn(folder, port, node)
     while True:
         seen = state.read(folder)
         if seen is not None and seen.ready and state.is_running(folder):
-            return Up(seen, already, time.monotonic() - began)
+            with_node = any(part.name == "node" for part in seen.parts)
+            if is_usable(folder, with_node=with_node):
+                return Up(seen, already, time.monotonic() - began)
         if supervisor and _has_ended(supervisor):
             raise _did_not_start(folder, seen)
         if time.monotonic() - began > timeout:
@@ -58,12 +69,13 @@ def up(folder: Folder, *, port: int = 0, timeout: float = 60.0, tell: Callable[[
         time.sleep(_POLL)
 
 
-def _spawn(folder: Folder, port: int) -> int:
+def _spawn(folder: Folder, port: int, node: Sequence[str] | None) -> int:
     """Start a supervisor that outlives us; its own session, nothing of our terminal."""
     folder.logs.mkdir(mode=0o700, exist_ok=True)
     log = str(folder.logs / "supervisor.log")
     command = [sys.executable, "-m", "rayward.stack.supervisor"]
     command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
+    command += ["--api-only"] if node is None else ["--", *node]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     files = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

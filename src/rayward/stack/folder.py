@@ -19,6 +19,11 @@ class Folder:
         return self.root / "kubeconfig"
 
     @property
+    def node(self) -> Path:
+        """The pods of the node."""
+        return self.root / "node"
+
+    @property
     def logs(self) -> Path:
         """One log file for each part."""
         return self.root / "logs"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rayward.stack.folder import Folder
@@ -16,11 +17,16 @@ class Part:
     command: tuple[str, ...]
 
 
-def parts(folder: Folder, *, port: int) -> tuple[Part, ...]:
-    """The parts of the control plane, in the order in which they start."""
+def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Part, ...]:
+    """The parts in the order in which they start; ``node`` holds the node's own flags, None leaves it out."""
     python = (sys.executable, "-m")
     data = ("--data-dir", str(folder.root))
-    return (
+    server = ("--kubeconfig", str(folder.kubeconfig))
+    wanted = [
         Part("apiserver", (*python, "rayward.local.apiserver", *data, "--port", str(port))),
-        Part("controllers", (*python, "rayward.local.controllers", "--kubeconfig", str(folder.kubeconfig))),
-    )
+        Part("controllers", (*python, "rayward.local.controllers", *server)),
+    ]
+    if node is not None:
+        place = ("--data-dir", str(folder.node))
+        wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node)))
+    return tuple(wanted)

@@ -172,15 +172,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="rayward.stack.supervisor")
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--api-only", action="store_true")
+    parser.add_argument("node", nargs="*", help="flags of the node, after --")
     options = parser.parse_args()
     folder = Folder(options.data_dir)
     if state.take_lock(folder) is None:
         return 0
-    return asyncio.run(_main(folder, options.port))
+    wanted = parts(folder, port=options.port, node=None if options.api_only else options.node)
+    return asyncio.run(_main(folder, wanted))
 
 
-async def _main(folder: Folder, port: int) -> int:
-    return await Supervisor(folder, parts(folder, port=port)).run()
+async def _main(folder: Folder, wanted: tuple[Part, ...]) -> int:
+    return await Supervisor(folder, wanted).run()
 
 
 if __name__ == "__main__":

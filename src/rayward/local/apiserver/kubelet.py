@@ -78,8 +78,9 @@ def container_of(pod: Object, asked: str) -> str:
 class Kubelets:
     """The server's own client of kubelets. Like kube-apiserver it shows a certificate and trusts the node's address."""
 
-    def __init__(self, identity: Pair, connect: Callable[[], HttpClient]) -> None:
+    def __init__(self, identity: Pair, token: str, connect: Callable[[], HttpClient]) -> None:
         self._identity = identity
+        self.headers = (("Authorization", f"Bearer {token}"),)
         self._connect = connect
         self._client: HttpClient | None = None
         self._route: Route | None = None
@@ -125,7 +126,7 @@ class Kubelets:
         if flag(request.query, "follow"):
             return Stream(self._followed(url), b"text/plain")
         try:
-            answer = await self.client.request("GET", url, route=self.route)
+            answer = await self.client.request("GET", url, headers=self.headers, route=self.route)
         except NetworkError as error:
             raise _unreachable(target, error) from None
         if answer.status != 200:
@@ -133,7 +134,7 @@ class Kubelets:
         return Response(200, answer.body, b"text/plain")
 
     async def _followed(self, url: str) -> AsyncIterator[bytes]:
-        async with self.client.stream("GET", url, route=self.route) as stream:
+        async with self.client.stream("GET", url, headers=self.headers, route=self.route) as stream:
             if stream.status != 200:
                 yield await stream.read()
                 return

@@ -39,7 +39,7 @@ class Tunnels:
         url = target.path(kind, with_container=kind != "portForward") + (f"?{urlencode(query)}" if query else "")
         try:
             async with self._kubelets.client.websocket(
-                url, protocols=tuple(protocols), route=self._kubelets.route
+                url, protocols=tuple(protocols), headers=self._kubelets.headers, route=self._kubelets.route
             ) as kubelet:
                 await receive()
                 await send({"type": "websocket.accept", "subprotocol": kubelet.protocol})

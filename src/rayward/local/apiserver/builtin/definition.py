@@ -34,7 +34,10 @@ def default(obj: Object) -> None:
     if not names.get("listKind") and kind:
         names["listKind"] = f"{kind}List"
     conversion = spec.setdefault("conversion", {"strategy": "None"})
-    service = ((conversion.get("webhook") or NOTHING).get("clientConfig") or NOTHING).get("service")
+    webhook = conversion.get("webhook")
+    if webhook is not None and not any(webhook.values()):
+        del conversion["webhook"]
+    service = ((webhook or NOTHING).get("clientConfig") or NOTHING).get("service")
     if service is not None:
         service.setdefault("port", 443)
     if not status.get("storedVersions"):

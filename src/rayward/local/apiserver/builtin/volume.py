@@ -11,11 +11,13 @@ from rayward.local.apiserver.builtin.check import Errors, qualified_name
 from rayward.local.apiserver.builtin.claim import CLASS_ANNOTATION
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
+from rayward.local.apiserver.builtin.podspec.defaults import SOURCES
 from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 
 Spec = Mapping[str, Any]
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+_IN_USE = "kubernetes.io/pv-protection"
 _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
@@ -26,7 +28,7 @@ def volume_behaviour() -> Behaviour:
         "v1/persistentvolumes",
         volume_cells,
         default=default_volume,
-        prepare_create=lambda obj: obj.update(status={"phase": "Pending"}),
+        prepare_create=prepare_volume,
         prepare_update=keep_status,
         prepare_status=keep_spec,
         validate=validate_volume,
@@ -45,10 +47,23 @@ def default_volume(obj: Object) -> None:
     obj.setdefault("status", {}).setdefault("phase", "Pending")
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
     spec.setdefault("volumeMode", "Filesystem")
-    if spec.get("hostPath") is not None:
-        spec["hostPath"].setdefault("type", "")
+    for field in spec.keys() & SOURCES.keys():
+        for name, value in SOURCES[field].items():
+            spec[field].setdefault(name, value)
     if spec.get("capacity"):
         round_list(spec["capacity"])
+
+
+def admit_volume(obj: Object) -> None:
+    """A new volume stays as long as a claim holds it."""
+    finalizers = obj["metadata"].setdefault("finalizers", [])
+    if _IN_USE not in finalizers:
+        finalizers.append(_IN_USE)
+
+
+def prepare_volume(obj: Object) -> None:
+    """A new volume waits for a claim."""
+    obj["status"] = {"phase": "Pending", "lastPhaseTransitionTime": meta_of(obj).get("creationTimestamp")}
 
 
 def validate_volume(obj: Object) -> list[FieldError]:
@@ -64,7 +79,7 @@ def validate_volume(obj: Object) -> list[FieldError]:
     if not capacity:
         out.append(required("spec.capacity"))
     if list(capacity) != ["storage"]:
-        out.append(not_supported("spec.capacity", capacity, ["storage"]))
+        out.append(not_supported("spec.capacity", spec.get("capacity"), ["storage"]))
     for name, value in capacity.items():
         check_quantity(name, value, f"spec.capacity[{name}]", out)
     return out

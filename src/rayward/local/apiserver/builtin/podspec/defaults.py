@@ -13,7 +13,7 @@ from rayward.local.apiserver.builtin.resources import can_be_overcommitted, is_h
 _FILE_MODE = 420
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _HOOKS = ("postStart", "preStop")
-_RARE: dict[str, dict[str, Any]] = {
+SOURCES: dict[str, dict[str, Any]] = {
     "iscsi": {"iscsiInterface": "default"},
     "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
     "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False, "kind": "Shared"},
@@ -22,6 +22,7 @@ _RARE: dict[str, dict[str, Any]] = {
     "secret": {"defaultMode": _FILE_MODE},
     "configMap": {"defaultMode": _FILE_MODE},
 }
+"""What a volume's source gets, by its field."""
 
 
 def default_template(template: Object) -> None:
@@ -145,7 +146,7 @@ def _default_volume(volume: Object) -> None:
     if len(volume) == ("name" in volume):
         volume["emptyDir"] = {}
         return
-    for source, values in _RARE.items():
+    for source, values in SOURCES.items():
         held = volume.get(source)
         if held is not None:
             for field, value in values.items():
