@@ -15,6 +15,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS
 from rayward.stack import control, state
+from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder
 from tests.waiting import eventually
 
@@ -124,7 +125,7 @@ def test_purge_wipes_the_folder(folder: Folder) -> None:
 def test_a_stack_that_cannot_start_says_why(folder: Folder) -> None:
     folder.root.mkdir()
     (folder.root / "store.db").write_bytes(b"this is no database" * 100)
-    with pytest.raises(control.StackError) as caught:
+    with pytest.raises(StackError) as caught:
         _up(folder)
     assert "apiserver" in caught.value.why
     assert state.is_running(folder) is False

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from rayward.cli.output import UsageProblem, tell_failure
-from rayward.stack.control import StackError
+from rayward.stack.errors import StackError
 
 _COMMANDS = {
     "up": "Start Kubernetes on this machine, without Kubernetes.",

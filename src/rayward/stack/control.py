@@ -11,19 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rayward.stack import state
+from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder
 from rayward.stack.state import StackState
 from rayward.stack.usable import is_usable
 
 _POLL = 0.02
-
-
-class StackError(Exception):
-    """The stack could not be brought where it should be: what happened, why, and what to run next."""
-
-    def __init__(self, what: str, why: str, following: str) -> None:
-        super().__init__(what)
-        self.what, self.why, self.following = what, why, following
 
 
 @dataclass(frozen=True, slots=True)
