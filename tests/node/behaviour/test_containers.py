@@ -181,3 +181,23 @@ def test_a_python_environment_stands_for_the_image(machine: Machine) -> None:
         sh("python -c 'import sys, msgspec; print(sys.prefix)'; command -v wget > /dev/null && echo wget")
     )
     assert re.fullmatch(r"/.+\nwget\n", said)
+
+
+def test_a_container_that_takes_too_much_memory_is_killed_or_the_pod_says_why_not(machine: Machine) -> None:
+    # Writing the memory makes it real; the swap of the machine, if any, is not counted.
+    script = "import time; held = bytearray(b'x') * (400 * 1024 * 1024); print(len(held)); time.sleep(600)"
+    name = machine.run(
+        {
+            "name": "c",
+            "image": "busybox",
+            "command": ["python3", "-c", script],
+            "resources": {"limits": {"memory": "64Mi"}},
+        }
+    )
+    eventually(lambda: machine.log(name) != "" or machine.status(name)["phase"] == "Failed")
+    if machine.status(name)["phase"] == "Failed":
+        ended = machine.state(name)["terminated"]
+        assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
+    else:
+        assert "not kept by the kernel" in machine.until_event(name, "LimitsNotEnforced")
+        machine.delete(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import orjson
 import pytest
@@ -34,7 +35,7 @@ def test_the_whole_log(machine: Machine, talker: str) -> None:
     ],
     ids=str,
 )
-def test_parts_of_the_log(machine: Machine, talker: str, query: dict[str, object], expected: str) -> None:
+def test_parts_of_the_log(machine: Machine, talker: str, query: dict[str, Any], expected: str) -> None:
     assert machine.log(talker, **query) == expected
 
 

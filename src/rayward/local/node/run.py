@@ -22,6 +22,7 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.node.agent import Agent
 from rayward.local.node.capabilities import missing_in_child
+from rayward.local.node.cgroups import Cgroups
 from rayward.local.node.egress.proxy import Proxy
 from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.endpoint.app import Endpoint
@@ -58,6 +59,7 @@ class NodeProcess:
         self._options = options
         self._stop = asyncio.Event()
         self._authority: str | None = None
+        self._cgroups = Cgroups.here()
         self.end_pods = False
 
     def request_stop(self, *, end_pods: bool) -> None:
@@ -77,6 +79,7 @@ class NodeProcess:
             await self._work(client, folders, sandboxes, trouble, tasks)
         if self.end_pods:
             await sandboxes.end()
+            self._cgroups.clear()
         sandboxes.close()
 
     async def _open(self, sandboxes: Sandboxes) -> str:
@@ -114,7 +117,19 @@ class NodeProcess:
         ]
         allocatable = amounts(options.shape.resources(MOST_PODS))
         infos = {one.name: NodeInfo(one.name, one.address, one.network, allocatable) for one in identities}
-        host = Host(client, sandboxes, folders, options.settings, infos, kubelet, pods, config_maps, secrets, services)
+        host = Host(
+            client,
+            sandboxes,
+            folders,
+            options.settings,
+            infos,
+            kubelet,
+            self._cgroups,
+            pods,
+            config_maps,
+            secrets,
+            services,
+        )
         agent = Agent(host, pods)
         proxy = None if trouble else Proxy(sandboxes.ground)
         if proxy is not None:

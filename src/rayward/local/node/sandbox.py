@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import socket
+import struct
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -17,6 +19,8 @@ from rayward.local.node.ground.channel import Message
 
 _SOCKET: Final = "ground.sock"
 _START_SECONDS: Final = 30
+_END_SECONDS: Final = 10
+_CREDENTIALS: Final = struct.Struct("=iII")
 _PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[1:]; "
     "from rayward.local.node.ground.__main__ import main; main()"
@@ -234,11 +238,27 @@ class Sandboxes:
         await self.ground.ask("kill", pod=pod)
 
     async def end(self) -> None:
-        """End the ground and all in it."""
-        with contextlib.suppress(SandboxError):
-            await self.ground.ask("end")
+        """End the ground and all in it; returns when nothing of it is left."""
+        with contextlib.suppress(OSError):
+            await asyncio.to_thread(_end, str(self._folder))
 
     def close(self) -> None:
         """Leave the ground as it is."""
         if self._ground is not None:
             self._ground.close()
+
+
+def _end(folder: str) -> None:
+    with channel.connect(folder, _SOCKET) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+        channel.send(line, {"do": "hello"})
+        _, notes, _, _ = line.recvmsg(channel.LARGEST, socket.CMSG_SPACE(_CREDENTIALS.size))
+        # The kernel says who answered in our own numbers; the ground knows only those of its namespace.
+        pid, _, _ = _CREDENTIALS.unpack_from(notes[0][2])
+        process = os.pidfd_open(pid)
+        try:
+            channel.send(line, {"do": "end"})
+            # Readable once its whole pid namespace is dead.
+            select.select([process], [], [], _END_SECONDS)
+        finally:
+            os.close(process)

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final, Never
 
 from rayward.local.node.ground import channel, linux, process, root
@@ -41,6 +42,8 @@ def _init(spec: Mapping[str, Any], shared_memory: str, streams: tuple[int, int, 
     os.setsid()
     signal.pthread_sigmask(signal.SIG_SETMASK, signal.valid_signals())
     try:
+        for group in spec.get("groups") or ():
+            Path(group).write_text("0")
         linux.mount(None, "/", None, linux.PRIVATE | linux.RECURSIVE)
         root.build(spec["root"], shared_memory, spec["mounts"], spec["hidden"])
         linux.change_root(spec["root"])

@@ -128,6 +128,7 @@ class _Init:
         stdin = os.pipe() if spec.get("stdin") else (os.open("/dev/null", os.O_RDONLY), None)
         out, err = os.pipe(), os.pipe()
         started = self._runs[name] = Run(name, attempt, spec, log, ours, stdin=stdin[1])
+        started.kills_before = run.kills_for_memory(spec.get("kills", ""))
         container.begin(spec, self._shared_memory, (stdin[0], out[1], err[1]), theirs)
         for descriptor in (stdin[0], out[1], err[1]):
             os.close(descriptor)
@@ -187,8 +188,6 @@ class _Init:
                 self._finish(owner, process.read_code(status))
 
     def _finish(self, owner: Run, code: int) -> None:
-        while not owner.started and not owner.failed and code == _KILLED:
-            break
         for descriptor in list(owner.streams):
             # All writers are dead: what is in the pipes is all there will ever be.
             while descriptor in owner.streams:
@@ -201,6 +200,8 @@ class _Init:
         end["started"] = owner.started
         if owner.failed:
             end["failed"] = owner.failed
+        elif code == _KILLED and run.kills_for_memory(owner.spec.get("kills", "")) > owner.kills_before:
+            end["reason"] = "OOMKilled"
         owner.note_end(json.dumps(end).encode())
         owner.close()
         self._broadcast({"event": "ended", **end})

@@ -30,6 +30,7 @@ class Run:
     report: socket.socket
     init: int = 0
     started: float = 0.0
+    kills_before: int = 0
     failed: str = ""
     code: int | None = None
     streams: dict[int, str] = field(default_factory=dict[int, str])
@@ -60,6 +61,15 @@ class Run:
             if descriptor is not None:
                 os.close(descriptor)
         self.stdin = self.terminal = None
+
+
+def kills_for_memory(path: str) -> int:
+    """How often the kernel killed in a control group for want of memory; 0 where nobody counts."""
+    try:
+        lines = Path(path).read_text().splitlines() if path else []
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
 def read(descriptor: int) -> bytes:

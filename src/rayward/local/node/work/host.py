@@ -19,6 +19,7 @@ from rayward.kube.core.service import Service
 from rayward.kube.machinery.quantity import Quantity
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
+from rayward.local.node.cgroups import Cgroups
 from rayward.local.node.folders import Folders
 from rayward.local.node.objects import many, part
 from rayward.local.node.sandbox import Sandboxes
@@ -115,6 +116,7 @@ class Host:
         settings: Settings,
         nodes: Mapping[str, NodeInfo],
         events: EventRecorder,
+        cgroups: Cgroups,
         pods: Cache[Pod],
         config_maps: Cache[ConfigMap],
         secrets: Cache[Secret],
@@ -128,6 +130,7 @@ class Host:
         self.nodes = nodes
         self.addresses = Addresses()
         self.graphics = Graphics()
+        self.cgroups = cgroups
         self.pods = pods
         self.now = now
         self._events = events

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.local.node import runs
+from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError
 from rayward.local.node.container.images import NoImage
 from rayward.local.node.folders import PodFolder, Record
@@ -20,6 +21,7 @@ from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.objects import Object, part
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Run, Waiting
+from rayward.local.node.resources import amounts
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work import sandboxing, starting
 from rayward.local.node.work.contents import Contents
@@ -89,7 +91,8 @@ class Keeper:
         attempt = found.run.attempt + 1 if found.run is not None else 0
         wait = backoff.after_start(found.run, found.backoff, now)
         gpus = self._host.graphics.take(self._node.name, self._folder.uid, container)
-        start = starting.Start(attempt, wait, self.record.sandbox, contents.folders, gpus)
+        group = self._group(container)
+        start = starting.Start(attempt, wait, self.record.sandbox, contents.folders, gpus, group)
         try:
             spec = starting.spec_of(self._host, self._node, self._with_address(), container, self._folder, start)
         except NoImage as error:
@@ -137,6 +140,19 @@ class Keeper:
             task.cancel()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self.hang_up()
+
+    def _group(self, container: Object) -> Group:
+        limits = amounts(part(container, "resources").get("limits"))
+        cgroups = self._host.cgroups
+        try:
+            group = cgroups.make(self._folder.uid, container["name"], limits)
+        except OSError as error:
+            cgroups.refusal = f"control groups refused: {error}"
+            group = Group()
+        if cgroups.refusal and {"memory", "cpu"} & limits.keys():
+            text = f"Limits are counted, but not kept by the kernel: {cgroups.refusal}"
+            self._tell("Normal", "LimitsNotEnforced", text, container["name"])
+        return group
 
     def _with_address(self) -> Object:
         # Variables may name the address before the API has been told of it.

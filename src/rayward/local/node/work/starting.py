@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, find_environment
@@ -36,6 +37,7 @@ class Start(msgspec.Struct, frozen=True):
     sandbox: int
     volumes: Mapping[str, Path]
     graphics: tuple[int, ...] = ()
+    group: Group = Group()
 
 
 def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: PodFolder, start: Start) -> Object:
@@ -83,6 +85,8 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "stdin": bool(container.get("stdin")),
         "tty": bool(container.get("tty")),
         "user": user,
+        "groups": start.group.join,
+        "kills": start.group.kills,
         "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
         "hidden": [str(host.folders.data)],
         "mounts": [

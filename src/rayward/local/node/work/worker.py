@@ -246,6 +246,7 @@ class PodWorker:
         if record is not None and record.address:
             await self._host.sandboxes.kill(self.uid)
             self._host.addresses.free(record.address)
+        self._host.cgroups.remove(self.uid)
 
     async def _write_status(self) -> None:
         if self._gone or (self._told_over and self._written is None):

@@ -1,0 +1,146 @@
+"""Limits that the kernel keeps, where this machine lets us set them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from rayward.kube.machinery.quantity import Quantity
+
+_PERIOD: Final = 100_000
+_LEAST_QUOTA: Final = 1000
+_FOLDER: Final = "rayward"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A folder of the kernel in which groups can be made, and which version of them."""
+
+    memory: str
+    cpu: str
+    unified: bool
+
+
+class Group(msgspec.Struct, frozen=True):
+    """The groups of one container: files to join them by, and the one that counts kills for want of memory."""
+
+    join: tuple[str, ...] = ()
+    kills: str = ""
+
+
+def place_of(mounts: str, own: str) -> Place | None:
+    """Where our own groups are, by /proc/self/mountinfo and /proc/self/cgroup; None where there are none."""
+    roots: dict[str, str] = {}
+    for line in mounts.splitlines():
+        head, _, tail = line.partition(" - ")
+        kind, _, options = (*tail.split(), "", "", "")[:3]
+        if kind == "cgroup2":
+            roots["unified"] = head.split()[4]
+        elif kind == "cgroup":
+            for controller in ("memory", "cpu"):
+                if controller in options.split(","):
+                    roots[controller] = head.split()[4]
+    paths: dict[str, str] = {}
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(",") if controllers else ("unified",):
+            paths[controller] = path
+    if "memory" in roots and "memory" in paths:
+        cpu = roots["cpu"] + paths["cpu"] if "cpu" in roots and "cpu" in paths else ""
+        return Place((roots["memory"] + paths["memory"]).rstrip("/"), cpu.rstrip("/"), unified=False)
+    if "unified" in roots and "unified" in paths:
+        here = (roots["unified"] + paths["unified"]).rstrip("/")
+        return Place(here, here, unified=True)
+    return None
+
+
+class Cgroups:
+    """Groups for containers."""
+
+    def __init__(self, place: Place | None) -> None:
+        self.refusal = ""
+        """Why limits are not kept by the kernel; empty where they are."""
+        self._place = place
+        self._roots: list[Path] = []
+        if place is None:
+            self.refusal = "this machine has no control groups"
+            return
+        try:
+            self._prepare(place)
+        except OSError as error:
+            self.refusal = f"control groups are not ours to set: {error.strerror} ({error.filename})"
+
+    @classmethod
+    def here(cls) -> Cgroups:
+        """Those of this process."""
+        try:
+            mounts, own = Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text()
+        except OSError:
+            return cls(None)
+        return cls(place_of(mounts, own))
+
+    def _prepare(self, place: Place) -> None:
+        if place.unified:
+            controllers = Path(place.memory, "cgroup.subtree_control").read_text().split()
+            if "memory" not in controllers:
+                # Enabling it moves every process of this group; that is for whoever made the group.
+                raise PermissionError(1, "the memory controller is not delegated", place.memory)
+        for folder in dict.fromkeys((place.memory, place.cpu)):
+            if folder:
+                root = Path(folder, _FOLDER)
+                root.mkdir(exist_ok=True)
+                self._roots.append(root)
+        if place.unified:
+            (self._roots[0] / "cgroup.subtree_control").write_text("+memory +cpu")
+
+    def make(self, pod: str, container: str, limits: Mapping[str, Quantity]) -> Group:
+        """A group for a container with limits; an empty one where there is nothing to keep or no way to."""
+        place = self._place
+        if self.refusal or place is None or not {"memory", "cpu"} & limits.keys():
+            return Group()
+        memory = self._folder(place.memory, pod, container)
+        cpu = memory if place.unified else self._folder(place.cpu, pod, container) if place.cpu else None
+        if "memory" in limits:
+            name = "memory.max" if place.unified else "memory.limit_in_bytes"
+            (memory / name).write_text(str(limits["memory"].as_int()))
+        if cpu is not None and "cpu" in limits:
+            quota = max(limits["cpu"].milli() * _PERIOD // 1000, _LEAST_QUOTA)
+            if place.unified:
+                (cpu / "cpu.max").write_text(f"{quota} {_PERIOD}")
+            else:
+                (cpu / "cpu.cfs_period_us").write_text(str(_PERIOD))
+                (cpu / "cpu.cfs_quota_us").write_text(str(quota))
+        folders = dict.fromkeys(folder for folder in (memory, cpu) if folder is not None)
+        kills = memory / ("memory.events" if place.unified else "memory.oom_control")
+        return Group(tuple(str(folder / "cgroup.procs") for folder in folders), str(kills))
+
+    def remove(self, pod: str) -> None:
+        """Take away the groups of a pod, whose processes are gone."""
+        for root in self._roots:
+            folder = root / pod
+            if folder.is_dir():
+                for inner in (*folder.iterdir(), folder):
+                    if inner.is_dir():
+                        with contextlib.suppress(OSError):
+                            inner.rmdir()
+
+    def clear(self) -> None:
+        """Take away everything; all pods are gone."""
+        for root in self._roots:
+            for folder in root.iterdir():
+                if folder.is_dir():
+                    self.remove(folder.name)
+            with contextlib.suppress(OSError):
+                root.rmdir()
+
+    def _folder(self, base: str, pod: str, container: str) -> Path:
+        folder = Path(base, _FOLDER, pod, container)
+        folder.parent.mkdir(exist_ok=True)
+        if self._place is not None and self._place.unified:
+            (folder.parent / "cgroup.subtree_control").write_text("+memory +cpu")
+        # One per attempt would be cleaner, but a folder that was just left cannot always be removed at once.
+        folder.mkdir(exist_ok=True)
+        return folder
