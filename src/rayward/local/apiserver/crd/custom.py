@@ -20,6 +20,7 @@ from rayward.local.apiserver.resource import Resource, Scale, Subresource
 
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
+_SCHEMAS_KEPT = 256
 
 
 def resources_of(crd: Object, since: int) -> list[Resource]:
@@ -83,6 +84,8 @@ def _compiled(source: Object) -> schema.Schema:
     key = hashlib.sha256(orjson.dumps(source, option=orjson.OPT_SORT_KEYS)).hexdigest()
     known = _schemas.get(key)
     if known is None:
+        if len(_schemas) >= _SCHEMAS_KEPT:
+            _schemas.clear()
         known = _schemas[key] = schema.compile(source)
     return known
 
@@ -124,7 +127,7 @@ def _refresher(compiled: schema.Schema) -> Callable[[Object], Object]:
 
 
 def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) -> Behaviour:
-    layout = table.custom_layout(version.get("additionalPrinterColumns"))
+    layout = _layout(entries(version, "additionalPrinterColumns"))
     selectable = _selectable(version)
 
     def validate(obj: Object) -> list[FieldError]:
@@ -184,6 +187,23 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
         counts_generation=True,
         needs_resource_version=True,
     )
+
+
+def _layout(columns: list[Object]) -> table.Layout:
+    """The columns up to the first that cannot be read, as kube-apiserver shows them: no definition is refused for it."""
+    known = next((i for i, column in enumerate(columns) if not _is_readable(column["jsonPath"])), len(columns))
+    layout = table.custom_layout(columns[:known])
+    if known or not columns:
+        return layout
+    return table.Layout(layout.definitions[:1], lambda obj, now: layout.cells(obj, now)[:1])
+
+
+def _is_readable(path: str) -> bool:
+    try:
+        jsonpath.parse_column(path)
+    except jsonpath.JSONPathError:
+        return False
+    return True
 
 
 def _selectable(version: Object) -> dict[str, jsonpath.Path]:

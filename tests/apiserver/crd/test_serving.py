@@ -1,0 +1,79 @@
+"""CRDs in a running server: what is served, and what no definition may break."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.apiserver.inprocess import Api, serving
+
+pytestmark = pytest.mark.anyio
+
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+
+
+def definition(plural: str = "widgets", *versions: dict[str, Any], group: str = "example.com") -> dict[str, Any]:
+    singular = plural[:-1]
+    plain = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": _OPEN}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {
+                "plural": plural,
+                "singular": singular,
+                "kind": singular.title(),
+                "listKind": f"{singular.title()}List",
+            },
+            "versions": [{**plain, **version} for version in versions] or [plain],
+        },
+    }
+
+
+def widget(name: str = "w", version: str = "v1", **fields: Any) -> dict[str, Any]:
+    return {"apiVersion": f"example.com/{version}", "kind": "Widget", "metadata": {"name": name}, **fields}
+
+
+def place(plural: str = "widgets", version: str = "v1") -> str:
+    return f"/apis/example.com/{version}/namespaces/default/{plural}"
+
+
+async def define(api: Api, crd: dict[str, Any]) -> None:
+    assert (await api.call("POST", _DEFINITIONS, crd)).code == 201
+    await condition(api, crd["metadata"]["name"], "Established")
+
+
+async def condition(api: Api, name: str, kind: str) -> None:
+    path = f"{_DEFINITIONS}?watch=1&fieldSelector=metadata.name%3D{name}"
+    async with asyncio.timeout(5):
+        async for event in api.watch(path):
+            conditions = event["object"]["status"].get("conditions") or []
+            if any(c["type"] == kind and c["status"] == "True" for c in conditions):
+                return
+
+
+async def gone(api: Api, path: str) -> None:
+    async with asyncio.timeout(5):
+        while (await api.call("GET", path)).code != 404:
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("path", [".spec[", ".spec.{", ".spec[?(", '.spec["x"', ".x[0:1:2:3]"])
+async def test_a_column_nobody_can_read_ends_the_columns(tmp_path: Path, path: str) -> None:
+    paths = {"fine": ".spec.fine", "odd": path, "after": ".spec.after"}
+    columns = [{"name": name, "type": "string", "jsonPath": text} for name, text in paths.items()]
+    async with serving(tmp_path) as api:
+        await define(api, definition("widgets", {"additionalPrinterColumns": columns}))
+        assert (await api.call("POST", place(), widget())).code == 201
+        table = (await api.call("GET", place(), Accept=_TABLE)).body
+        assert [column["name"] for column in table["columnDefinitions"]] == ["Name", "fine"]
+    async with serving(tmp_path) as api:
+        assert (await api.call("GET", f"{place()}/w")).code == 200
