@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import copy
 import ipaddress
+import re
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.objectmeta import check_object_meta, check_object_meta_update
 from rayward.local.apiserver import builtin
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Endpoint
-from rayward.local.apiserver.builtin import claim, namespace, node, podadmit, podchange, podresize, serviceassign
+from rayward.local.apiserver.builtin import (
+    claim,
+    namespace,
+    node,
+    podadmit,
+    podchange,
+    podresize,
+    serviceassign,
+    volume,
+)
+from rayward.local.apiserver.builtin.priorityclass import SYSTEM_CLASSES
 from rayward.local.apiserver.resource import Resource
 from tests.kube.real.cluster import SERVICE_CIDR
 
@@ -18,7 +29,13 @@ Object = dict[str, Any]
 
 UID = "00000000-0000-0000-0000-000000000000"
 CREATED = "2020-01-01T00:00:00Z"
+_NOW = 1_700_000_000.0
 _NETWORK = ipaddress.IPv4Network(SERVICE_CIDR)
+_AGE = re.compile(r"(?<![\w.])(\d+y)?(\d+d)?(\d+h)?(\d+m)?(\d+s)?(?<=\d[ydhms])(?![\w.])")
+_CLASSES = [
+    {"metadata": {"name": name}, "value": value, "preemptionPolicy": "PreemptLowerPriority"}
+    for name, (value, _) in SYSTEM_CLASSES.items()
+]
 _GIVEN_BY_SERVER = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "resourceVersion")
 _UNEQUAL = ("managedFields", "creationTimestamp", "resourceVersion", "uid", "selfLink")
 
@@ -58,6 +75,11 @@ def causes(errors: list[FieldError]) -> list[list[str]]:
     return [[error.field, error.body, error.reason.value] for error in errors]
 
 
+def masked_cells(cells: list[Any]) -> list[Any]:
+    """A row of a table without the ages in it."""
+    return [_AGE.sub("<age>", cell) if isinstance(cell, str) else cell for cell in cells]
+
+
 def in_any_order(answer: Object) -> Object:
     """An answer with its causes sorted."""
     return {**answer, "causes": sorted(answer["causes"])}
@@ -79,7 +101,7 @@ def create(name: str, given: Object) -> Object:
     except _RefusalError as refused:
         return {**refused.answer, "warnings": warnings}
     warnings += resource.behaviour.warnings(obj, None)
-    return {"code": 201, "object": shared(obj), "warnings": warnings}
+    return _accepted(201, resource, obj, warnings)
 
 
 def change(name: str, old: Object, new: Object, subresource: str) -> Object:
@@ -104,7 +126,9 @@ def change(name: str, old: Object, new: Object, subresource: str) -> Object:
         return {**refused.answer, "warnings": warnings}
     if not subresource:
         warnings += behaviour.warnings(obj, old)
-    return {"code": 200, "object": shared(obj), "warnings": warnings}
+    answer = _accepted(200, resource, obj, warnings)
+    # Other subresources have no tables.
+    return answer if subresource in ("", "status") else answer | {"cells": []}
 
 
 def _endpoint(behaviour: Behaviour, subresource: str) -> Endpoint:
@@ -119,6 +143,11 @@ def _endpoint(behaviour: Behaviour, subresource: str) -> Endpoint:
             return Endpoint(namespace.prepare_finalize, namespace.validate_finalize)
         case _:
             return Endpoint(behaviour.prepare_update, behaviour.validate_update, behaviour.counts_generation)
+
+
+def _accepted(code: int, resource: Resource, obj: Object, warnings: list[str]) -> Object:
+    cells = masked_cells(resource.behaviour.cells(obj, _NOW))
+    return {"code": code, "object": shared(obj), "warnings": warnings, "cells": cells}
 
 
 def _read(resource: Resource, given: Object, warnings: list[str]) -> Object:
@@ -147,7 +176,7 @@ def _admit(resource: Resource, obj: Object) -> None:
     match resource.plural:
         case "pods":
             try:
-                podadmit.admit_scheduling(obj, [])
+                podadmit.admit_scheduling(obj, _CLASSES)
             except podadmit.Refused as refused:
                 name = metadata.get("name") or metadata.get("generateName") or "Unknown"
                 text = f'pods "{name}" is forbidden: {refused}'
@@ -156,6 +185,8 @@ def _admit(resource: Resource, obj: Object) -> None:
             _assign(obj, None)
         case "persistentvolumeclaims":
             claim.admit(obj)
+        case "persistentvolumes":
+            volume.admit_volume(obj)
         case "nodes":
             node.admit(obj)
         case _:

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.apiserver.builtin.judge import CREATED, UID, in_any_order, merged, resource_named, shared
+from tests.apiserver.builtin.judge import CREATED, UID, in_any_order, masked_cells, merged, resource_named, shared
 from tests.apiserver.builtin.judgements import files, lines
 from tests.contract.server import Connection, Server
 from tests.kube.real.cluster import RealControlPlane
@@ -59,6 +59,13 @@ class Judge:
         assert all(in_any_order(answer) == in_any_order(answers[0]) for answer in answers), answers
         return {**in_any_order(answers[0]), "unordered": True}
 
+    def _cells(self, method: str, path: str, body: Object) -> list[Any]:
+        headers = {"Content-Type": "application/json", "Accept": "application/json;as=Table;g=meta.k8s.io;v=v1"}
+        reply = self._connection.send(method, path, json.dumps(body).encode(), headers)
+        if reply.code == 406:
+            return []
+        return masked_cells(_masked(reply.json()["rows"][0]["cells"]))
+
     def _ask(self, method: str, path: str, body: Object) -> Object:
         reply = self._connection.send(method, path, json.dumps(body).encode(), {"Content-Type": "application/json"})
         said = _masked(reply.json())
@@ -67,6 +74,7 @@ class Judge:
         answer: Object = {"code": reply.code}
         if reply.code < 300:
             answer["object"] = shared(said)
+            answer["cells"] = self._cells(method, path, body)
         elif reply.code == 422:
             answer["causes"] = [[c["field"], c["message"], c["reason"]] for c in said["details"]["causes"]]
         else:

@@ -29,16 +29,16 @@ def _case(name: str, *values: Object) -> Any:
     return pytest.param(name, *values, id=case, marks=marks)
 
 
-_CREATIONS = [_case(*case) for case in creations()]
-_CHANGES = [_case(*case) for case in changes()]
+_CREATIONS = list(creations())
+_CHANGES = list(changes())
 
 
-@pytest.mark.parametrize(("name", "line"), _CREATIONS)
+@pytest.mark.parametrize(("name", "line"), [_case(*each) for each in _CREATIONS])
 def test_what_is_created(name: str, line: Object) -> None:
     _compare(judge.create(name, line["given"]), line["answer"])
 
 
-@pytest.mark.parametrize(("name", "line", "change"), _CHANGES)
+@pytest.mark.parametrize(("name", "line", "change"), [_case(*each) for each in _CHANGES])
 def test_what_is_changed(name: str, line: Object, change: Object) -> None:
     new = judge.merged(line["old"], change["patch"])
     _compare(judge.change(name, line["old"], new, change.get("subresource", "")), change["answer"])
@@ -46,7 +46,7 @@ def test_what_is_changed(name: str, line: Object, change: Object) -> None:
 
 @given(st.data())
 def test_any_body_gets_an_answer(draws: st.DataObject) -> None:
-    name, line = draws.draw(st.sampled_from(_CREATIONS)).values
+    name, line = draws.draw(st.sampled_from(_CREATIONS))
     body = draws.draw(mutated(line["given"]))
     answer = judge.create(name, body)
     assert answer["code"] in (201, 400, 403, 422)
@@ -57,7 +57,7 @@ def test_any_body_gets_an_answer(draws: st.DataObject) -> None:
 
 @given(st.data())
 def test_any_change_gets_an_answer(draws: st.DataObject) -> None:
-    name, line, change = draws.draw(st.sampled_from(_CHANGES)).values
+    name, line, change = draws.draw(st.sampled_from(_CHANGES))
     new = draws.draw(mutated(judge.merged(line["old"], change["patch"])))
     assert judge.change(name, line["old"], new, change.get("subresource", ""))["code"] in (200, 400, 403, 422)
 
