@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -18,6 +20,9 @@ from rayward.local.apiserver.resource import Resource
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.core import Core
+
+_WARNING_TOTAL = 4096
+_WARNING_LENGTH = 256
 
 
 def accepted(request: Request) -> Accept:
@@ -81,13 +86,30 @@ _Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def warning_headers(warnings: Sequence[str]) -> tuple[tuple[bytes, bytes], ...]:
-    """The Warning headers that kubectl prints."""
-    return tuple((b"warning", f"299 - {_quoted(text)}".encode()) for text in dict.fromkeys(warnings))
+    """The Warning headers that kubectl prints; too many or too long ones are cut, as clients bound what they read."""
+    texts = [
+        text for text in dict.fromkeys(warnings) if text and not any(unicodedata.category(c) == "Cc" for c in text)
+    ]
+    if sum(map(len, texts)) > _WARNING_TOTAL:
+        texts = _cut(texts)
+    return tuple((b"warning", f"299 - {_quoted(text)}".encode()) for text in texts)
+
+
+def _cut(texts: list[str]) -> list[str]:
+    sizes = list(itertools.accumulate(map(len, texts)))
+    # kube-apiserver notices at the first text that is too much, and shows all up to that one in short
+    noticed = next(number for number, size in enumerate(sizes) if size > _WARNING_TOTAL)
+    short = [text[:_WARNING_LENGTH] for text in texts]
+    shown = short[: noticed + 1]
+    for text in short[noticed + 1 :]:
+        if sum(map(len, shown)) >= _WARNING_TOTAL:
+            break
+        shown.append(text)
+    return shown
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + "".join(c if c.isprintable() else " " for c in escaped) + '"'
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def includes(request: Request) -> str:
