@@ -65,10 +65,7 @@ class Machine:
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
-        self._start("api", "rayward.local.apiserver", "--data-dir", str(self.folder / "api"))
-        self.kubeconfig = self.folder / "api" / "kubeconfig"
-        self._wait("api", self.kubeconfig.exists)
-        self._start("controllers", "rayward.local.controllers", "--kubeconfig", str(self.kubeconfig))
+        self.kubeconfig = self.start_control_plane()
         self.client = SyncClient.connect(find_access(self.kubeconfig))
         self.start_node()
         eventually(lambda: bool(self.client.get(SERVICE_ACCOUNTS, "default", "default")))
@@ -85,6 +82,14 @@ class Machine:
                 process.wait(30)
         if kind is None:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start_control_plane(self) -> Path:
+        """Start an API server and its controllers; returns the kubeconfig."""
+        self._start("api", "rayward.local.apiserver", "--data-dir", str(self.folder / "api"))
+        kubeconfig = self.folder / "api" / "kubeconfig"
+        self._wait("api", kubeconfig.exists)
+        self._start("controllers", "rayward.local.controllers", "--kubeconfig", str(kubeconfig))
+        return kubeconfig
 
     def start_node(self) -> None:
         """Start the node, and wait until it serves."""

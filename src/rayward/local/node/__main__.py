@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--image", action="append", default=[], metavar="NAME=ENV", help="environment of an image")
     parser.add_argument("--project", type=Path, help="folder of this machine that pods may write to")
     parser.add_argument("--name", default=platform.node() or "local", help="name of the node (default: %(default)s)")
+    parser.add_argument("--client-ca", type=Path, help="authority of clients that may ask for logs and the like")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
@@ -68,7 +69,7 @@ def _options(parsed: argparse.Namespace) -> Options:
         parsed.project.absolute() if parsed.project else None,
         variables=variables(BRIDGE_ADDRESS, PORT),
     )
-    return Options(parsed.kubeconfig, parsed.data_dir.absolute(), names, shape, settings)
+    return Options(parsed.kubeconfig, parsed.data_dir.absolute(), names, shape, settings, client_ca=parsed.client_ca)
 
 
 if __name__ == "__main__":

@@ -50,6 +50,8 @@ class Options(msgspec.Struct, frozen=True):
     shape: Shape
     settings: Settings
     schedule: bool = True
+    client_ca: Path | None = None
+    """Whose clients may ask the endpoint, besides those of the API server's own authority."""
 
 
 class NodeProcess:
@@ -58,7 +60,7 @@ class NodeProcess:
     def __init__(self, options: Options) -> None:
         self._options = options
         self._stop = asyncio.Event()
-        self._authority: str | None = None
+        self._authorities = [options.client_ca.read_text()] if options.client_ca else []
         self._cgroups = Cgroups.here()
         self.end_pods = False
 
@@ -74,7 +76,8 @@ class NodeProcess:
         sandboxes = Sandboxes(folders.data)
         trouble = await self._open(sandboxes)
         access = find_access(options.kubeconfig)
-        self._authority = access.tls.authority
+        if access.tls.authority:
+            self._authorities.append(access.tls.authority)
         async with Client.connect(access, user_agent="rayward-node") as client, asyncio.TaskGroup() as tasks:
             await self._work(client, folders, sandboxes, trouble, tasks)
         if self.end_pods:
@@ -135,7 +138,7 @@ class NodeProcess:
         if proxy is not None:
             await proxy.start(BRIDGE_ADDRESS)
         endpoint = Endpoint(agent, Gate(client, options.names[0]))
-        server = Server(endpoint, listener, certificate(folders.data, options.names, self._authority))
+        server = Server(endpoint, listener, certificate(folders.data, options.names, self._authorities))
         registration = Registration(client, identities)
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
         running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]

@@ -9,8 +9,8 @@ from rayward.net.certificates import issue_server, make_authority
 from rayward.net.server import ServerTls
 
 
-def certificate(folder: Path, names: Sequence[str], authority: str | None) -> ServerTls:
-    """The endpoint's certificate; ``authority`` (PEM) is the one whose clients are known."""
+def certificate(folder: Path, names: Sequence[str], authorities: Sequence[str]) -> ServerTls:
+    """The endpoint's certificate; ``authorities`` (PEM) are those whose clients are known."""
     place = folder / "tls"
     place.mkdir(mode=0o700, exist_ok=True)
     files = place / "node.crt", place / "node.key"
@@ -21,7 +21,7 @@ def certificate(folder: Path, names: Sequence[str], authority: str | None) -> Se
         files[1].write_bytes(pair.key)
         files[0].write_bytes(pair.certificate + made.certificate)
     client_authority = None
-    if authority:
+    if authorities:
         client_authority = place / "clients.crt"
-        client_authority.write_text(authority)
+        client_authority.write_text("\n".join(authorities))
     return ServerTls(files[0], files[1], client_authority)
