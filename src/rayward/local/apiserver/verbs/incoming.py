@@ -18,6 +18,7 @@ from rayward.local.apiserver.request import Request
 from rayward.local.apiserver.resource import Resource
 
 _SHOWN = 30
+_MOST_COMPLAINTS = 100
 _ROUNDED = re.compile(r"number -?[\d.]+e\+")
 _UNREADABLE = "couldn't get version/kind; json parse error: "
 _IDENTITY = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
@@ -114,6 +115,8 @@ def settle(
         raise refuse(str(error)) from None
     if options.validation != "Ignore" and (unknown or doubled):
         complaints = [*doubled, *(f'unknown field "{path}"' for path in unknown)]
+        if resource.builtin:
+            complaints = complaints[:_MOST_COMPLAINTS]
         if options.validation == "Strict":
             yaml_doubles = bool(doubled) and doubled[0].startswith("line ")
             prefix = "yaml: unmarshal errors:\n  " if yaml_doubles else ""
