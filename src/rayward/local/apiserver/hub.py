@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 
@@ -14,6 +15,8 @@ from rayward.local.store import Event, Record
 
 BOOKMARK_SECONDS = 60.0
 _MOST_PENDING = 10_000
+_CROWD = 8
+_CROWD_SECONDS = 0.004
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 Matches = Callable[[Record], bool]
@@ -42,6 +45,7 @@ class Watcher:
         self._view = view
         self._render = render
         self._pending: list[bytes] = []
+        self._most_pending = sys.maxsize
         self._wake = asyncio.Event()
         self._closed = False
 
@@ -98,6 +102,11 @@ class Watcher:
             metadata["annotations"] = {_INITIAL_EVENTS_END: "true"}
         body = self.resource.head + orjson.dumps({**self.resource.empty, "metadata": metadata})[1:]
         self._queue(_line(b"BOOKMARK", self._render(body) if self._render else body))
+        self.wake()
+
+    def start(self) -> None:
+        """From now on a reader that falls behind is let go; what it starts with, however much, is no sign of that."""
+        self._most_pending = len(self._pending) + _MOST_PENDING
 
     def fail(self, error: ApiError) -> None:
         """End the stream with the reason."""
@@ -110,12 +119,17 @@ class Watcher:
         self._wake.set()
 
     def _queue(self, line: bytes) -> None:
-        if len(self._pending) >= _MOST_PENDING and not self._closed:
+        if self._closed:
+            return
+        if len(self._pending) >= self._most_pending:
             # a reader this slow would cost memory without bound; it can resume from where it is, or list again
             self._pending.clear()
             self.fail(expired("The watcher was too slow and has been closed"))
             return
         self._pending.append(line)
+
+    def wake(self) -> None:
+        """Send what is pending."""
         self._wake.set()
 
     async def chunks(self) -> AsyncIterator[bytes]:
@@ -125,6 +139,7 @@ class Watcher:
             self._wake.clear()
             if self._pending:
                 lines, self._pending = self._pending, []
+                self._most_pending = _MOST_PENDING
                 yield b"".join(lines)
             if self._closed and not self._pending:
                 return
@@ -140,6 +155,8 @@ class Hub:
     def __init__(self) -> None:
         self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
+        self._late: set[Watcher] = set()
+        self._timer: asyncio.TimerHandle | None = None
 
     def on_commit(self, events: Sequence[Event]) -> None:
         """Called by the store for every group commit, in revision order."""
@@ -151,6 +168,22 @@ class Hub:
                 shared: dict[bytes, bytes] = {}
                 for watcher in watchers:
                     watcher.deliver(event, shared)
+                self._late.update(watchers)
+        if self._late and self._timer is None:
+            self._wake_soon()
+
+    def _wake_soon(self) -> None:
+        if len(self._late) <= _CROWD:
+            self._wake_late()
+        else:
+            # a send costs far more than a line: for a crowd, what comes within a few milliseconds goes out together
+            self._timer = asyncio.get_running_loop().call_later(_CROWD_SECONDS, self._wake_late)
+
+    def _wake_late(self) -> None:
+        self._timer = None
+        late, self._late = self._late, set()
+        for watcher in late:
+            watcher.wake()
 
     def listen(self, listener: Callable[[Sequence[Event]], None]) -> None:
         """Let a part of the server itself see every commit first."""
@@ -162,6 +195,7 @@ class Hub:
 
     def add(self, watcher: Watcher) -> None:
         """Deliver from now on."""
+        watcher.start()
         self._watchers[watcher.resource.prefix].add(watcher)
 
     def remove(self, watcher: Watcher) -> None:

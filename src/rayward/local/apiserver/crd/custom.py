@@ -190,7 +190,7 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
 
 
 def _layout(columns: list[Object]) -> table.Layout:
-    """The columns up to the first that cannot be read, as kube-apiserver shows them: no definition is refused for it."""
+    """The columns up to the first that cannot be read, as kube-apiserver shows them."""
     known = next((i for i, column in enumerate(columns) if not _is_readable(column["jsonPath"])), len(columns))
     layout = table.custom_layout(columns[:known])
     if known or not columns:

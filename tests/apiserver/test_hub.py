@@ -1,0 +1,61 @@
+"""What a watcher gets, and when it is let go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from rayward.local.apiserver import builtin
+from rayward.local.apiserver.hub import Hub, Watcher
+from rayward.local.apiserver.resource import Resource
+from rayward.local.store import Event, Record
+
+pytestmark = pytest.mark.anyio
+
+_MANY = 10_001
+
+
+def _config_maps() -> Resource:
+    return next(r for r in builtin.resources() if r.qualified_name == "configmaps")
+
+
+def _record(revision: int) -> Record:
+    value = orjson.dumps({"metadata": {"name": f"c{revision}", "resourceVersion": str(revision)}})
+    return Record(f"/configmaps/default/c{revision}", revision, value)
+
+
+def _created(revision: int) -> Event:
+    record = _record(revision)
+    return Event(revision, record.key, record, None, record.value)
+
+
+def _watcher(hub: Hub, start: int = 0) -> Watcher:
+    watcher = Watcher(_config_maps(), "/configmaps/", start, None, lambda record: record.value, None, bookmarks=True)
+    watcher.start_with([_record(revision) for revision in range(1, start + 1)])
+    watcher.bookmark(start, initial_events_end=True)
+    hub.add(watcher)
+    return watcher
+
+
+async def _seen(watcher: Watcher) -> list[dict[str, Any]]:
+    watcher.close()
+    return [orjson.loads(line) for chunk in [c async for c in watcher.chunks()] for line in chunk.splitlines()]
+
+
+async def test_a_state_of_any_size_is_told_whole() -> None:
+    hub = Hub()
+    watcher = _watcher(hub, start=_MANY)
+    hub.on_commit([_created(_MANY + 1)])
+    types = [event["type"] for event in await _seen(watcher)]
+    assert types == ["ADDED"] * _MANY + ["BOOKMARK", "ADDED"]
+
+
+async def test_a_watcher_that_reads_nothing_is_told_to_list_again() -> None:
+    hub = Hub()
+    watcher = _watcher(hub)
+    hub.on_commit([_created(revision) for revision in range(1, 2 * _MANY)])
+    events = await _seen(watcher)
+    assert [event["type"] for event in events] == ["ERROR"]
+    assert events[0]["object"]["code"] == 410
