@@ -71,6 +71,7 @@ def _replay(
         return
     for event in past:
         watcher.deliver(event, {})
+    watcher.wake()
 
 
 async def _stream(core: Core, watcher: Watcher, seconds: int) -> AsyncIterator[bytes]:
