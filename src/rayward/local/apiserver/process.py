@@ -84,7 +84,6 @@ class ApiServer:
         self._tasks.append(asyncio.create_task(self._bookmarks()))
         self._tasks.append(asyncio.create_task(self._watch_store()))
         # what lives now lives as long as the process: the collector need not look at it again
-        gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 100)
         return url
