@@ -41,19 +41,27 @@ Change = Callable[[Live | None], tuple[Object, Owners]]
 async def update(core: Core, request: Request) -> Response:
     """Answer a PUT."""
     options = write_options(request.query, request.agent, "UpdateOptions")
-    obj = object_in(request, options)
-    metadata = metadata_of(obj)
-    check_name(request, metadata)
-    drop_doubled_owners(metadata, request.warnings)
+    unused: Object | None = _replacement(request, options)
     resource = request.resource
 
     def change(live: Live | None) -> tuple[Object, Owners]:
-        check_uid(resource, request.name, metadata, live)
+        # an attempt completes the object in place, so one that follows a lost race starts from the body again
+        nonlocal unused
+        obj, unused = unused or _replacement(request, options), None
+        check_uid(resource, request.name, metadata_of(obj), live)
         return tracked(core, request, live, obj, options)
 
     allow_create = resource.behaviour.create_on_update and not request.info.subresource
     changed = await modify(core, request, change, options, allow_create=allow_create)
     return shown(core, request, 201 if changed.created else 200, changed.value)
+
+
+def _replacement(request: Request, options: WriteOptions) -> Object:
+    obj = object_in(request, options)
+    metadata = metadata_of(obj)
+    check_name(request, metadata)
+    drop_doubled_owners(metadata, request.warnings)
+    return obj
 
 
 def tracked(
