@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from rayward.kube.machinery import cel
+from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
-from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
 from rayward.local.store import Event, Store
@@ -60,7 +61,7 @@ class HttpWebhooks:
         for key in self._store.keys(prefix):
             record = self._store.get(key)
             if record is not None:
-                found.extend(hooks_of(orjson.loads(record.value), self._resolve))
+                found.extend(hooks_of(orjson.loads(record.value)))
         return found
 
     def concern(self, attributes: Attributes) -> bool:
@@ -145,7 +146,8 @@ class HttpWebhooks:
 
     async def _call(self, hook: Hook, request: Object, uid: str, *, mutating: bool) -> review.Verdict:
         headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
-        url = f"{hook.url}{'&' if '?' in hook.url else '?'}timeout={hook.seconds}s"
+        url = self._address(hook)
+        url += f"{'&' if '?' in url else '?'}timeout={hook.seconds}s"
         self._client = self._client or self._connect()
         async with asyncio.timeout(hook.seconds):
             answer = await self._client.request(
@@ -155,6 +157,12 @@ class HttpWebhooks:
             shown = answer.body[:200].decode(errors="replace")
             raise review.InvalidAnswerError(f"the server answered {answer.status}: {shown}")
         return review.decode(answer.body, uid, mutating=mutating)
+
+    def _address(self, hook: Hook) -> str:
+        service = hook.service
+        if service is None:
+            return hook.url
+        return f"https://{self._resolve(service.namespace, service.name, service.port)}{service.path}"
 
     async def close(self) -> None:
         """Let go of the connections to webhooks."""
@@ -176,8 +184,13 @@ def _patched(attributes: Attributes, patch: list[Object]) -> Object:
         changed = orjson.loads(orjson.dumps(json_patch.apply(attributes.obj or {}, patch)))
     except PatchError as error:
         raise status.internal(str(error)) from None
-    # what a webhook changes belongs to nobody: managed fields are settled before admission
-    attributes.resource.behaviour.coerce(changed)
+    if not is_object(changed):
+        raise status.internal("a webhook's patch left no object")
+    try:
+        # what a webhook changes belongs to nobody: managed fields are settled before admission
+        attributes.resource.behaviour.coerce(changed)
+    except DecodeError as error:
+        raise status.internal(str(error)) from None
     attributes.resource.behaviour.default(changed)
     return changed
 

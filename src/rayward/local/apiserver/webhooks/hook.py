@@ -52,11 +52,23 @@ def _resource_matches(pattern: str, plural: str, subresource: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class Service:
+    """The service that a webhook is behind. It may come and move after the webhook, so each call looks it up."""
+
+    namespace: str
+    name: str
+    port: int
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Hook:
     """A webhook, compiled from its configuration."""
 
     name: str
     url: str
+    """Where it is reached, or under which name it is known if it is behind a service."""
+    service: Service | None
     authority: str | None
     """PEM of who signed the webhook's certificate."""
     server_name: str | None
@@ -95,23 +107,22 @@ def _labels(obj: Object | None) -> Mapping[str, str]:
     return (obj or {}).get("metadata", {}).get("labels") or {}
 
 
-def hooks_of(configuration: Object, resolve: Callable[[str, str, int], str]) -> list[Hook]:
-    """The webhooks of a stored configuration; ``resolve`` gives the address of a service and port."""
+def hooks_of(configuration: Object) -> list[Hook]:
+    """The webhooks of a stored configuration."""
     declared: list[Object] = configuration.get("webhooks") or []
-    return [_hook(hook, resolve) for hook in declared]
+    return [_hook(hook) for hook in declared]
 
 
-def _hook(hook: Object, resolve: Callable[[str, str, int], str]) -> Hook:
+def _hook(hook: Object) -> Hook:
     client: Object = hook.get("clientConfig") or {}
-    url, server_name = client.get("url"), None
-    service: Object | None = client.get("service")
+    url, server_name, service = client.get("url"), None, _service(client.get("service"))
     if service is not None:
-        name, namespace = service["name"], service["namespace"]
-        server_name = f"{name}.{namespace}.svc"
-        url = f"https://{resolve(namespace, name, service.get('port', 443))}{service.get('path') or '/'}"
+        server_name = f"{service.name}.{service.namespace}.svc"
+        url = f"https://{server_name}:{service.port}{service.path}"
     return Hook(
         name=hook["name"],
         url=url or "",
+        service=service,
         authority=_pem(client.get("caBundle")),
         server_name=server_name,
         rules=tuple(_rule(rule) for rule in hook.get("rules") or ()),
@@ -126,6 +137,12 @@ def _hook(hook: Object, resolve: Callable[[str, str, int], str]) -> Hook:
         dry_run_safe=hook.get("sideEffects") in {"None", "NoneOnDryRun"},
         reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
     )
+
+
+def _service(declared: Object | None) -> Service | None:
+    if declared is None:
+        return None
+    return Service(declared["namespace"], declared["name"], declared.get("port", 443), declared.get("path") or "/")
 
 
 def _rule(rule: Object) -> Rule:
@@ -143,5 +160,4 @@ def _rule(rule: Object) -> Rule:
 
 
 def _pem(bundle: str | None) -> str | None:
-
     return base64.b64decode(bundle).decode() if bundle else None

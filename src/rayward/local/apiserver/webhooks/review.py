@@ -14,6 +14,8 @@ from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.status import ApiError
 
+_NAMES: dict[type, str] = {dict: "object", list: "list", str: "text"}
+
 
 class InvalidAnswerError(Exception):
     """The webhook answered something that is no AdmissionReview."""
@@ -73,6 +75,9 @@ def decode(body: bytes, uid: str, *, mutating: bool) -> Verdict:
         raise InvalidAnswerError("webhook response was absent")
     if answer.get("uid") != uid:
         raise InvalidAnswerError(f'expected response.uid="{uid}", got "{answer.get("uid", "")}"')
+    for field, kind in (("status", dict), ("warnings", list), ("patch", str)):
+        if not isinstance(answer.get(field), kind | None):
+            raise InvalidAnswerError(f"response.{field} is no {_NAMES[kind]}")
     encoded = answer.get("patch") or ""
     if encoded and not mutating:
         raise InvalidAnswerError("response.patch may not be set by a validating webhook")
@@ -92,7 +97,9 @@ def decode(body: bytes, uid: str, *, mutating: bool) -> Verdict:
 def denial(hook: str, result: Object) -> ApiError:
     """The failure that a refused request ends in."""
     denied = f'admission webhook "{hook}" denied the request'
-    message, reason = result.get("message"), result.get("reason") or ""
+    message, reason, details = result.get("message"), str(result.get("reason") or ""), result.get("details")
     text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
-    code = result.get("code") or 400
-    return ApiError(code if isinstance(code, int) and code >= 400 else 400, reason, text, result.get("details"))
+    code = result.get("code")
+    if not isinstance(code, int) or not 400 <= code < 600:
+        code = 400
+    return ApiError(code, reason, text, details if is_object(details) else None)
