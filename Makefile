@@ -17,7 +17,7 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/dev.txt
 	@touch $@
 
-# The main job: an API server comes up, an object is applied, watched and shown.
+# The main job: Kubernetes comes up, an object is applied, watched and shown, a pod runs and is heard.
 demo: .venv/run.stamp
 	@$(PY) demo/run.py
 

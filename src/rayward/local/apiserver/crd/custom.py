@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from rayward.kube.machinery import apply, jsonpath, schema, table
-from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver.behaviour import Behaviour, Column, DecodeError, Object
 from rayward.local.apiserver.crd.definition import stored_version
@@ -130,17 +128,6 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
     layout = _layout(entries(version, "additionalPrinterColumns"))
     selectable = _selectable(version)
 
-    def validate(obj: Object) -> list[FieldError]:
-        return compiled.validate(obj)
-
-    def validate_update(new: Object, old: Object) -> list[FieldError]:
-        return compiled.validate(new, old)
-
-    def validate_status(new: Object, old: Object) -> list[FieldError]:
-        # the status endpoint looks at the status alone, so its texts name fields from there
-        found = compiled.validate(new, old)
-        return [replace(error, detail=error.detail.removeprefix("status.")) for error in found]
-
     def prepare_create(obj: Object) -> None:
         if has_status:
             obj.pop("status", None)
@@ -176,9 +163,9 @@ def _behaviour(version: Object, compiled: schema.Schema, *, has_status: bool) ->
         prepare_create=prepare_create,
         prepare_update=prepare_update,
         prepare_status=prepare_status,
-        validate=validate,
-        validate_update=validate_update,
-        validate_status=validate_status,
+        validate=compiled.validate,
+        validate_update=compiled.validate,
+        validate_status=compiled.validate_status,
         fields=lambda obj: {name: _field_text(path.first(obj)) for name, path in selectable.items()},
         selectable=frozenset(selectable),
         reset=apply.RESET_STATUS if has_status else apply.NOTHING,
