@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 from typing import Any
 
@@ -254,8 +253,10 @@ def test_what_a_real_server_answers_comes_back_unchanged(name: str, line: Object
 def test_any_body_is_read_once_and_for_all_or_refused(draws: st.DataObject) -> None:
     name, line = draws.draw(st.sampled_from(_ACCEPTED))
     obj = draws.draw(mutated(line["answer"]["object"]))
-    with contextlib.suppress(DecodeError):
+    try:
         rules(name).coerce(obj)
-        once = copy.deepcopy(obj)
-        assert rules(name).coerce(obj) == []
-        assert obj == once
+    except DecodeError:
+        return
+    once = copy.deepcopy(obj)
+    assert rules(name).coerce(obj) == []
+    assert obj == once

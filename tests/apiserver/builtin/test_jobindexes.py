@@ -47,8 +47,10 @@ def test_the_first_index_in_two_lists(completed: set[int], failed: set[int]) -> 
         ("0-2,1", "non-increasing order, previous: 2, current: 1"),
         (
             "0-1-2",
-            'the fragment "0-1-2" violates the requirement that an index interval can have at most two parts '
-            "separated by '-'",
+            (
+                'the fragment "0-1-2" violates the requirement that an index interval can have at most two parts '
+                "separated by '-'"
+            ),
         ),
     ],
 )

@@ -93,7 +93,7 @@ def test_a_mirror_pod_has_no_account() -> None:
     podadmit.admit_account(pod, None, "x")
     assert "serviceAccountName" not in pod["spec"]
     pod["spec"]["serviceAccountName"] = "a"
-    with pytest.raises(podadmit.Refused, match="^a mirror pod may not reference service accounts$"):
+    with pytest.raises(podadmit.Refused, match=r"^a mirror pod may not reference service accounts$"):
         podadmit.admit_account(pod, None, "x")
 
 
@@ -119,13 +119,17 @@ def test_priority_follows_from_the_class(spec: Object, classes: list[Object], gi
         ({"priorityClassName": "no"}, "no PriorityClass with name no was found"),
         (
             {"priority": 5},
-            "the integer value of priority (5) must not be provided in pod spec; priority admission controller "
-            "computed 0 from the given PriorityClass name",
+            (
+                "the integer value of priority (5) must not be provided in pod spec; priority admission controller "
+                "computed 0 from the given PriorityClass name"
+            ),
         ),
         (
             {"preemptionPolicy": "Never"},
-            "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission "
-            "controller computed PreemptLowerPriority from the given PriorityClass name",
+            (
+                "the string value of PreemptionPolicy (Never) must not be provided in pod spec; priority admission "
+                "controller computed PreemptLowerPriority from the given PriorityClass name"
+            ),
         ),
         ({"runtimeClassName": "r"}, 'pod rejected: RuntimeClass "r" not found'),
         (

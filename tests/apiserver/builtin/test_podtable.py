@@ -47,7 +47,7 @@ def _pod(status: Object, *, init: list[Object] | None = None, containers: int = 
     }
 
 
-_DELETED = {"deletionTimestamp": "2020-01-01T00:59:00Z"}
+_DELETED: Object = {"deletionTimestamp": "2020-01-01T00:59:00Z"}
 _LAST_END = {"terminated": {"finishedAt": "2020-01-01T00:30:00Z"}}
 _SIDECAR = [{"name": "s", "restartPolicy": "Always"}]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,8 +23,19 @@ def _service(**spec: Any) -> Object:
     return {"metadata": {"name": "s"}, "spec": {"type": "ClusterIP", "ports": [{"port": 80}], **spec}}
 
 
-def _assigned(service: Object, old: Object | None = None, **pool: Any) -> Object:
-    assign(service, old, Pool(**{"network": _NETWORK, "pick": lambda _count: 0, **pool}))
+def _first(_count: int) -> int:
+    return 0
+
+
+def _assigned(
+    service: Object,
+    old: Object | None = None,
+    *,
+    network: ipaddress.IPv4Network = _NETWORK,
+    pick: Callable[[int], int] = _first,
+    **pool: Any,
+) -> Object:
+    assign(service, old, Pool(network, pick, **pool))
     return service["spec"]
 
 
@@ -64,7 +76,7 @@ def test_an_address_that_cannot_be_had(address: str, why: str) -> None:
 
 def test_a_full_network() -> None:
     taken = {str(address) for address in _SMALL}
-    with pytest.raises(Exhausted, match="^range is full$"):
+    with pytest.raises(Exhausted, match=r"^range is full$"):
         _assigned(_service(), network=_SMALL, taken_ips=taken)
 
 
