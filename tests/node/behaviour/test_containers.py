@@ -201,3 +201,12 @@ def test_a_container_that_takes_too_much_memory_is_killed_or_the_pod_says_why_no
     else:
         assert "not kept by the kernel" in machine.until_event(name, "LimitsNotEnforced")
         machine.delete(name)
+
+
+def test_what_a_node_does_not_do_is_said(machine: Machine) -> None:
+    name = machine.run(sh("true"), shareProcessNamespace=True)
+    machine.until_phase(name, "Succeeded")
+    message = machine.until_event(name, "NotSupported")
+    assert (
+        message == "shareProcessNamespace is not supported by this node: containers do not see each other's processes"
+    )

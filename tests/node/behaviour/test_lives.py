@@ -229,7 +229,7 @@ def test_all_ends_with_the_main_process(machine: Machine) -> None:
     # The daemon outlives its parent in its own session: only the end of the pid namespace reaches it.
     name = machine.run(
         sh(
-            "setsid sh -c 'while true; do date +%s.%N > /w/beat; sleep 0.05; done' & sleep 0.5",
+            "setsid sh -c 'while true; do date +%s.%N > /w/t; mv /w/t /w/beat; sleep 0.05; done' & sleep 0.5",
             volumeMounts=[{"name": "w", "mountPath": "/w"}],
         ),
         sh("exec sleep 600", volumeMounts=[{"name": "w", "mountPath": "/w"}]),

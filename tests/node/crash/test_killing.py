@@ -70,7 +70,7 @@ def test_a_pod_deleted_while_the_node_is_away(victim: Machine) -> None:
     victim.start_node()
     victim.until_gone(marked)
     eventually(lambda: len(victim.processes()) == 1)
-    assert list((victim.folder / "node" / "pods").iterdir()) == []
+    eventually(lambda: not list((victim.folder / "node" / "pods").iterdir()))
 
 
 def test_stopping_leaves_nothing(victim: Machine) -> None:
@@ -132,3 +132,27 @@ def test_the_node_killed_at_random_loses_and_doubles_nothing(victim: Machine, re
         victim.delete(name, grace_period_seconds=0)
     eventually(lambda: not victim.client.list(PODS, "default").items)
     eventually(lambda: len(victim.processes()) == 1)
+
+
+def test_the_end_of_all_namespaces_under_a_running_node(victim: Machine) -> None:
+    again = victim.run(sh("exec sleep 600"), restartPolicy="Always")
+    victim.until_ready(again)
+    victim.end_ground()
+    eventually(lambda: victim.container(again)["restartCount"] == 1 and "running" in victim.state(again))
+    status = victim.until_ready(again)
+    assert status["containerStatuses"][0]["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
+    probe = "import http.client; http.client.HTTPConnection('10.42.0.1', 3128).connect(); print('proxy')"
+    assert victim.output({"name": "c", "image": "busybox", "command": ["python3", "-c", probe]}) == "proxy\n"
+
+
+def test_a_start_that_was_written_but_never_asked_for_is_made_good(victim: Machine) -> None:
+    name = victim.run(sh("echo once; exec sleep 600"))
+    victim.until_ready(name)
+    uid = victim.pod(name)["metadata"]["uid"]
+    runs = victim.folder / "node" / "pods" / uid / "containers" / "c"
+    victim.kill_node()
+    # What a node leaves that dies between these two steps.
+    (runs / "1.json").write_bytes((runs / "0.json").read_bytes().replace(b'"attempt":0', b'"attempt":1'))
+    victim.start_node()
+    assert victim.container(name)["restartCount"] == 0
+    assert "running" in victim.state(name)

@@ -134,9 +134,10 @@ class NodeProcess:
             services,
         )
         agent = Agent(host, pods)
-        proxy = None if trouble else Proxy(sandboxes.ground)
-        if proxy is not None:
-            await proxy.start(BRIDGE_ADDRESS)
+        proxy = Proxy(sandboxes, BRIDGE_ADDRESS)
+        if not trouble:
+            await proxy.start()
+            sandboxes.renewals.append(proxy.start)
         endpoint = Endpoint(agent, Gate(client, options.names[0]))
         server = Server(endpoint, listener, certificate(folders.data, options.names, self._authorities))
         registration = Registration(client, identities)
@@ -159,8 +160,7 @@ class NodeProcess:
         (folders.data / "ready").write_text("ready\n")
         await self._stop.wait()
         await server.stop()
-        if proxy is not None:
-            await proxy.stop()
+        await proxy.stop()
         await agent.stop()
         for task in running:
             task.cancel()

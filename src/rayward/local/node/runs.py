@@ -26,6 +26,9 @@ def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[i
     """What the folder knows of a container; runs that neither live nor left an exit record were lost."""
     place = folder.container(name)
     attempts = sorted(int(path.stem) for path in place.glob("*.json")) if place.is_dir() else []
+    if attempts and attempts[-1] not in running and not _began(place, attempts[-1]):
+        # The node died between writing this down and asking for it: it is as if it had never been decided.
+        attempts.pop()
     if not attempts:
         return Container()
     latest = attempts[-1]
@@ -33,6 +36,10 @@ def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[i
     run = _run(place, latest, alive=latest in running, now=now, stale=spec.sandbox != sandbox)
     previous = _run(place, latest - 1, alive=False, now=now, stale=True) if latest - 1 in attempts else None
     return Container(run=run, previous=previous, backoff=spec.backoff)
+
+
+def _began(place: Path, attempt: int) -> bool:
+    return any((place / f"{attempt}.{kind}").exists() for kind in ("started", "exit"))
 
 
 def _run(place: Path, attempt: int, *, alive: bool, now: float, stale: bool) -> Run:

@@ -10,9 +10,9 @@ import socket
 import struct
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from rayward.local.node.ground import channel
 from rayward.local.node.ground.channel import Message
@@ -89,9 +89,9 @@ class Line:
             raise
         return left, handed[0] if handed else None
 
-    async def new_socket(self) -> socket.socket:
-        """A TCP socket that lives in the network of the other side."""
-        _, (descriptor,) = await self.ask("socket")
+    async def new_socket(self, kind: Literal["tcp", "udp"] = "tcp") -> socket.socket:
+        """A socket that lives in the network of the other side: bind it, listen on it or connect it here."""
+        _, (descriptor,) = await self.ask("socket", kind=kind)
         made = socket.socket(fileno=descriptor)
         made.setblocking(False)
         return made
@@ -148,8 +148,8 @@ class Sandboxes:
         self._folder = folder
         self._ground: Line | None = None
         self._opening = asyncio.Lock()
-        self.gone = asyncio.Event()
-        """Set when the ground ended, and every pod with it."""
+        self.renewals: list[Callable[[], Awaitable[None]]] = []
+        """Called when a new ground took the place of one that ended while we ran."""
 
     async def open(self) -> bool:
         """Find the ground, or start one; returns whether it was there already.
@@ -165,7 +165,6 @@ class Sandboxes:
 
     async def find(self) -> bool:
         """Find the ground that an earlier process left; returns whether there is one."""
-        self.gone = asyncio.Event()
         try:
             self._talk(channel.connect(str(self._folder), _SOCKET))
             await self.pods()
@@ -182,9 +181,11 @@ class Sandboxes:
         async with self._opening:
             if self._ground is None or not self._ground.open:
                 await self.open()
+                for renew in self.renewals:
+                    await renew()
 
     def _talk(self, end: socket.socket) -> None:
-        self._ground = Line(end, lost=self.gone.set)
+        self._ground = Line(end)
 
     def _start(self) -> None:
         source = str(Path(__file__).parents[3])

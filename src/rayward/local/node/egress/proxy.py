@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rayward.local.node.egress.target import Target, Way, of_connect, of_url
-from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.work.asking import Refused, open_tcp
 from rayward.net.proxy import proxy_authorization, proxy_from_environment
 
@@ -26,16 +26,18 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Proxy:
     """Listens inside the network of the pods, connects from outside of it."""
 
-    def __init__(self, ground: Line) -> None:
-        self._ground = ground
+    def __init__(self, sandboxes: Sandboxes, address: str) -> None:
+        self._sandboxes = sandboxes
+        self._address = address
         self._server: asyncio.Server | None = None
 
-    async def start(self, address: str) -> None:
-        """Begin to listen."""
-        listener = await self._ground.new_socket()
+    async def start(self) -> None:
+        """Begin to listen, anew if the network is another."""
+        await self.stop()
+        listener = await self._sandboxes.ground.new_socket()
         # A node that starts again takes the port again.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((address, PORT))
+        listener.bind((self._address, PORT))
         self._server = await asyncio.start_server(self._serve, sock=listener, limit=_MOST_HEAD)
 
     async def stop(self) -> None:
@@ -83,7 +85,7 @@ class Proxy:
 
     async def _open(self, target: Target) -> Streams:
         if target.way is Way.INSIDE:
-            return await asyncio.open_connection(sock=await open_tcp(self._ground, target.host, target.port))
+            return await asyncio.open_connection(sock=await open_tcp(self._sandboxes.ground, target.host, target.port))
         upstream = proxy_from_environment(f"https://{target.host}:{target.port}", os.environ)
         if upstream is None:
             return await asyncio.open_connection(target.host, target.port)

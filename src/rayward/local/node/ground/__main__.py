@@ -234,8 +234,8 @@ def _fork_pod(settings: dict[str, Any], control: socket.socket) -> int:
     return int(text)
 
 
-def _socket(_: Message) -> Answer:
-    return {}, [socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach()]
+def _socket(message: Message) -> Answer:
+    return {}, [channel.new_socket(message.get("kind", "tcp")).detach()]
 
 
 def _end(_: Message) -> Never:

@@ -71,3 +71,8 @@ def listen(folder: str, name: str) -> socket.socket:
     finally:
         os.close(descriptor)
     return end
+
+
+def new_socket(kind: str) -> socket.socket:
+    """A socket of the network in which this is called; it stays in it wherever it is handed."""
+    return socket.socket(socket.AF_INET, {"tcp": socket.SOCK_STREAM, "udp": socket.SOCK_DGRAM}[kind])

@@ -94,7 +94,7 @@ def _become(spec: Mapping[str, Any], streams: tuple[int, int, int], *, terminal:
     if terminal:
         process.take_terminal(0)
     os.umask(0o022)
-    process.run(spec["command"], spec["env"], spec["cwd"], process.spec_user(spec))
+    process.run(spec["command"], spec["env"], spec["cwd"], spec.get("user"))
 
 
 def _tend(main: int) -> int:

@@ -24,9 +24,6 @@ PRIVATE: Final = 0x40000
 SLAVE: Final = 0x80000
 DETACH: Final = 0x2
 
-_SET_DEATH_SIGNAL: Final = 1
-_SET_NO_NEW_PRIVILEGES: Final = 38
-_SET_SUBREAPER: Final = 36
 _DROP_BOUNDING: Final = 24
 _LAST_POWER: Final = 40
 # What container runtimes leave to the root of a container: nothing with which mounts or the network can be changed.
@@ -96,26 +93,11 @@ def change_root(root: str) -> None:
     os.chdir("/")
 
 
-def die_with_parent(signal: int) -> None:
-    """Ask for a signal when the parent ends."""
-    _checked(_libc.prctl(ctypes.c_int(_SET_DEATH_SIGNAL), ctypes.c_ulong(signal), 0, 0, 0), "prctl")
-
-
-def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ended."""
-    _checked(_libc.prctl(ctypes.c_int(_SET_SUBREAPER), ctypes.c_ulong(1), 0, 0, 0), "prctl")
-
-
 def give_up_powers() -> None:
     """Keep the next program from the capabilities that would let it out of its namespaces."""
     for power in range(_LAST_POWER + 1):
         if power not in _KEPT_POWERS:
             _libc.prctl(ctypes.c_int(_DROP_BOUNDING), ctypes.c_ulong(power), 0, 0, 0)
-
-
-def refuse_new_privileges() -> None:
-    """Let no program started from here gain rights by its file's bits."""
-    _checked(_libc.prctl(ctypes.c_int(_SET_NO_NEW_PRIVILEGES), ctypes.c_ulong(1), 0, 0, 0), "prctl")
 
 
 def _text(value: str | None) -> bytes | None:

@@ -81,18 +81,26 @@ class _Init:
             os._exit(0)
         for descriptor in received[1]:
             client = socket.socket(fileno=descriptor)
+            # Containers must not wait for a node that does not read: it is cut off and asks anew.
+            client.setblocking(False)
             self._clients.append(client)
             self.loop.watch(client, lambda client=client: self._serve(client))
+
+    def _drop(self, client: socket.socket) -> None:
+        if client in self._clients:
+            self._clients.remove(client)
+            self.loop.forget(client)
+            client.close()
 
     def _serve(self, client: socket.socket) -> None:
         try:
             received = channel.receive(client)
+        except BlockingIOError:
+            return
         except OSError:
             received = None
         if received is None:
-            self.loop.forget(client)
-            self._clients.remove(client)
-            client.close()
+            self._drop(client)
             return
         message, descriptors = received
         try:
@@ -106,12 +114,13 @@ class _Init:
             os.close(descriptor)
 
     def _tell(self, client: socket.socket, message: Message, descriptors: list[int] | None = None) -> None:
-        # A node that was killed answers no more; its successor asks anew.
-        with contextlib.suppress(OSError):
+        try:
             channel.send(client, message, descriptors or ())
+        except OSError:
+            self._drop(client)
 
     def _broadcast(self, message: Message) -> None:
-        for client in self._clients:
+        for client in list(self._clients):
             self._tell(client, message)
 
     def _start(self, message: Message, _: list[int], __: socket.socket) -> tuple[Message, list[int]]:
@@ -256,19 +265,7 @@ class _Init:
         owner = self._runs.get(message["name"])
         if owner is None or owner.code is not None:
             raise ValueError(f"container {message['name']} does not run")
-        outputs = {"stdout": os.dup(descriptors[0]), "stderr": os.dup(descriptors[1])}
-
-        def listener(stream: str, data: bytes) -> None:
-            try:
-                os.write(outputs[stream], data)
-            except OSError:
-                owner.listeners.remove(listener)
-                for descriptor in outputs.values():
-                    os.close(descriptor)
-
-        for descriptor in outputs.values():
-            os.set_blocking(descriptor, False)
-        owner.listeners.append(listener)
+        owner.listeners.append(run.Listener(os.dup(descriptors[0]), os.dup(descriptors[1])))
         writer = owner.terminal if owner.terminal is not None else owner.stdin
         return {}, [] if writer is None else [os.dup(writer)]
 
@@ -277,5 +274,5 @@ class _Init:
         return {}, []
 
 
-def _socket(_: Message, __: list[int], ___: socket.socket) -> tuple[Message, list[int]]:
-    return {}, [socket.socket(socket.AF_INET, socket.SOCK_STREAM).detach()]
+def _socket(message: Message, _: list[int], __: socket.socket) -> tuple[Message, list[int]]:
+    return {}, [channel.new_socket(message.get("kind", "tcp")).detach()]

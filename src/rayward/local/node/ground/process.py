@@ -6,11 +6,10 @@ import errno
 import fcntl
 import os
 import signal
-import sys
 import termios
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, Never
+from typing import Final, Never
 
 from rayward.local.node.ground import linux
 
@@ -120,14 +119,3 @@ def read_code(status: int) -> int:
     """The exit code that container runtimes give a wait status."""
     code = os.waitstatus_to_exitcode(status)
     return 128 - code if code < 0 else code
-
-
-def log(message: str) -> None:
-    """Say something into the log of the ground."""
-    sys.stderr.write(message + "\n")
-    sys.stderr.flush()
-
-
-def spec_user(spec: Mapping[str, Any]) -> Sequence[int] | None:
-    """Whom a container runs as, where it names someone."""
-    return spec.get("user")

@@ -8,7 +8,6 @@ import socket
 import struct
 import termios
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +16,30 @@ from rayward.local.node.ground import logfile
 from rayward.local.node.ground.logfile import LogFile
 
 READ_SIZE: Final = 64 * 1024
+
+
+class Listener:
+    """Somebody who is attached to a container; one that does not keep up misses what it does not read."""
+
+    def __init__(self, stdout: int, stderr: int) -> None:
+        self._outputs = {"stdout": stdout, "stderr": stderr}
+        for descriptor in self._outputs.values():
+            os.set_blocking(descriptor, False)
+
+    def hear(self, stream: str, data: bytes) -> bool:
+        """Take what the container wrote; returns whether anybody is still there."""
+        try:
+            os.write(self._outputs[stream], data)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        return True
+
+    def close(self) -> None:
+        """The container ended, or the listener left."""
+        for descriptor in self._outputs.values():
+            os.close(descriptor)
 
 
 @dataclass
@@ -36,13 +59,15 @@ class Run:
     streams: dict[int, str] = field(default_factory=dict[int, str])
     stdin: int | None = None
     terminal: int | None = None
-    listeners: list[Callable[[str, bytes], None]] = field(default_factory=list[Callable[[str, bytes], None]])
+    listeners: list[Listener] = field(default_factory=list[Listener])
 
     def take(self, stream: str, data: bytes) -> None:
         """What the container wrote."""
         self.log.write(stream, data)
         for listener in list(self.listeners):
-            listener(stream, data)
+            if not listener.hear(stream, data):
+                self.listeners.remove(listener)
+                listener.close()
 
     def note_start(self) -> None:
         """It runs; say so on disk, for the day that nobody is left to ask."""
@@ -57,6 +82,8 @@ class Run:
         """Let go of what is left."""
         self.log.close()
         self.report.close()
+        while self.listeners:
+            self.listeners.pop().close()
         for descriptor in (self.stdin, self.terminal):
             if descriptor is not None:
                 os.close(descriptor)

@@ -8,8 +8,6 @@ import msgspec
 
 Object = dict[str, Any]
 
-START_FAILED: Final = 128
-
 
 class Run(msgspec.Struct, frozen=True):
     """One run of one container. Times are seconds since 1970."""
@@ -97,7 +95,6 @@ class Pod(msgspec.Struct, frozen=True):
     """When this node took it."""
     ended: tuple[str, str] | None = None
     """Reason and message with which the node itself gave the pod up."""
-    volumes_wait: str = ""
 
 
 UNKNOWN: Final = Container()

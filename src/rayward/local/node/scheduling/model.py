@@ -28,7 +28,6 @@ class Occupant(msgspec.Struct, frozen=True):
     ports: frozenset[HostPort]
     affinity: Mapping[str, Any]
     leaving: bool = False
-    protected: bool = False
 
     @classmethod
     def of(cls, pod: Object) -> Occupant:

@@ -193,8 +193,11 @@ class Keeper:
         self._poke()
 
     def _lost(self) -> None:
-        # The pod's init is gone, and all its containers with it.
         self.line = None
+        self._poke()
+
+    def lose(self) -> None:
+        """The pod's init is gone, and all its containers with it."""
         now = self._host.now()
         for name, found in list(self.containers.items()):
             if found.alive and found.run is not None:
@@ -202,7 +205,6 @@ class Keeper:
                 self._over(
                     name, msgspec.structs.replace(found.run, ended=now, code=137, reason=reason, message=message)
                 )
-        self._poke()
 
     def _over(self, name: str, run: Run) -> None:
         self._cancel("tend", name)

@@ -16,6 +16,13 @@ from rayward.local.node.work import etc
 
 Object = dict[str, Any]
 
+_NOT_DONE: Final = {
+    "shareProcessNamespace": "containers do not see each other's processes",
+    "hostPID": "the pod sees its own processes only",
+    "hostIPC": "the pod has its own shared memory",
+    "runtimeClassName": "pods run as processes of this machine",
+    "ephemeralContainers": "use exec instead",
+}
 _SHARED_MEMORY: Final = 64 * 1024 * 1024
 
 
@@ -34,6 +41,23 @@ def told_statuses(pod: Object) -> dict[str, Object]:
     status = part(pod, "status")
     told = (*many(status, "initContainerStatuses"), *many(status, "containerStatuses"))
     return {found["name"]: found for found in told}
+
+
+def unsupported(spec: Object) -> list[str]:
+    """What a pod asks for that this node does not do, in words for an Event."""
+    found: list[str] = []
+    for field, effect in _NOT_DONE.items():
+        if spec.get(field):
+            found.append(f"{field} is not supported by this node: {effect}")
+    for container in (*many(spec, "initContainers"), *spec["containers"]):
+        security = part(container, "securityContext")
+        if security.get("privileged") or many(part(security, "capabilities"), "add"):
+            found.append(f"container {container['name']} gets no rights beyond those of its user on this machine")
+        if any(port.get("hostPort") for port in many(container, "ports")):
+            found.append(
+                f"the host ports of container {container['name']} are reserved, but not opened on this machine"
+            )
+    return found
 
 
 def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network: bool) -> Path:

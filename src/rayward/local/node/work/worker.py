@@ -132,6 +132,14 @@ class PodWorker:
             living = await self._keeper.connect()
         self._keeper.adopt(living)
 
+    async def _find_again(self) -> None:
+        # The line broke: because the pod ended, or because it had to wait for us for too long.
+        await self._host.sandboxes.ensure()
+        if self.uid in await self._host.sandboxes.pods():
+            self._keeper.adopt(await self._keeper.connect())
+        else:
+            self._keeper.lose()
+
     def _facts(self) -> Pod:
         record = self._keeper.record
         return Pod(
@@ -145,6 +153,8 @@ class PodWorker:
     async def _step(self) -> float | None:
         # Returns the seconds until the next round, None to wait for news, or less than 0 at the end.
         now = self._host.now()
+        if self.line is None and any(found.alive for found in self.containers.values()):
+            await self._find_again()
         if not self._deleting and not self._told_over:
             await self._prepare(now)
         if self._ended is None and not self._deleting and deadline_passed(self.pod, self._facts(), now):
@@ -226,14 +236,17 @@ class PodWorker:
         assert record is not None
         await self._host.sandboxes.ensure()
         if record.address:
-            changed = "Pod sandbox changed, it will be killed and re-created."
-            self._host.tell(self.pod, "Normal", "SandboxChanged", changed)
+            if self.containers:
+                changed = "Pod sandbox changed, it will be killed and re-created."
+                self._host.tell(self.pod, "Normal", "SandboxChanged", changed)
             await self._host.sandboxes.kill(self.uid)
             self._host.addresses.free(record.address)
         shared = bool(self.pod["spec"].get("hostNetwork"))
         address = self._node.address if shared else self._host.addresses.take(self._node.network)
         # First the record: a node that dies here finds out which address the sandbox has.
         self._keep(msgspec.structs.replace(record, address=address, sandbox=record.sandbox + 1))
+        for trouble in sandboxing.unsupported(self.pod["spec"]):
+            self._host.tell(self.pod, "Warning", "NotSupported", trouble)
         settings = sandboxing.write_settings(self.folder, self.pod, address, own_network=not shared)
         await self._host.sandboxes.make(self.uid, settings)
         await self._keeper.connect()
@@ -250,6 +263,9 @@ class PodWorker:
 
     async def _write_status(self) -> None:
         if self._gone or (self._told_over and self._written is None):
+            return
+        if self.pod["metadata"].get("deletionGracePeriodSeconds") == 0:
+            # Any write would make the server finish the deletion that it is about to finish itself.
             return
         known = self._facts()
         record = self._keeper.record
