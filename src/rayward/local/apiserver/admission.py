@@ -59,12 +59,14 @@ class Webhooks(Protocol):
 
 Mutate = Callable[["Core", Attributes], None]
 Check = Callable[["Core", Attributes], None]
+Release = Callable[[], None]
+"""To be called once the object is stored or refused: only then may what was given be given again."""
 
 
 class Allocate(Protocol):
     """Gives an object what only the server can give."""
 
-    def __call__(self, core: Core, obj: Object, old: Object | None, *, dry_run: bool) -> None:
+    def __call__(self, core: Core, obj: Object, old: Object | None, *, dry_run: bool) -> Release:
         """Complete the object in place, or raise ApiError."""
         ...
 
@@ -107,11 +109,14 @@ class Admission:
         for check in self._checks:
             check(core, attributes)
 
-    def allocate(self, core: Core, resource: Resource, obj: Object, old: Object | None, *, dry_run: bool) -> None:
+    def allocate(self, core: Core, resource: Resource, obj: Object, old: Object | None, *, dry_run: bool) -> Release:
         """Give the object what only the server can give, such as a cluster IP."""
         allocator = self._allocators.get(resource.qualified_name)
-        if allocator is not None:
-            allocator(core, obj, old, dry_run=dry_run)
+        return _nothing_given if allocator is None else allocator(core, obj, old, dry_run=dry_run)
+
+
+def _nothing_given() -> None:
+    return None
 
 
 def check_namespace(core: Core, attributes: Attributes) -> None:

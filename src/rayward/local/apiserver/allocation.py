@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ipaddress
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import orjson
@@ -20,14 +21,16 @@ if TYPE_CHECKING:
 
 NETWORK = ipaddress.IPv4Network("10.43.0.0/16")
 _PREFIX = "/services/"
+_Share = tuple[frozenset[str], frozenset[int]]
+"""The addresses and node ports of one service."""
 
 
 class Allocation:
-    """What is taken. A service that is being written holds its share before it is committed."""
+    """What is taken: by the services there are, and by those that are being written."""
 
     def __init__(self, store: Store) -> None:
-        self._store = store
-        self._held: dict[str, tuple[frozenset[str], frozenset[int]]] = {}
+        self._held: dict[str, _Share] = {}
+        self._promised: dict[int, tuple[str, _Share]] = {}
         for key in store.keys(_PREFIX):
             record = store.get(key)
             if record is not None:
@@ -42,12 +45,13 @@ class Allocation:
                 else:
                     self._held[event.key] = _share(orjson.loads(event.record.value))
 
-    def give(self, core: Core, obj: Object, old: Object | None, *, dry_run: bool) -> None:
-        """Give a service its addresses and ports, in place."""
+    def give(self, core: Core, obj: Object, old: Object | None, *, dry_run: bool) -> Callable[[], None]:
+        """Give a service its addresses and ports, in place; they are promised until the result is called."""
         del core
         metadata = obj["metadata"]
         key = f"{_PREFIX}{metadata.get('namespace', '')}/{metadata.get('name', '')}"
-        others = [share for other, share in self._held.items() if other != key]
+        taken = chain(self._held.items(), self._promised.values())
+        others = [share for other, share in taken if other != key]
         pool = Pool(
             NETWORK,
             secrets.randbelow,
@@ -61,12 +65,18 @@ class Allocation:
             raise status.invalid("", "Service", metadata.get("name", ""), error.errors) from None
         except Exhausted as error:
             raise status.internal(f"failed to allocate a serviceIP: {error}") from None
-        if not dry_run and self._store.newest(key) is None and old is None:
-            # held at once: two services created in the same moment must not get one address
-            self._held[key] = _share(obj)
+        promise = id(obj)
+        if not dry_run:
+            # two services written in the same moment must not get one address
+            self._promised[promise] = key, _share(obj)
+
+        def release() -> None:
+            self._promised.pop(promise, None)
+
+        return release
 
 
-def _share(service: Object) -> tuple[frozenset[str], frozenset[int]]:
+def _share(service: Object) -> _Share:
     spec = spec_of(service)
     addresses: Sequence[str] = spec.get("clusterIPs") or ()
     return frozenset(address for address in addresses if address != "None"), frozenset(node_ports(spec))

@@ -81,7 +81,28 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
         metadata["generation"] = 1
     generated = not metadata.get("name")
     name = _settle_name(core, resource.key, request.namespace, metadata)
-    core.admission.allocate(core, resource, obj, None, dry_run=options.dry_run)
+    release = core.admission.allocate(core, resource, obj, None, dry_run=options.dry_run)
+    try:
+        return await _insert_complete(
+            core, request, attributes.with_object(obj), options, owners, name, generated=generated
+        )
+    finally:
+        release()
+
+
+async def _insert_complete(
+    core: Core,
+    request: Request,
+    attributes: Attributes,
+    options: WriteOptions,
+    owners: Owners | None,
+    name: str,
+    *,
+    generated: bool,
+) -> bytes:
+    resource, behaviour, obj = request.resource, request.resource.behaviour, attributes.obj
+    assert obj is not None
+    metadata = metadata_of(obj)
     behaviour.prepare_create(obj)
     errors = check_object_meta(
         metadata,
@@ -93,7 +114,7 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     if errors:
         raise status.invalid(resource.judged_group, resource.kind, name, errors)
     request.warnings.extend(behaviour.warnings(obj, None))
-    await core.admission.validate(core, attributes.with_object(obj), request.warnings)
+    await core.admission.validate(core, attributes, request.warnings)
     key = resource.key(request.namespace, name)
     present = core.objects.store.newest(key)
     if present is not None:

@@ -149,8 +149,7 @@ async def _insert(core: Core, request: Request, obj: Object, options: WriteOptio
 async def _replace(
     core: Core, request: Request, live: Live, obj: Object, owners: Owners, options: WriteOptions
 ) -> Changed:
-    resource, old = request.resource, live.value
-    behaviour, subresource = resource.behaviour, request.info.subresource
+    resource, old, subresource = request.resource, live.value, request.info.subresource
     attributes = Attributes("UPDATE", resource, subresource, request.namespace, obj, old, request.user, options.dry_run)
     obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)
@@ -160,7 +159,23 @@ async def _replace(
         metadata["generation"] = old["metadata"]["generation"]
     else:
         metadata.pop("generation", None)
-    endpoint = _endpoint(core, resource, subresource, dry_run=options.dry_run)
+    attributes = attributes.with_object(obj)
+    if subresource:
+        return await _replace_complete(core, request, live, attributes, owners, options)
+    release = core.admission.allocate(core, resource, obj, old, dry_run=options.dry_run)
+    try:
+        return await _replace_complete(core, request, live, attributes, owners, options)
+    finally:
+        release()
+
+
+async def _replace_complete(
+    core: Core, request: Request, live: Live, attributes: Attributes, owners: Owners, options: WriteOptions
+) -> Changed:
+    resource, obj, old = request.resource, attributes.obj, live.value
+    behaviour = resource.behaviour
+    assert obj is not None
+    endpoint = _endpoint(resource, attributes.subresource)
     endpoint.prepare(obj, old)
     metadata = metadata_of(obj)
     if endpoint.counts_generation and _content_changed(obj, old, with_status=not behaviour.has_status):
@@ -172,26 +187,19 @@ async def _replace(
     if errors:
         raise status.invalid(resource.judged_group, resource.kind, request.name, errors)
     request.warnings.extend(behaviour.warnings(obj, old))
-    await core.admission.validate(core, attributes.with_object(obj), request.warnings)
+    await core.admission.validate(core, attributes, request.warnings)
     if equal_ignoring_managed_times(obj, old):
         await core.objects.store.committed(live.record.revision)
         return Changed(core.objects.view(resource, live.record))
     return await store_change(core, resource, live, obj, owners, dry_run=options.dry_run)
 
 
-def _endpoint(core: Core, resource: Resource, subresource: str, *, dry_run: bool) -> Endpoint:
+def _endpoint(resource: Resource, subresource: str) -> Endpoint:
     behaviour = resource.behaviour
     if subresource == "status":
         return Endpoint(behaviour.prepare_status, behaviour.validate_status)
     known = behaviour.endpoints.get(subresource)
-    if known is not None:
-        return known
-
-    def prepare(new: Object, old: Object) -> None:
-        core.admission.allocate(core, resource, new, old, dry_run=dry_run)
-        behaviour.prepare_update(new, old)
-
-    return Endpoint(prepare, behaviour.validate_update, behaviour.counts_generation)
+    return known or Endpoint(behaviour.prepare_update, behaviour.validate_update, behaviour.counts_generation)
 
 
 async def store_change(
