@@ -30,8 +30,13 @@ def test_home_and_tmp_are_the_pods_own(machine: Machine) -> None:
     assert machine.output(sh(script)).split() == ["/home/ray"]
 
 
-def test_the_nodes_own_folder_is_hidden(machine: Machine) -> None:
-    assert machine.output(sh(f"ls {machine.folder}/api 2>/dev/null | wc -l")) == "0\n"
+def test_what_belongs_to_the_node_is_hidden(machine: Machine, project: Path) -> None:
+    # The test's folder is under /tmp, of which pods have their own; a hidden folder and file elsewhere are the proof.
+    said = machine.output(
+        sh(f"ls {machine.folder} 2>/dev/null; ls -A {project}/hidden; cat {project}/secret; echo end")
+    )
+    assert said == "end\n"
+    assert (project / "hidden" / "x").exists()
 
 
 def test_shared_memory_is_sized_and_shared_by_the_pods_containers(machine: Machine) -> None:

@@ -97,3 +97,12 @@ def _own_address() -> str:
         except OSError:
             return socket.gethostbyname(socket.gethostname())
         return probe.getsockname()[0]
+
+
+def test_a_pod_in_the_nodes_own_network(machine: Machine) -> None:
+    server = sh("exec python3 -m http.server 8123", readinessProbe={"tcpSocket": {"port": 8123}, "periodSeconds": 1})
+    name = machine.run(server, hostNetwork=True)
+    status = machine.until_ready(name)
+    assert status["podIP"] == status["hostIP"] == "127.0.0.1"
+    assert machine.output(sh("wget -q -O- http://10.42.0.1:8123/ | grep -ci directory")) != "0\n"
+    machine.delete(name)

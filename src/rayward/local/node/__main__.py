@@ -36,6 +36,7 @@ def main() -> int:
     parser.add_argument("--image", action="append", default=[], metavar="NAME=ENV", help="environment of an image")
     parser.add_argument("--project", type=Path, help="folder of this machine that pods may write to")
     parser.add_argument("--name", default=platform.node() or "local", help="name of the node (default: %(default)s)")
+    parser.add_argument("--hide", type=Path, action="append", default=[], help="folder that no pod may see")
     parser.add_argument("--client-ca", type=Path, help="authority of clients that may ask for logs and the like")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
@@ -67,6 +68,8 @@ def _options(parsed: argparse.Namespace) -> Options:
     settings = Settings(
         environments or {EVERY_IMAGE: sys.prefix},
         parsed.project.absolute() if parsed.project else None,
+        # Whoever reads it is the administrator of the cluster.
+        hidden=(str(parsed.kubeconfig.absolute()), *(str(path.absolute()) for path in parsed.hide)),
         variables=variables(BRIDGE_ADDRESS, PORT),
     )
     return Options(parsed.kubeconfig, parsed.data_dir.absolute(), names, shape, settings, client_ca=parsed.client_ca)

@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from rayward.local.node.ground import linux, process
+from rayward.local.node.ground.netlink import Netlink
 
 _SECONDS: Final = 20
 
@@ -48,7 +49,43 @@ def missing() -> list[Missing]:
             kind = what.split(maxsplit=1)[0]
             name = {"mount": "mnt", "network": "net"}.get(kind, kind)
             found.append(Missing(what, why, f"allow them: sudo sysctl -w user.max_{name}_namespaces=10000"))
+    return found or _missing_inside()
+
+
+def _missing_inside() -> list[Missing]:
+    found: list[Missing] = []
+    why = _try(_mount_processes)
+    if why:
+        remedy = "in a container, allow it with --security-opt systempaths=unconfined (podman: unmask=ALL)"
+        found.append(Missing("a /proc of a pod's own", why, remedy))
+    for what, attempt in (("bridge", _make_bridge), ("veth", _make_pair)):
+        why = _try(attempt)
+        if why:
+            found.append(Missing(f"network links of kind {what}", why, f"load them: sudo modprobe {what}"))
     return found
+
+
+def _mount_processes() -> None:
+    linux.unshare(linux.NEW_USER | linux.NEW_MOUNTS | linux.NEW_PIDS)
+
+    def mount() -> None:
+        linux.mount("proc", "/proc", "proc")
+
+    why = _try(mount)
+    if why:
+        raise PermissionError(1, why)
+
+
+def _make_bridge() -> None:
+    linux.unshare(linux.NEW_USER | linux.NEW_NETWORK)
+    with Netlink() as network:
+        network.make_bridge("rw0")
+
+
+def _make_pair() -> None:
+    linux.unshare(linux.NEW_USER | linux.NEW_NETWORK)
+    with Netlink() as network:
+        network.make_pair("p0", "eth0", os.getpid())
 
 
 def remedy_for_user(setting: Callable[[str], str]) -> str:

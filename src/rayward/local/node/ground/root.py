@@ -37,11 +37,13 @@ def build(root: str, shared_memory: str, mounts: Iterable[dict[str, Any]], hidde
     linux.mount("proc", f"{root}/proc", "proc")
     linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
     _lay_devices(f"{root}/dev", shared_memory)
+    for mount in mounts:
+        _place(root, mount)
     for path in hidden:
         if Path(root + path).is_dir():
             linux.mount("tmpfs", root + path, "tmpfs", linux.READ_ONLY, "mode=755,size=4k")
-    for mount in mounts:
-        _place(root, mount)
+        elif Path(root + path).is_file():
+            linux.mount("/dev/null", root + path, None, linux.BIND)
 
 
 def _show(source: str, target: str) -> None:

@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True):
     """Images and the Python environments that stand for them."""
     project: Path | None = None
     """The one folder of the host that pods may write to."""
+    hidden: tuple[str, ...] = ()
+    """Folders and files of the host that no pod may see."""
     log_size: int = 10 * 1024 * 1024
     log_files: int = 5
     variables: Mapping[str, str] = {}

@@ -88,7 +88,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "groups": start.group.join,
         "kills": start.group.kills,
         "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
-        "hidden": [str(host.folders.data)],
+        "hidden": [str(host.folders.data), *host.settings.hidden],
         "mounts": [
             *_own_mounts(folder, own, home, environment, host.settings.project),
             {"source": str(message), "target": container.get("terminationMessagePath") or _MESSAGE_PATH},
