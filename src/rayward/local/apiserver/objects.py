@@ -44,7 +44,10 @@ class Objects:
 
     def view(self, resource: Resource, record: Record) -> bytes:
         """The object's JSON in the resource's version."""
-        if resource.refresh is not None and record.revision < resource.schema_since:
+        if resource.refresh is not None and (
+            # a writer that was on its way when the stored version changed still wrote the old one
+            record.revision < resource.schema_since or not record.value.startswith(resource.stored_head)
+        ):
             return rendered(resource.head, resource.refresh(orjson.loads(record.value)))
         if resource.stored_head is resource.head:
             return record.value

@@ -49,5 +49,12 @@ class Registry:
         """Whether the group is one of Kubernetes' own."""
         return any(r.group == group and r.builtin for r in self._resources.values())
 
+    def is_taken(self, group: str, version: str, plural: str) -> bool:
+        """Whether a place belongs to one of Kubernetes' own kinds, so that no definition can have it."""
+        return any(
+            r.builtin and r.group == group and (r.version == version or r.plural == plural)
+            for r in self._resources.values()
+        )
+
     def __iter__(self) -> Iterator[Resource]:
         return iter(self._resources.values())

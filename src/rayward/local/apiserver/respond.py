@@ -166,15 +166,21 @@ def make_table(
     columns: bool = True,
 ) -> Object:
     """A table of objects, with the kind's own columns."""
-    return table.build(
+    objects = [orjson.loads(value) for value in values]
+    built = table.build(
         resource.layout,
-        (orjson.loads(value) for value in values),
+        objects,
         now=datetime.fromtimestamp(now, UTC),
         metadata=meta,
         include=include,  # pyright: ignore[reportArgumentType] checked by includes()
         headers=columns,
         version=wanted.version,
     )
+    for row, obj in zip(built["rows"], objects, strict=True):
+        conditions = resource.behaviour.row_conditions(obj)
+        if conditions:
+            row["conditions"] = conditions
+    return built
 
 
 def event_renderer(

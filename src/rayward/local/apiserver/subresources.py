@@ -9,22 +9,21 @@ import orjson
 
 from rayward.kube.machinery.apply import Owners, track_update, type_of
 from rayward.kube.machinery.fielderror import invalid
-from rayward.kube.machinery.jsonvalue import entries, is_object, section
-from rayward.local.apiserver import body, recorded, status
+from rayward.kube.machinery.jsonvalue import section
+from rayward.local.apiserver import recorded, status
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import podadmit
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.eviction import evict
 from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import write_options
-from rayward.local.apiserver.protobuf import ProtobufError
-from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
 from rayward.local.apiserver.scale import get_scale, patch_scale, put_scale
 from rayward.local.apiserver.tokens import Tokens
-from rayward.local.apiserver.verbs.delete import delete
+from rayward.local.apiserver.verbs.incoming import body_of
 from rayward.local.apiserver.verbs.patch import patch
 from rayward.local.apiserver.verbs.read import get
 from rayward.local.apiserver.verbs.update import modify, update
@@ -54,7 +53,7 @@ def handlers(tokens: Tokens, kubelets: Kubelets) -> Mapping[tuple[str, str], Map
 async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
     options = write_options(request.query, request.agent, "CreateOptions")
-    given = _body_of(request)
+    given = body_of(request)
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Binding object")
@@ -84,67 +83,10 @@ async def bind_in_collection(core: Core, request: Request) -> Response:
     """Answer a POST to ``bindings``: the pod's name is in the body."""
     pods = core.registry.find("", "v1", "pods")
     assert pods is not None
-    name = str(section(_body_of(request), "metadata").get("name") or "")
+    name = str(section(body_of(request), "metadata").get("name") or "")
     info = replace(request.info, resource="pods", name=name, subresource="binding")
     inner = Request(info, pods, request.query, request.headers, request.body, request.user, request.warnings)
     return await bind(core, inner)
-
-
-def _body_of(request: Request) -> Object:
-    content_type = request.header(b"content-type")
-    try:
-        given = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf).value
-    except (body.MalformedError, ProtobufError) as error:
-        raise status.bad_request(str(error)) from None
-    if not is_object(given):
-        raise status.bad_request("the body of the request is no object")
-    return given
-
-
-async def _mark_evicted(core: Core, request: Request) -> None:
-    options = write_options(request.query, request.agent, "CreateOptions")
-
-    def change(live: Live | None) -> tuple[Object, Owners]:
-        if live is None:
-            raise status.not_found(request.resource, request.name)
-        obj = orjson.loads(orjson.dumps(live.value))
-        conditions: list[Object] = entries(section(obj, "status"), "conditions")
-        evicted = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "reason": "EvictionByEvictionAPI",
-            "message": "Eviction API: evicting",
-            "lastProbeTime": None,
-            "lastTransitionTime": stamp(core.clock()),
-        }
-        kept = [c for c in conditions if c["type"] != "DisruptionTarget"]
-        obj.setdefault("status", {})["conditions"] = [*kept, evicted]
-        return obj, core.objects.owners(live)
-
-    await modify(core, request, change, options)
-
-
-async def evict(core: Core, request: Request) -> Response:
-    """Answer an eviction. Budgets are stored, not enforced: nothing here disrupts on its own."""
-    given = _body_of(request)
-    name = section(given, "metadata").get("name")
-    if name and name != request.name:
-        raise status.bad_request("name in URL does not match name in Eviction object")
-    await _mark_evicted(core, request)
-    options = section(given, "deleteOptions")
-    dry_run = options.get("dryRun") or list(request.query.get("dryRun", ()))
-    inner = Request(
-        request.info,
-        request.resource,
-        {},
-        {**request.headers, b"content-type": b"application/json"},
-        orjson.dumps({"kind": "DeleteOptions", "apiVersion": "v1", **options, "dryRun": dry_run}),
-        request.user,
-        request.warnings,
-    )
-    await delete(core, inner)
-    answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-    return shown_object(request, 201, answer)
 
 
 def _token_handler(tokens: Tokens) -> Handler:
@@ -182,7 +124,7 @@ def _token_handler(tokens: Tokens) -> Handler:
 
 
 def _token_request(core: Core, request: Request) -> Object:
-    review = _body_of(request)
+    review = body_of(request)
     review["kind"], review["apiVersion"] = "TokenRequest", "authentication.k8s.io/v1"
     options = write_options(request.query, request.agent, "CreateOptions")
     tracked, _owners = track_update(

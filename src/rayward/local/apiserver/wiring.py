@@ -15,7 +15,8 @@ from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.builtin import claim, event, node, podchange, podresize
-from rayward.local.apiserver.builtin.namespace import prepare_finalize
+from rayward.local.apiserver.builtin.namespace import prepare_finalize, validate_finalize
+from rayward.local.apiserver.builtin.priorityclass import default_conflict
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd import definition, formats
 from rayward.local.apiserver.crd.custom import published_schema
@@ -56,6 +57,7 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
             "pods": PodAdmission().admit,
             "nodes": admit_node,
             "persistentvolumeclaims": admit_claim,
+            "priorityclasses.scheduling.k8s.io": admit_priority_class,
         },
         allocators={"services": allocation.give},
         checks=(quota.check,),
@@ -114,7 +116,7 @@ def complete_kinds(registry: Registry) -> None:
             namespaces,
             behaviour=replace(
                 namespaces.behaviour,
-                endpoints={"finalize": Endpoint(prepare_finalize)},
+                endpoints={"finalize": Endpoint(prepare_finalize, validate_finalize)},
                 mark=_terminating,
                 held=_holds_content,
             ),
@@ -172,6 +174,18 @@ def admit_claim(core: Core, attributes: Attributes) -> None:
     record = core.objects.store.newest(f"/storageclasses.storage.k8s.io/{name}") if name else None
     grows = record is not None and bool(orjson.loads(record.value).get("allowVolumeExpansion"))
     why = claim.refuse_growth(obj, old, class_grows=grows)
+    if why:
+        raise status.forbidden(attributes.resource, attributes.name, why)
+
+
+def admit_priority_class(core: Core, attributes: Attributes) -> None:
+    """Only one class is what pods get that ask for none."""
+    obj = attributes.obj
+    assert obj is not None
+    store = core.objects.store
+    records = [store.newest(key) for key in store.keys(attributes.resource.prefix)]
+    others = [orjson.loads(record.value) for record in records if record is not None]
+    why = default_conflict(obj, [other for other in others if other["metadata"]["name"] != attributes.name])
     if why:
         raise status.forbidden(attributes.resource, attributes.name, why)
 

@@ -20,7 +20,7 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd.custom import resources_of
 from rayward.local.apiserver.crd.definition import CLEANUP_FINALIZER, condition, is_true
-from rayward.local.apiserver.objects import Live, encode, stamp
+from rayward.local.apiserver.objects import encode, stamp
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.verbs.delete import DeleteOptions, deleted
@@ -119,6 +119,7 @@ class Lifecycle:
         self._definitions = definitions
         self._served: dict[str, list[Resource]] = {}
         self._specs: dict[str, bytes] = {}
+        self._going: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def load(self) -> None:
@@ -147,7 +148,8 @@ class Lifecycle:
     def _settle(self, record: Record) -> None:
         crd = orjson.loads(record.value)
         if crd["metadata"].get("deletionTimestamp"):
-            if CLEANUP_FINALIZER in entries(crd["metadata"], "finalizers"):
+            if record.key not in self._going and self._going_crd(record.key) is not None:
+                self._going.add(record.key)
                 self._spawn(self._clean_up(record.key))
         elif decide(crd, self._others(), "") is not None:
             self._spawn(self._update_status(record.key))
@@ -178,8 +180,12 @@ class Lifecycle:
         registry: Registry = self._core.registry
         before = {r.version: r for r in self._served.get(record.key, [])}
         # after a restart nothing tells under which schema an object was stored, so all are brought up to date on read
-        since = self._core.objects.store.revision + 1 if before or at_start else 0
-        resources = [replace(resource, terminating=going) for resource in resources_of(crd, since)]
+        since = self._core.objects.store.newest_revision + 1 if before or at_start else 0
+        resources = [
+            replace(resource, terminating=going)
+            for resource in resources_of(crd, since)
+            if not registry.is_taken(resource.group, resource.version, resource.plural)
+        ]
         for version in before.keys() - {r.version for r in resources}:
             registry.remove(before[version].group, version, before[version].plural)
         for resource in resources:
@@ -230,55 +236,67 @@ class Lifecycle:
 
     async def _clean_up(self, key: str) -> None:
         """Delete all objects of a CRD that goes, then let it go."""
-        store = self._core.objects.store
-        record = store.newest(key)
-        if record is None:
+        store, hub = self._core.objects.store, self._core.hub
+        crd = self._going_crd(key)
+        if crd is None:
+            self._going.discard(key)
             return
-        crd = orjson.loads(record.value)
-        plural = f"{crd['spec']['names']['plural']}.{crd['spec']['group']}"
-        prefix = f"/{plural}/"
-        served = self._served.get(key, [])
-        await self._delete_instances(prefix, served)
-        waiting = asyncio.Event()
+        uid, spec = crd["metadata"]["uid"], crd["spec"]
+        group, plural = spec["group"], spec["names"]["plural"]
+        prefix = f"/{plural}.{group}/"
+        changed = asyncio.Event()
 
-        def gone(events: Sequence[Event]) -> None:
-            if any(event.key.startswith(prefix) for event in events) and not store.count(prefix):
-                waiting.set()
+        def notice(events: Sequence[Event]) -> None:
+            if any(event.key.startswith(prefix) for event in events):
+                changed.set()
 
-        self._core.hub.listen(gone)
+        hub.listen(notice)
         try:
-            if store.count(prefix):
-                await waiting.wait()
+            # objects that were on their way when the CRD was marked come later, those with finalizers go later
+            while store.newest_count(prefix) and not self._core.registry.is_taken(group, "", plural):
+                changed.clear()
+                await self._delete_instances(prefix)
+                if store.newest_count(prefix):
+                    await changed.wait()
+                crd = self._going_crd(key)
+                if crd is None or crd["metadata"]["uid"] != uid:
+                    # let go by hand, perhaps made anew: what is there now is not ours to delete
+                    return
         finally:
-            self._core.hub.unlisten(gone)
+            hub.unlisten(notice)
+            self._going.discard(key)
         await self._finish(key)
 
-    async def _delete_instances(self, prefix: str, served: list[Resource]) -> None:
+    def _going_crd(self, key: str) -> Object | None:
+        """The newest version of a CRD that waits for the end of its objects; None if it does not."""
+        record = self._core.objects.store.newest(key)
+        if record is None:
+            return None
+        crd: Object = orjson.loads(record.value)
+        metadata = crd["metadata"]
+        waits = metadata.get("deletionTimestamp") and CLEANUP_FINALIZER in entries(metadata, "finalizers")
+        return crd if waits else None
+
+    async def _delete_instances(self, prefix: str) -> None:
         store = self._core.objects.store
         options = DeleteOptions(None, "", None, None, dry_run=False, orphan=None)
         for key in store.keys(prefix):
             record = store.newest(key)
-            resource = served[0] if served else None
-            if record is None or resource is None:
+            if record is None:
                 continue
-            live = Live(record, orjson.loads(record.value))
-            after = deleted(None, live.value, options, self._core.clock())
-            try:
-                if after["metadata"].get("finalizers"):
-                    if after is not live.value:
-                        await store.put(key, _encoder(resource, after), expect=record.revision)
-                else:
-                    await store.delete(key, _encoder(resource, after), expect=record.revision)
-            except Conflict:
-                continue
+            obj = orjson.loads(record.value)
+            after = deleted(None, obj, options, self._core.clock())
+            if not after["metadata"].get("finalizers"):
+                await store.delete(key, _as_stored(after), expect=record.revision)
+            elif after is not obj:
+                await store.put(key, _as_stored(after), expect=record.revision)
 
     async def _finish(self, key: str) -> None:
         store, resource = self._core.objects.store, self._definitions
         while True:
-            record = store.newest(key)
-            if record is None:
+            record, crd = store.newest(key), self._going_crd(key)
+            if record is None or crd is None:
                 return
-            crd = orjson.loads(record.value)
             crd["metadata"]["finalizers"] = [f for f in crd["metadata"]["finalizers"] if f != CLEANUP_FINALIZER]
             try:
                 if crd["metadata"]["finalizers"]:
@@ -293,6 +311,16 @@ class Lifecycle:
 
 def _encoder(resource: Resource, obj: Object) -> Callable[[int], bytes]:
     return lambda revision: encode(resource, obj, revision)
+
+
+def _as_stored(obj: Object) -> Callable[[int], bytes]:
+    """An object that stays in the version it was stored in, whether that is still served or not."""
+
+    def write(revision: int) -> bytes:
+        obj["metadata"]["resourceVersion"] = str(revision)
+        return orjson.dumps(obj)
+
+    return write
 
 
 def terminating(crd: Object, now: str) -> Object:

@@ -28,8 +28,7 @@ async def create(core: Core, request: Request) -> Response:
     obj = object_in(request, options)
     metadata = metadata_of(obj)
     if request.resource.terminating:
-        why = "create not allowed while custom resource definition is terminating"
-        raise status.forbidden(request.resource, metadata.get("name", ""), why)
+        raise _definition_goes(request.resource, metadata.get("name", ""))
     for name in _SYSTEM_FIELDS:
         metadata.pop(name, None)
     if metadata.get("resourceVersion"):
@@ -115,6 +114,11 @@ async def _insert_complete(
         raise status.invalid(resource.judged_group, resource.kind, name, errors)
     request.warnings.extend(behaviour.warnings(obj, None))
     await core.admission.validate(core, attributes, request.warnings)
+    if not resource.builtin:
+        # the definition may have gone while webhooks were asked
+        served = core.registry.find(resource.group, resource.version, resource.plural)
+        if served is None or served.terminating:
+            raise _definition_goes(resource, name)
     key = resource.key(request.namespace, name)
     present = core.objects.store.newest(key)
     if present is not None:
@@ -129,6 +133,10 @@ async def _insert_complete(
     if owners is not None:
         core.objects.remember_owners(record, owners)
     return core.objects.view(resource, record)
+
+
+def _definition_goes(resource: Resource, name: str) -> status.ApiError:
+    return status.forbidden(resource, name, "create not allowed while custom resource definition is terminating")
 
 
 def _being_deleted(resource: Resource, name: str) -> status.ApiError:

@@ -60,6 +60,18 @@ def _unreadable_protobuf(resource: Resource, error: ProtobufError, raw: bytes) -
     return status.bad_request(f'{error.kind} in version "{version}" cannot be handled as a {resource.kind}: {error}')
 
 
+def body_of(request: Request) -> Object:
+    """The body as a plain object, for requests that are about another one: a binding, an eviction, a token."""
+    content_type = request.header(b"content-type")
+    try:
+        given = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf).value
+    except (body.MalformedError, ProtobufError) as error:
+        raise status.bad_request(str(error)) from None
+    if not is_object(given):
+        raise status.bad_request("the body of the request is no object")
+    return given
+
+
 def check_identity(resource: Resource, obj: Object, raw: bytes) -> None:
     """The body's apiVersion and kind must be the endpoint's; what a built-in kind leaves out is filled in."""
     for field in ("kind", "apiVersion"):
