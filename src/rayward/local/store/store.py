@@ -103,6 +103,11 @@ class Store:
         return self._state.revision
 
     @property
+    def newest_revision(self) -> int:
+        """The last revision that was given to a write; what was decided so far is stored up to here."""
+        return self._allotted
+
+    @property
     def compacted(self) -> int:
         """Events up to this revision are gone."""
         return self._state.history.compacted
