@@ -55,11 +55,13 @@ class Machine:
         python: str = sys.executable,
         user: int | None = None,
         packages: Sequence[str] = (),
+        wrapper: Sequence[str] = (),
     ) -> None:
         self._node_options = node_options
         self._python = python
         self._user = user
         self._packages = packages
+        self._wrapper = wrapper
         # Not pytest's own: what is under it must be short enough to read in messages, and gone at once.
         self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-"))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -133,8 +135,9 @@ class Machine:
         if user is not None:
             environment |= {"PYTHONPATH": os.pathsep.join(self._packages), "HOME": str(self.folder)}
         with (self.folder / f"{name}.log").open("ab") as log:
+            command = [*self._wrapper] if name == "node" and self._wrapper else [python]
             self._processes[name] = subprocess.Popen(
-                [python, "-m", module, *options],
+                [*command, "-m", module, *options],
                 stdout=log,
                 stderr=log,
                 stdin=subprocess.DEVNULL,

@@ -14,8 +14,8 @@ from rayward.kube.client.errors import AlreadyExists, ApiError, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import rfc3339, rfc3339_micro
 from rayward.kube.core.resource import LEASES, NODES
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.machine import Shape, node_info
-from rayward.local.node.objects import many, part
 from rayward.net.errors import NetworkError
 
 Object = dict[str, Any]
@@ -67,7 +67,7 @@ def node_status(identity: Identity, before: Object, now: datetime) -> Object:
         ],
         "allocatable": resources,
         "capacity": resources,
-        "conditions": _conditions(identity, many(before, "conditions"), now),
+        "conditions": _conditions(identity, entries(before, "conditions"), now),
         "daemonEndpoints": {"kubeletEndpoint": {"Port": identity.port}},
         # Tells kube-apiserver that exec, attach and port-forward may come as WebSockets.
         "declaredFeatures": ["ExtendWebSocketsToKubelet"],
@@ -87,7 +87,7 @@ def _conditions(identity: Identity, before: Any, now: datetime) -> list[Object]:
         wanted[-1] = ("Ready", "False", "KubeletNotReady", identity.trouble)
     made: list[Object] = []
     for kind, status, reason, message in wanted:
-        old = part(told, kind)
+        old = section(told, kind)
         since = old.get("lastTransitionTime") if old.get("status") == status else None
         made.append(
             {
@@ -138,9 +138,9 @@ class Registration:
             except AlreadyExists:
                 found = await self._client.get(NODES, identity.name)
         self._uids[identity.name] = found["metadata"]["uid"]
-        status = node_status(identity, part(found, "status"), datetime.now(UTC))
+        status = node_status(identity, section(found, "status"), datetime.now(UTC))
         await self._client.patch(NODES, identity.name, {"status": status}, PatchType.MERGE, subresource="status")
-        taints = many(part(found, "spec"), "taints")
+        taints = entries(section(found, "spec"), "taints")
         kept = [taint for taint in taints if taint["key"] != "node.kubernetes.io/not-ready"]
         if kept != taints and not identity.trouble:
             await self._client.patch(NODES, identity.name, {"spec": {"taints": kept}}, PatchType.MERGE)

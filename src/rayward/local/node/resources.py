@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 Amounts = dict[str, Quantity]
@@ -23,11 +23,11 @@ def amounts(listed: Mapping[str, Any] | None) -> Amounts:
 def pod_requests(spec: Object) -> Amounts:
     """What the scheduler must find free for a pod: containers and sidecars together, or the largest init step."""
     total: Amounts = {}
-    for container in many(spec, "containers"):
+    for container in entries(spec, "containers"):
         _add(total, container_requests(container))
     sidecars: Amounts = {}
     peak: Amounts = {}
-    for container in many(spec, "initContainers"):
+    for container in entries(spec, "initContainers"):
         asked = container_requests(container)
         if container.get("restartPolicy") == "Always":
             _add(total, asked)
@@ -38,14 +38,14 @@ def pod_requests(spec: Object) -> Amounts:
             _add(step, asked)
             _raise_to(peak, step)
     _raise_to(total, peak)
-    _raise_to(total, amounts(part(spec, "resources").get("requests")))
+    _raise_to(total, amounts(section(spec, "resources").get("requests")))
     _add(total, amounts(spec.get("overhead")))
     return total
 
 
 def container_requests(container: Object) -> Amounts:
     """One container's requests; a limit alone is a request too."""
-    resources = part(container, "resources")
+    resources = section(container, "resources")
     return {**amounts(resources.get("limits")), **amounts(resources.get("requests"))}
 
 

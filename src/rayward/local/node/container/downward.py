@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 
@@ -25,12 +25,12 @@ def field_value(pod: Object, path: str) -> str:
     Raises:
         NoSuchField: Pods do not tell this field.
     """
-    metadata, status = part(pod, "metadata"), part(pod, "status")
+    metadata, status = section(pod, "metadata"), section(pod, "status")
     one = _ONE_OF.match(path)
     if one:
-        return part(metadata, one.group(1)).get(one.group(2), "")
+        return section(metadata, one.group(1)).get(one.group(2), "")
     if path in ("metadata.labels", "metadata.annotations"):
-        return _listed(part(metadata, path.rpartition(".")[2]))
+        return _listed(section(metadata, path.rpartition(".")[2]))
     simple = {
         "metadata.name": metadata.get("name", ""),
         "metadata.namespace": metadata.get("namespace", ""),
@@ -38,9 +38,9 @@ def field_value(pod: Object, path: str) -> str:
         "spec.nodeName": pod["spec"].get("nodeName", ""),
         "spec.serviceAccountName": pod["spec"].get("serviceAccountName", ""),
         "status.hostIP": status.get("hostIP", ""),
-        "status.hostIPs": ",".join(found["ip"] for found in many(status, "hostIPs")),
+        "status.hostIPs": ",".join(found["ip"] for found in entries(status, "hostIPs")),
         "status.podIP": status.get("podIP", ""),
-        "status.podIPs": ",".join(found["ip"] for found in many(status, "podIPs")),
+        "status.podIPs": ",".join(found["ip"] for found in entries(status, "podIPs")),
     }
     if path not in simple:
         raise NoSuchField(f"unsupported fieldPath: {path}")
@@ -56,20 +56,20 @@ def resource_value(
         NoSuchField: There is no such container or resource.
     """
     name = reference.get("containerName") or own
-    containers = [*many(spec, "containers"), *many(spec, "initContainers")]
+    containers = [*entries(spec, "containers"), *entries(spec, "initContainers")]
     container = next((found for found in containers if found["name"] == name), None)
     if container is None:
         raise NoSuchField(f"container {name} not found")
     kind, _, resource = reference["resource"].partition(".")
     if kind not in ("limits", "requests") or not resource:
         raise NoSuchField(f"unsupported container resource : {reference['resource']}")
-    resources = part(container, "resources")
-    value = part(resources, kind).get(resource)
+    resources = section(container, "resources")
+    value = section(resources, kind).get(resource)
     if kind == "limits" and value is None:
         amount = allocatable.get(resource, quantity.parse("0"))
     else:
         if value is None:
-            value = part(resources, "limits").get(resource, "0")
+            value = section(resources, "limits").get(resource, "0")
         amount = quantity.parse(value)
     divisor = quantity.parse(reference.get("divisor") or "1")
     if divisor.is_zero:

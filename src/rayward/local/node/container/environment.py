@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 Find = Callable[[str, str], Object | None]
@@ -39,10 +39,10 @@ def container_variables(
     """
     namespace = pod["metadata"]["namespace"]
     found: dict[str, str] = {}
-    for source in many(container, "envFrom"):
+    for source in entries(container, "envFrom"):
         found.update(_whole(source, namespace, sources))
     known = {**services, **found}
-    for variable in many(container, "env"):
+    for variable in entries(container, "env"):
         value = _value(pod, container, variable, known, sources)
         if value is not None:
             found[variable["name"]] = known[variable["name"]] = value
@@ -67,7 +67,7 @@ def service_variables(services: Iterable[Object], namespace: str, *, links: bool
 
 
 def _of_service(prefix: str, spec: Object) -> dict[str, str]:
-    address, ports = spec["clusterIP"], many(spec, "ports")
+    address, ports = spec["clusterIP"], entries(spec, "ports")
     if not ports:
         return {}
     first = ports[0]
@@ -106,7 +106,7 @@ def _whole(source: Object, namespace: str, sources: Sources) -> dict[str, str]:
 
 
 def _texts(found: Object) -> dict[str, str]:
-    data: dict[str, str] = part(found, "data")
+    data: dict[str, str] = section(found, "data")
     if found.get("kind") == "Secret":
         return {name: base64.b64decode(value).decode(errors="replace") for name, value in data.items()}
     return data

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError
 from rayward.kube.core.resource import Resource
-from rayward.local.node.objects import many, part
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.net.errors import NetworkError
 
 Object = dict[str, Any]
@@ -63,9 +63,9 @@ class Gate:
             "metadata": {},
             "spec": {"token": token},
         }
-        status = part(await self._client.create(_TOKEN_REVIEWS, review), "status")
-        user = part(status, "user")
-        return (user.get("username", ""), tuple(many(user, "groups"))) if status.get("authenticated") else None
+        status = section(await self._client.create(_TOKEN_REVIEWS, review), "status")
+        user = section(status, "user")
+        return (user.get("username", ""), tuple(entries(user, "groups"))) if status.get("authenticated") else None
 
     async def _may(self, who: Who) -> bool:
         attributes = {"verb": "get", "resource": "nodes", "subresource": "proxy", "name": self._node, "version": "v1"}
@@ -75,5 +75,5 @@ class Gate:
             "metadata": {},
             "spec": {"user": who[0], "groups": list(who[1]), "resourceAttributes": attributes},
         }
-        status = part(await self._client.create(_ACCESS_REVIEWS, review), "status")
+        status = section(await self._client.create(_ACCESS_REVIEWS, review), "status")
         return bool(status.get("allowed"))

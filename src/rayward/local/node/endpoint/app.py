@@ -11,12 +11,12 @@ from urllib.parse import parse_qs, unquote
 import orjson
 
 from rayward.kube.core.meta import parse_time
+from rayward.kube.machinery.jsonvalue import section
 from rayward.local.node.agent import Agent
 from rayward.local.node.endpoint import streams
 from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.logs import reader
 from rayward.local.node.logs.reader import Wanted
-from rayward.local.node.objects import part
 from rayward.local.node.pod.facts import UNKNOWN
 from rayward.local.node.work import sandboxing
 from rayward.local.node.work.worker import PodWorker
@@ -62,7 +62,7 @@ class Endpoint:
         if len(scope.get("query_string") or b"") > _MOST_QUERY:
             raise Refusal(414, "the query is too long")
         token = _header(scope, b"authorization").removeprefix("Bearer ")
-        certificate = (part(part(scope, "extensions"), "tls")).get("client_subject")
+        certificate = (section(section(scope, "extensions"), "tls")).get("client_subject")
         status = await self._gate.check(certificate, token)
         if status != 200:
             raise Refusal(status, "Unauthorized" if status == 401 else "Forbidden")
@@ -165,7 +165,7 @@ def _log_time(moment: datetime) -> str:
 
 def _waiting_reason(pod: Object, container: str) -> str:
     status = sandboxing.told_statuses(pod).get(container) or {}
-    return (part(part(status, "state"), "waiting")).get("reason") or "ContainerCreating"
+    return (section(section(status, "state"), "waiting")).get("reason") or "ContainerCreating"
 
 
 async def _send_parts(parts: Any, send: Send) -> None:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from rayward.local.node.objects import many
+from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work.asking import Refused, open_tcp
 from rayward.local.node.work.worker import PodWorker
@@ -38,7 +38,7 @@ class Channels:
     """Numbered channels in one WebSocket."""
 
     def __init__(self, scope: Object, receive: Receive, send: Send) -> None:
-        offered: Sequence[str] = many(scope, "subprotocols")
+        offered: Sequence[str] = entries(scope, "subprotocols")
         self.protocol = next((name for name in _PROTOCOLS if name in offered), None)
         self._receive = receive
         self._send = send
@@ -112,7 +112,9 @@ async def execute(worker: PodWorker, container: str, query: Query, scope: Object
     out_in, out_out = os.pipe()
     err_in, err_out = os.pipe()
     try:
-        left, terminal = await line.enter(container, many(query, "command"), (stdin_in, out_out, err_out), tty=tty)
+        left, terminal = await line.enter(
+            container, list(query.get("command", ())), (stdin_in, out_out, err_out), tty=tty
+        )
     except SandboxError as error:
         for descriptor in (stdin_out, out_in, err_in):
             os.close(descriptor)

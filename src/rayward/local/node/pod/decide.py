@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from rayward.local.node.objects import many
+from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Pod, Run, is_sidecar
 
@@ -60,7 +60,7 @@ def decide(pod: Object, known: Pod, now: float) -> Step:
         plan.wake(known.begun + deadline)
     if is_finished(spec, known):
         return _end(spec, known, plan, "")
-    for container in (*many(spec, "initContainers"), *spec["containers"]):
+    for container in (*entries(spec, "initContainers"), *spec["containers"]):
         found = known.containers.get(container["name"], UNKNOWN)
         if found.condemned:
             plan.end(container["name"], found, found.condemned)
@@ -82,7 +82,7 @@ def deadline_passed(pod: Object, known: Pod, now: float) -> bool:
 
 def initialized(spec: Object, known: Pod) -> bool:
     """Whether all init containers have done their part in this sandbox."""
-    for container in many(spec, "initContainers"):
+    for container in entries(spec, "initContainers"):
         found = known.containers.get(container["name"], UNKNOWN)
         if is_sidecar(container):
             if not _is_up(container, found) and not _main_began(spec, known):
@@ -107,7 +107,7 @@ def init_failed(spec: Object, known: Pod) -> bool:
     """Whether an init container failed in a pod that restarts none."""
     if spec["restartPolicy"] != "Never":
         return False
-    for container in many(spec, "initContainers"):
+    for container in entries(spec, "initContainers"):
         run = known.containers.get(container["name"], UNKNOWN).run
         if not is_sidecar(container) and run is not None and run.over and not run.succeeded:
             return True
@@ -116,7 +116,7 @@ def init_failed(spec: Object, known: Pod) -> bool:
 
 def _initialize(spec: Object, known: Pod, plan: _Plan) -> bool:
     began = _main_began(spec, known)
-    for container in many(spec, "initContainers"):
+    for container in entries(spec, "initContainers"):
         name = container["name"]
         found = known.containers.get(name, UNKNOWN)
         if is_sidecar(container):
@@ -160,7 +160,7 @@ def _end(spec: Object, known: Pod, plan: _Plan, why: str) -> Step:
         found = known.containers.get(container["name"], UNKNOWN)
         alive = alive or found.alive
         plan.end(container["name"], found, why)
-    for container in reversed(many(spec, "initContainers")):
+    for container in reversed(entries(spec, "initContainers")):
         found = known.containers.get(container["name"], UNKNOWN)
         if alive:
             break

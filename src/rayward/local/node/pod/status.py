@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rayward.kube.core.meta import rfc3339
-from rayward.local.node.objects import many, part
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.decide import init_failed, initialized
 from rayward.local.node.pod.facts import UNKNOWN, Container, Pod, Run, is_sidecar
@@ -17,8 +17,10 @@ Object = dict[str, Any]
 
 def pod_status(pod: Object, known: Pod, now: float, image_id: Callable[[str], str]) -> Object:
     """The whole status that follows from what is known; times of conditions are kept where nothing changed."""
-    spec, before = pod["spec"], part(pod, "status")
-    inits = [_container(pod, known, container, now, image_id, init=True) for container in many(spec, "initContainers")]
+    spec, before = pod["spec"], section(pod, "status")
+    inits = [
+        _container(pod, known, container, now, image_id, init=True) for container in entries(spec, "initContainers")
+    ]
     mains = [_container(pod, known, container, now, image_id, init=False) for container in spec["containers"]]
     phase = _phase(spec, known, mains)
     status: Object = {
@@ -57,12 +59,12 @@ def _phase(spec: Object, known: Pod, mains: Sequence[Object]) -> str:
         return "Pending"
     if not all(_began(status) for status in mains):
         return "Pending"
-    sidecars = [container for container in many(spec, "initContainers") if is_sidecar(container)]
+    sidecars = [container for container in entries(spec, "initContainers") if is_sidecar(container)]
     if any("running" in status["state"] for status in mains):
         return "Running"
     if spec["restartPolicy"] == "Always":
         return "Running"
-    codes = [part(status["state"], "terminated").get("exitCode") for status in mains]
+    codes = [section(status["state"], "terminated").get("exitCode") for status in mains]
     if any(code is None for code in codes):
         return "Running"
     if any(known.containers.get(container["name"], UNKNOWN).alive for container in sidecars):
@@ -130,7 +132,7 @@ def _state(pod: Object, known: Pod, container: Object, found: Container, now: fl
             )
             return {"waiting": {"reason": "CrashLoopBackOff", "message": message}}
         return {"terminated": _terminated(pod, container["name"], run)}
-    if not init and many(pod["spec"], "initContainers") and not initialized(pod["spec"], known):
+    if not init and entries(pod["spec"], "initContainers") and not initialized(pod["spec"], known):
         return {"waiting": {"reason": "PodInitializing"}}
     if init and run is None and _waits_for_earlier(pod["spec"], known, container["name"]):
         return {"waiting": {"reason": "PodInitializing"}}
@@ -173,9 +175,9 @@ def _conditions(
     pod: Object, known: Pod, phase: str, mains: Sequence[Object], inits: Sequence[Object], now: float
 ) -> list[Object]:
     spec = pod["spec"]
-    before = {found["type"]: found for found in many(part(pod, "status"), "conditions")}
+    before = {found["type"]: found for found in entries(section(pod, "status"), "conditions")}
     kept = [found for kind, found in before.items() if kind not in _OURS]
-    ready_gates = [gate["conditionType"] for gate in many(spec, "readinessGates")]
+    ready_gates = [gate["conditionType"] for gate in entries(spec, "readinessGates")]
     containers_ready = _containers_ready(phase, mains, inits, spec)
     wanted = [
         _condition("PodReadyToStartContainers", bool(known.address) and phase not in ("Succeeded", "Failed")),
@@ -212,7 +214,7 @@ def _initialized(spec: Object, known: Pod, phase: str, inits: Sequence[Object]) 
         return _condition("Initialized", holds=True)
     waiting = [
         status["name"]
-        for status, container in zip(inits, many(spec, "initContainers"), strict=True)
+        for status, container in zip(inits, entries(spec, "initContainers"), strict=True)
         if not (status["started"] if is_sidecar(container) else status["ready"])
     ]
     message = f"containers with incomplete status: [{' '.join(waiting)}]"
@@ -224,7 +226,7 @@ def _containers_ready(phase: str, mains: Sequence[Object], inits: Sequence[Objec
         return _condition("ContainersReady", holds=False, reason="PodCompleted")
     if phase == "Failed":
         return _condition("ContainersReady", holds=False, reason="PodFailed")
-    sidecars = {found["name"] for found in many(spec, "initContainers") if is_sidecar(found)}
+    sidecars = {found["name"] for found in entries(spec, "initContainers") if is_sidecar(found)}
     watched = [*(status for status in inits if status["name"] in sidecars), *mains]
     unready = [status["name"] for status in watched if not status["ready"]]
     if not unready:

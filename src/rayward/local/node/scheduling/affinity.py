@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.selectors import labels as selectors
-from rayward.local.node.objects import many, part
 from rayward.local.node.scheduling.model import Candidate, Occupant
 
 Object = dict[str, Any]
@@ -14,20 +14,24 @@ Object = dict[str, Any]
 
 def node_matches(spec: Object, node: Candidate) -> bool:
     """Whether a pod's selector and required node affinity allow a node."""
-    if any(node.labels.get(name) != value for name, value in part(spec, "nodeSelector").items()):
+    if any(node.labels.get(name) != value for name, value in section(spec, "nodeSelector").items()):
         return False
-    required = (part(part(spec, "affinity"), "nodeAffinity")).get("requiredDuringSchedulingIgnoredDuringExecution")
-    return required is None or any(_term_matches(term, node) for term in many(required, "nodeSelectorTerms"))
+    required = (section(section(spec, "affinity"), "nodeAffinity")).get(
+        "requiredDuringSchedulingIgnoredDuringExecution"
+    )
+    return required is None or any(_term_matches(term, node) for term in entries(required, "nodeSelectorTerms"))
 
 
 def node_preference(spec: Object, node: Candidate) -> int:
     """How much a pod prefers a node, by the weights of its preferred node affinity."""
-    preferred = (part(part(spec, "affinity"), "nodeAffinity")).get("preferredDuringSchedulingIgnoredDuringExecution")
+    preferred = (section(section(spec, "affinity"), "nodeAffinity")).get(
+        "preferredDuringSchedulingIgnoredDuringExecution"
+    )
     return sum(choice["weight"] for choice in preferred or () if _term_matches(choice["preference"], node))
 
 
 def _term_matches(term: Object, node: Candidate) -> bool:
-    expressions, fields = many(term, "matchExpressions"), many(term, "matchFields")
+    expressions, fields = entries(term, "matchExpressions"), entries(term, "matchFields")
     if not expressions and not fields:
         return False
     names = {"metadata.name": node.name}
@@ -35,7 +39,7 @@ def _term_matches(term: Object, node: Candidate) -> bool:
 
 
 def _holds(expression: Object, values: Mapping[str, str]) -> bool:
-    key, operator, wanted = expression["key"], expression["operator"], many(expression, "values")
+    key, operator, wanted = expression["key"], expression["operator"], entries(expression, "values")
     value = values.get(key)
     if operator == "In":
         return value in wanted
@@ -83,8 +87,8 @@ def repelled_by_others(pod: Occupant, node: Candidate, nodes: Sequence[Candidate
     )
 
 
-def _terms(affinity: Mapping[str, Any], kind: str) -> Iterable[Object]:
-    return many(part(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution")
+def _terms(affinity: Object, kind: str) -> Iterable[Object]:
+    return entries(section(affinity, kind), "requiredDuringSchedulingIgnoredDuringExecution")
 
 
 def _selects(term: Object, owner: Occupant, other: Occupant) -> bool:

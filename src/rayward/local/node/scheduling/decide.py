@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kube.machinery.jsonvalue import entries
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.objects import many
 from rayward.local.node.resources import ZERO
 from rayward.local.node.scheduling import affinity
 from rayward.local.node.scheduling.model import Candidate, Occupant, host_ports
@@ -109,7 +109,7 @@ def _clashes(port: tuple[str, str, int], taken: set[tuple[str, str, int]]) -> bo
 
 
 def _tolerated(spec: Object, taint: Object) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in many(spec, "tolerations"))
+    return any(_tolerates(toleration, taint) for toleration in entries(spec, "tolerations"))
 
 
 def _tolerates(toleration: Object, taint: Object) -> bool:

@@ -15,10 +15,10 @@ from rayward.kube.core.node import Node
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
-from rayward.local.node.objects import many, part
 from rayward.local.node.pod.status import stamp
 from rayward.local.node.scheduling.decide import Placed, Refused, place
 from rayward.local.node.scheduling.model import Candidate, Occupant, is_over
@@ -130,8 +130,8 @@ class Scheduler:
 
     async def _say_no(self, pod: Object, refused: Refused) -> None:
         metadata = pod["metadata"]
-        status = part(pod, "status")
-        conditions = many(status, "conditions")
+        status = section(pod, "status")
+        conditions = entries(status, "conditions")
         old = next((found for found in conditions if found["type"] == "PodScheduled"), None)
         nominated = {"nominatedNodeName": refused.node} if refused.victims else {}
         if old is None or old.get("message") != refused.message or old.get("status") != "False":

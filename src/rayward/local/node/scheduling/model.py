@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.objects import many, part
 from rayward.local.node.resources import ZERO, amounts, pod_requests
 
 Object = dict[str, Any]
@@ -26,7 +26,7 @@ class Occupant(msgspec.Struct, frozen=True):
     labels: Mapping[str, str]
     requests: Mapping[str, Quantity]
     ports: frozenset[HostPort]
-    affinity: Mapping[str, Any]
+    affinity: Object
     leaving: bool = False
 
     @classmethod
@@ -38,10 +38,10 @@ class Occupant(msgspec.Struct, frozen=True):
             metadata["name"],
             metadata.get("uid", ""),
             spec.get("priority") or 0,
-            part(metadata, "labels"),
+            section(metadata, "labels"),
             pod_requests(spec),
             host_ports(spec),
-            part(spec, "affinity"),
+            section(spec, "affinity"),
             bool(metadata.get("deletionTimestamp")),
         )
 
@@ -59,13 +59,13 @@ class Candidate(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, node: Object, occupants: Iterable[Occupant]) -> Candidate:
         """A node's object, as a candidate."""
-        spec = part(node, "spec")
+        spec = section(node, "spec")
         return cls(
             node["metadata"]["name"],
-            part(node["metadata"], "labels"),
-            tuple(many(spec, "taints")),
+            section(node["metadata"], "labels"),
+            tuple(entries(spec, "taints")),
             bool(spec.get("unschedulable")),
-            amounts(part(node, "status").get("allocatable")),
+            amounts(section(node, "status").get("allocatable")),
             tuple(occupants),
         )
 
@@ -82,12 +82,12 @@ def host_ports(spec: Object) -> frozenset[HostPort]:
     """The ports of its node that a pod asks for."""
     return frozenset(
         (port.get("hostIP") or "0.0.0.0", port.get("protocol") or "TCP", port["hostPort"])  # noqa: S104
-        for container in (*many(spec, "containers"), *many(spec, "initContainers"))
-        for port in many(container, "ports")
+        for container in (*entries(spec, "containers"), *entries(spec, "initContainers"))
+        for port in entries(container, "ports")
         if port.get("hostPort")
     )
 
 
 def is_over(pod: Object) -> bool:
     """Whether a pod no longer takes room."""
-    return part(pod, "status").get("phase") in ("Succeeded", "Failed")
+    return section(pod, "status").get("phase") in ("Succeeded", "Failed")

@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.environment import Find
-from rayward.local.node.objects import many, part
 
 Object = dict[str, Any]
 
@@ -53,7 +53,7 @@ def is_made_from_objects(volume: Object) -> bool:
 
 def tokens_wanted(volume: Object) -> list[tuple[str, int]]:
     """The service account tokens in a volume: audience and seconds."""
-    sources = many(part(volume, "projected"), "sources")
+    sources = entries(section(volume, "projected"), "sources")
     wanted = (source["serviceAccountToken"] for source in sources if source.get("serviceAccountToken"))
     return [(one.get("audience") or "", one.get("expirationSeconds") or 3600) for one in wanted]
 
@@ -78,7 +78,7 @@ def files(pod: Object, volume: Object, sources: Sources) -> Files:
 def _projected(pod: Object, projection: Object, sources: Sources) -> Files:
     mode = projection.get("defaultMode", _DEFAULT_MODE)
     made: Files = {}
-    for source in many(projection, "sources"):
+    for source in entries(projection, "sources"):
         if (inner := source.get("configMap")) is not None:
             made.update(_of_config_map(pod, inner, mode, sources))
         elif (inner := source.get("secret")) is not None:
@@ -102,8 +102,8 @@ def _of_config_map(pod: Object, source: Object, mode: int, sources: Sources) -> 
         if source.get("optional"):
             return {}
         raise VolumeError(f'configmap "{source["name"]}" not found')
-    data = {name: text.encode() for name, text in part(found, "data").items()}
-    data |= {name: base64.b64decode(text) for name, text in part(found, "binaryData").items()}
+    data = {name: text.encode() for name, text in section(found, "data").items()}
+    data |= {name: base64.b64decode(text) for name, text in section(found, "binaryData").items()}
     return _chosen(data, source, mode, "configmap")
 
 
@@ -114,7 +114,7 @@ def _of_secret(pod: Object, source: Object, mode: int, sources: Sources) -> File
         if source.get("optional"):
             return {}
         raise VolumeError(f'secret "{source["name"]}" not found')
-    data = {name: base64.b64decode(text) for name, text in part(found, "data").items()}
+    data = {name: base64.b64decode(text) for name, text in section(found, "data").items()}
     return _chosen(data, source, mode, "secret")
 
 
@@ -133,7 +133,7 @@ def _chosen(data: Mapping[str, bytes], source: Object, mode: int, kind: str) -> 
 
 def _of_pod(pod: Object, source: Object, mode: int, sources: Sources) -> Files:
     made: Files = {}
-    for item in many(source, "items"):
+    for item in entries(source, "items"):
         try:
             if (reference := item.get("fieldRef")) is not None:
                 text = field_value(pod, reference["fieldPath"])

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.objects import many
 from rayward.local.node.volumes.content import VolumeError, is_made_from_objects
 
 Object = dict[str, Any]
@@ -67,7 +67,7 @@ def mounts(container: Object, folders: Mapping[str, Path], variables: Mapping[st
         VolumeError: A mount leads out of its volume.
     """
     made: list[Object] = []
-    for mount in many(container, "volumeMounts"):
+    for mount in entries(container, "volumeMounts"):
         source = folders[mount["name"]]
         inner = mount.get("subPath") or expand(mount.get("subPathExpr") or "", variables)
         if inner:

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rayward.local.node.objects import many
+from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.sandbox import Line, SandboxError
 
 Object = dict[str, Any]
@@ -100,7 +100,7 @@ async def ask_http(line: Line, address: str, get: Object, port: int, seconds: fl
     url = f"{scheme}://{target}:{port}{path}"
     try:
         async with asyncio.timeout(seconds):
-            status = await _status(line, target, port, path, many(get, "httpHeaders"), tls=scheme == "https")
+            status = await _status(line, target, port, path, entries(get, "httpHeaders"), tls=scheme == "https")
     except TimeoutError as error:
         raise Refused(f'Get "{url}": context deadline exceeded') from error
     except Refused as error:
@@ -161,7 +161,7 @@ def port_number(container: Object, port: int | str) -> int:
         return port
     if port.isdigit():
         return int(port)
-    for found in many(container, "ports"):
+    for found in entries(container, "ports"):
         if found.get("name") == port:
             return found["containerPort"]
     raise Refused(f"couldn't find port: {port}")

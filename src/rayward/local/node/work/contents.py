@@ -8,8 +8,8 @@ from typing import Any, Final
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import PERSISTENT_VOLUME_CLAIMS, Resource
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.folders import PodFolder
-from rayward.local.node.objects import many, part
 from rayward.local.node.volumes import atomic, content, place
 from rayward.local.node.volumes.content import Sources, VolumeError
 from rayward.local.node.work.host import Host, NodeInfo
@@ -36,7 +36,7 @@ class Contents:
         Raises:
             VolumeError: One cannot be made; the text names it.
         """
-        for volume in many(pod["spec"], "volumes"):
+        for volume in entries(pod["spec"], "volumes"):
             try:
                 claim = await self._claim_folder(pod, volume)
                 self.folders[volume["name"]] = place.folder_of(volume, self._folder.volume(volume["name"]), claim)
@@ -85,7 +85,7 @@ class Contents:
             bound = claim["spec"].get("volumeName")
             if bound:
                 volume_spec = (await self._host.client.get(_VOLUMES, bound))["spec"]
-                path = (volume_spec.get("hostPath") or part(volume_spec, "local")).get("path")
+                path = (volume_spec.get("hostPath") or section(volume_spec, "local")).get("path")
                 if path:
                     return Path(path)
         except NotFound:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rayward.local.node.objects import many, part
+from rayward.kube.machinery.jsonvalue import entries, section
 
 Object = dict[str, Any]
 
@@ -37,16 +37,16 @@ def hosts(pod: Object, address: str) -> str:
         lines.append(f"{address}\t{full}\t{name}")
     else:
         lines.append(f"{address}\t{name}")
-    aliases = many(spec, "hostAliases")
+    aliases = entries(spec, "hostAliases")
     if aliases:
         lines += ["", "# Entries added by HostAliases."]
-        lines += [f"{alias['ip']}\t" + "\t".join(many(alias, "hostnames")) for alias in aliases]
+        lines += [f"{alias['ip']}\t" + "\t".join(entries(alias, "hostnames")) for alias in aliases]
     return "\n".join(lines) + "\n"
 
 
 def resolv_conf(pod: Object, of_host: str) -> str:
     """/etc/resolv.conf; ``of_host`` is the machine's own."""
-    spec, config = pod["spec"], part(pod["spec"], "dnsConfig")
+    spec, config = pod["spec"], section(pod["spec"], "dnsConfig")
     policy = spec.get("dnsPolicy") or "ClusterFirst"
     host_only = policy == "Default" or (policy == "ClusterFirst" and spec.get("hostNetwork"))
     servers: list[str] = []
@@ -61,9 +61,9 @@ def resolv_conf(pod: Object, of_host: str) -> str:
         servers = [DNS_ADDRESS]
         search = [f"{namespace}.svc.{DOMAIN}", f"svc.{DOMAIN}", DOMAIN]
         options = ["ndots:5"]
-    servers += many(config, "nameservers")
-    search += many(config, "searches")
-    for option in many(config, "options"):
+    servers += entries(config, "nameservers")
+    search += entries(config, "searches")
+    for option in entries(config, "options"):
         name = option["name"]
         options = [one for one in options if one.partition(":")[0] != name]
         options.append(f"{name}:{option['value']}" if option.get("value") else name)

@@ -16,12 +16,12 @@ from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.service import Service
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.cgroups import Cgroups
 from rayward.local.node.folders import Folders
-from rayward.local.node.objects import many, part
 from rayward.local.node.sandbox import Sandboxes
 
 Object = dict[str, Any]
@@ -83,7 +83,7 @@ class Graphics:
     def take(self, node: str, pod: str, container: Object) -> tuple[int, ...]:
         """The GPUs of a container: those it had, or the lowest that are free."""
         owner = (pod, container["name"])
-        wanted = int(str(part(part(container, "resources"), "limits").get(GPU) or 0))
+        wanted = int(str(section(section(container, "resources"), "limits").get(GPU) or 0))
         held = sorted(number for (where, number), who in self._owners.items() if where == node and who == owner)
         number = 0
         while len(held) < wanted:
@@ -172,5 +172,5 @@ class Host:
 def _field(pod: Object, container: str) -> str:
     if not container:
         return ""
-    inits = (found["name"] for found in many(pod["spec"], "initContainers"))
+    inits = (found["name"] for found in entries(pod["spec"], "initContainers"))
     return f"spec.{'initContainers' if container in inits else 'containers'}{{{container}}}"

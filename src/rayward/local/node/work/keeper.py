@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node import runs
 from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError
@@ -18,7 +19,6 @@ from rayward.local.node.container.images import NoImage
 from rayward.local.node.folders import PodFolder, Record
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
-from rayward.local.node.objects import Object, part
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Run, Waiting
 from rayward.local.node.resources import amounts
@@ -67,7 +67,7 @@ class Keeper:
             found = runs.recorded(self._folder, name, self.record.sandbox, running=attempts, now=now)
             self.containers[name] = found
             if found.running:
-                status = part(told, name)
+                status = section(told, name)
                 # Without this a ready pod would be unready for as long as its first probe takes.
                 self.change(name, startup=bool(status.get("started")), ready=bool(status.get("ready")))
                 self._tend(name, greet=False)
@@ -142,7 +142,7 @@ class Keeper:
         self.hang_up()
 
     def _group(self, container: Object) -> Group:
-        limits = amounts(part(container, "resources").get("limits"))
+        limits = amounts(section(container, "resources").get("limits"))
         cgroups = self._host.cgroups
         try:
             group = cgroups.make(self._folder.uid, container["name"], limits)
@@ -159,7 +159,7 @@ class Keeper:
         assert self.record is not None
         address, host = self.record.address, self._node.address
         known = {"podIP": address, "podIPs": [{"ip": address}], "hostIP": host, "hostIPs": [{"ip": host}]}
-        return {**self.pod, "status": {**part(self.pod, "status"), **known}}
+        return {**self.pod, "status": {**section(self.pod, "status"), **known}}
 
     def _block(self, name: str, waiting: Waiting, now: float) -> None:
         tries = self._tries[name] = self._tries.get(name, 0) + 1
@@ -259,7 +259,7 @@ class Keeper:
         grace = self.pod["spec"].get("terminationGracePeriodSeconds")
         if found.condemned:
             kind = "startupProbe" if "startup probe" in found.condemned else "livenessProbe"
-            probe = part(sandboxing.container_named(self.pod, name), kind)
+            probe = section(sandboxing.container_named(self.pod, name), kind)
             grace = probe.get("terminationGracePeriodSeconds", grace)
         return float(30 if grace is None else grace)
 

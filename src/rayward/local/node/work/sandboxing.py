@@ -8,9 +8,9 @@ from typing import Any, Final
 import orjson
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.ground.logfile import write_whole
-from rayward.local.node.objects import many, part
 from rayward.local.node.volumes import place
 from rayward.local.node.work import etc
 
@@ -28,7 +28,7 @@ _SHARED_MEMORY: Final = 64 * 1024 * 1024
 
 def all_containers(pod: Object) -> list[Object]:
     """Init containers and containers, in the order of their start."""
-    return [*many(pod["spec"], "initContainers"), *pod["spec"]["containers"]]
+    return [*entries(pod["spec"], "initContainers"), *pod["spec"]["containers"]]
 
 
 def container_named(pod: Object, name: str) -> Object:
@@ -38,8 +38,8 @@ def container_named(pod: Object, name: str) -> Object:
 
 def told_statuses(pod: Object) -> dict[str, Object]:
     """What the API was last told of each container."""
-    status = part(pod, "status")
-    told = (*many(status, "initContainerStatuses"), *many(status, "containerStatuses"))
+    status = section(pod, "status")
+    told = (*entries(status, "initContainerStatuses"), *entries(status, "containerStatuses"))
     return {found["name"]: found for found in told}
 
 
@@ -49,11 +49,11 @@ def unsupported(spec: Object) -> list[str]:
     for field, effect in _NOT_DONE.items():
         if spec.get(field):
             found.append(f"{field} is not supported by this node: {effect}")
-    for container in (*many(spec, "initContainers"), *spec["containers"]):
-        security = part(container, "securityContext")
-        if security.get("privileged") or many(part(security, "capabilities"), "add"):
+    for container in (*entries(spec, "initContainers"), *spec["containers"]):
+        security = section(container, "securityContext")
+        if security.get("privileged") or entries(section(security, "capabilities"), "add"):
             found.append(f"container {container['name']} gets no rights beyond those of its user on this machine")
-        if any(port.get("hostPort") for port in many(container, "ports")):
+        if any(port.get("hostPort") for port in entries(container, "ports")):
             found.append(
                 f"the host ports of container {container['name']} are reserved, but not opened on this machine"
             )
@@ -73,7 +73,7 @@ def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network:
     shared.mkdir(exist_ok=True)
     limit = _memory_limit(pod["spec"])
     memory = [{"path": str(shared), "size": max(limit, _SHARED_MEMORY)}]
-    for volume in many(pod["spec"], "volumes"):
+    for volume in entries(pod["spec"], "volumes"):
         size = place.memory_size(volume, limit)
         if size is not None:
             memory.append({"path": str(folder.volume(volume["name"])), "size": size})
@@ -89,7 +89,7 @@ def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network:
 
 
 def _memory_limit(spec: Object) -> int:
-    limits = [(part(part(container, "resources"), "limits")).get("memory") for container in spec["containers"]]
+    limits = [(section(section(container, "resources"), "limits")).get("memory") for container in spec["containers"]]
     if any(limit is None for limit in limits):
         return 0
     return sum(quantity.parse(limit).as_int() for limit in limits)

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, find_environment
 from rayward.local.node.folders import PodFolder
-from rayward.local.node.objects import many, part
 from rayward.local.node.pod.facts import Backoff
 from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
@@ -50,10 +50,10 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     environment = find_environment(container.get("image", ""), host.settings.environments)
     home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
     variables = _variables(host, node, pod, container, environment, home, start)
-    security = {**part(pod["spec"], "securityContext"), **part(container, "securityContext")}
+    security = {**section(pod["spec"], "securityContext"), **section(container, "securityContext")}
     user = _user(security)
-    command = [expand(part, variables) for part in many(container, "command")]
-    command += [expand(part, variables) for part in many(container, "args")]
+    command = [expand(part, variables) for part in entries(container, "command")]
+    command += [expand(part, variables) for part in entries(container, "args")]
     if not command:
         # What a Python image runs when it is told nothing.
         command = ["python3"]

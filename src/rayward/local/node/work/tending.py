@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
-from rayward.local.node.objects import part
+from rayward.kube.machinery.jsonvalue import section
 from rayward.local.node.pod import probing
 from rayward.local.node.pod.probing import Settings, Tally
 from rayward.local.node.sandbox import Line
@@ -67,7 +67,7 @@ class Ward:
 
     async def say_goodbye(self, seconds: float) -> None:
         """Run the preStop hook, no longer than ``seconds``."""
-        hook = part(self._container, "lifecycle").get("preStop")
+        hook = section(self._container, "lifecycle").get("preStop")
         if hook is None:
             return
         try:
@@ -76,7 +76,7 @@ class Ward:
             self._tell("FailedPreStopHook", "PreStopHook failed")
 
     async def _greet(self) -> bool:
-        hook = part(self._container, "lifecycle").get("postStart")
+        hook = section(self._container, "lifecycle").get("postStart")
         if hook is None:
             return True
         try:

@@ -12,8 +12,8 @@ import msgspec
 from rayward.kube.client.errors import ApiError, Conflict, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node.folders import Record
-from rayward.local.node.objects import Object, part
 from rayward.local.node.pod.decide import Step, deadline_passed, decide
 from rayward.local.node.pod.facts import Container, Pod
 from rayward.local.node.pod.status import pod_status
@@ -117,7 +117,7 @@ class PodWorker:
 
     @property
     def _told_over(self) -> bool:
-        return part(self.pod, "status").get("phase") in _TERMINAL
+        return section(self.pod, "status").get("phase") in _TERMINAL
 
     def _next_try(self) -> float:
         self._tries += 1
@@ -269,7 +269,7 @@ class PodWorker:
             return
         known = self._facts()
         record = self._keeper.record
-        if not known.address and record is not None and part(self.pod, "status").get("podIP"):
+        if not known.address and record is not None and section(self.pod, "status").get("podIP"):
             known = msgspec.structs.replace(known, address=record.address)
         environments = self._host.settings.environments
         status = pod_status(self.pod, known, self._host.now(), lambda image: starting.image_id(environments, image))
@@ -286,7 +286,7 @@ class PodWorker:
             return
         self._written = status
         # The times of conditions that the next status must keep, before the watch brings them.
-        self.pod.setdefault("status", {})["conditions"] = part(answer, "status").get("conditions") or []
+        self.pod.setdefault("status", {})["conditions"] = section(answer, "status").get("conditions") or []
 
     async def _delete(self) -> None:
         if not self._gone:
