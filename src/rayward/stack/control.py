@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 
 from rayward.stack import state
 from rayward.stack.errors import StackError
-from rayward.stack.folder import Folder
+from rayward.stack.folder import Folder, wipe
 from rayward.stack.state import StackState
 from rayward.stack.usable import is_usable
 
@@ -46,13 +45,16 @@ def up(
         tell(f"starting {what} in {folder.root}")
         supervisor = _spawn(folder, port, node)
     while True:
-        seen = state.read(folder)
-        if seen is not None and seen.ready and state.is_running(folder):
+        seen = state.current(folder)
+        if seen is not None and seen.ready:
             with_node = any(part.name == "node" for part in seen.parts)
             if is_usable(folder, with_node=with_node):
                 return Up(seen, already, time.monotonic() - began)
         if supervisor and _has_ended(supervisor):
-            raise _did_not_start(folder, seen)
+            if not state.is_running(folder):
+                raise _did_not_start(folder, state.read(folder))
+            # another `up` was faster: its stack is as good as ours
+            supervisor, already = 0, True
         if time.monotonic() - began > timeout:
             raise StackError(
                 f"the stack was not ready after {timeout:.0f} s",
@@ -93,22 +95,21 @@ def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
 
 def down(folder: Folder, *, purge: bool, timeout: float = 30.0) -> bool:
     """Stop the stack; with ``purge`` its data goes too. Returns whether anything ran."""
-    seen = state.read(folder)
     ran = state.is_running(folder)
-    if ran and seen is not None:
-        os.kill(seen.supervisor, signal.SIGTERM)
-        deadline = time.monotonic() + timeout
-        while state.is_running(folder):
-            if time.monotonic() > deadline:
-                raise StackError(
-                    f"the stack did not stop within {timeout:.0f} s",
-                    f"its supervisor is process {seen.supervisor}",
-                    f"kill -9 {seen.supervisor}   # its parts end with it",
-                )
-            time.sleep(_POLL)
-        _has_ended(seen.supervisor)
+    asked: StackState | None = None
+    deadline = time.monotonic() + timeout
+    while state.is_running(folder):
+        seen = state.current(folder)
+        if seen is not None and asked is None:
+            state.stop(seen)
+            asked = seen
+        if time.monotonic() > deadline:
+            raise _did_not_stop(folder, asked, timeout)
+        time.sleep(_POLL)
+    if asked is not None:
+        _has_ended(asked.supervisor)
     if purge:
-        shutil.rmtree(folder.root, ignore_errors=True)
+        wipe(folder)
     else:
         # left behind only by a supervisor that was killed
         shutil.rmtree(folder.run, ignore_errors=True)
@@ -116,6 +117,14 @@ def down(folder: Folder, *, purge: bool, timeout: float = 30.0) -> bool:
     return ran
 
 
+def _did_not_stop(folder: Folder, asked: StackState | None, timeout: float) -> StackError:
+    what = f"the stack did not stop within {timeout:.0f} s"
+    if asked is None:
+        return StackError(what, "its supervisor does not say who it is", f"fuser {folder.lock}   # shows the process")
+    following = f"kill -9 {asked.supervisor}   # its parts end with it"
+    return StackError(what, f"its supervisor is process {asked.supervisor}", following)
+
+
 def status(folder: Folder) -> StackState | None:
     """The running stack, or None."""
-    return state.read(folder) if state.is_running(folder) else None
+    return state.current(folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,6 +44,23 @@ class Folder:
     def state(self) -> Path:
         """What the supervisor last said of its parts."""
         return self.run / "state.json"
+
+
+_OWN = ("store.db*", "pki", "node", "logs", "run", "port", "kubeconfig", ".kubeconfig.*", ".port.*", "lock")
+
+
+def wipe(folder: Folder) -> None:
+    """Remove what Rayward keeps in a folder, and the folder if nothing else is in it."""
+    if not folder.lock.exists():
+        # no supervisor ever ran here: whatever lies here is not ours
+        return
+    for path in [found for pattern in _OWN for found in folder.root.glob(pattern)]:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        folder.root.rmdir()
 
 
 def default_root() -> Path:

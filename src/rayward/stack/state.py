@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import signal
+import time
 from pathlib import Path
 
 import msgspec
 
 from rayward.stack.folder import Folder
+
+_LOCK_SECONDS = 0.5
 
 
 class PartState(msgspec.Struct, frozen=True):
@@ -29,6 +33,8 @@ class StackState(msgspec.Struct, frozen=True):
 
     supervisor: int
     started: float
+    born: str = ""
+    """What tells the supervisor from a later process of the same number, where the system does."""
     parts: tuple[PartState, ...] = ()
     ready: bool = False
     failure: str = ""
@@ -50,6 +56,39 @@ def read(folder: Folder) -> StackState | None:
         return None
 
 
+def current(folder: Folder) -> StackState | None:
+    """The state of the supervisor that lives now; None if there is none, or it has said nothing yet."""
+    seen = read(folder)
+    return seen if seen is not None and is_running(folder) and born(seen.supervisor) == seen.born else None
+
+
+def born(pid: int) -> str:
+    """When a process started, in the kernel's own count; empty where the system does not tell."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return ""
+
+
+def stop(seen: StackState) -> None:
+    """Ask the supervisor that wrote a state to end, and no other process that has its number by now."""
+    if not hasattr(os, "pidfd_open"):
+        os.kill(seen.supervisor, signal.SIGTERM)
+        return
+    try:
+        process = os.pidfd_open(seen.supervisor)
+    except ProcessLookupError:
+        return
+    try:
+        # asked only now: the number belongs to whom the descriptor stands for, or to nobody
+        if born(seen.supervisor) == seen.born:
+            signal.pidfd_send_signal(process, signal.SIGTERM)
+    except ProcessLookupError:
+        return
+    finally:
+        os.close(process)
+
+
 def is_running(folder: Folder) -> bool:
     """Whether a supervisor lives: it holds the lock, and the kernel lets go of it when it dies."""
     try:
@@ -57,7 +96,8 @@ def is_running(folder: Folder) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # shared: two who ask at once must not take each other for a supervisor
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     finally:
@@ -68,12 +108,18 @@ def is_running(folder: Folder) -> bool:
 def take_lock(folder: Folder) -> int | None:
     """Become the folder's supervisor; None if there is one."""
     descriptor = os.open(folder.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        return None
-    return descriptor
+    deadline = time.monotonic() + _LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            # who only asks holds it for a moment
+            if time.monotonic() > deadline:
+                os.close(descriptor)
+                return None
+            time.sleep(0.005)
+        else:
+            return descriptor
 
 
 def tail(path: Path, lines: int) -> str:

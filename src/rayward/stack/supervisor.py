@@ -54,6 +54,7 @@ class Supervisor:
         self._folder = folder
         self._parts = [_Running(part) for part in wanted]
         self._started = time.time()
+        self._born = state.born(os.getpid())
         self._stop = asyncio.Event()
         self._ready = False
         self._failure = ""
@@ -89,7 +90,7 @@ class Supervisor:
 
     def _publish(self) -> None:
         seen = tuple(running.seen() for running in self._parts)
-        state.write(self._folder, StackState(os.getpid(), self._started, seen, self._ready, self._failure))
+        state.write(self._folder, StackState(os.getpid(), self._started, self._born, seen, self._ready, self._failure))
 
     async def _keep(self, running: _Running) -> None:
         pause, failures = 0.0, 0
