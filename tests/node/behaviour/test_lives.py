@@ -147,7 +147,7 @@ def test_a_failed_liveness_probe_restarts_the_container(machine: Machine) -> Non
     eventually(lambda: machine.container(name)["restartCount"] >= 1)
     assert machine.until_event(name, "Killing") == "Container c failed liveness probe, will be restarted"
     assert machine.until_event(name, "Unhealthy").startswith("Liveness probe failed: sick")
-    machine.delete(name, grace_period_seconds=0)
+    machine.delete(name)
 
 
 def test_liveness_waits_for_the_startup_probe(machine: Machine) -> None:
@@ -249,3 +249,16 @@ def test_conditions_keep_their_times(machine: Machine) -> None:
     assert machine.condition(name, "PodScheduled")["lastTransitionTime"] == scheduled
     ended = machine.state(name)["terminated"]
     assert datetime.fromisoformat(ended["finishedAt"]) >= datetime.fromisoformat(ended["startedAt"])
+
+
+def test_a_probe_that_hangs_is_ended(machine: Machine) -> None:
+    probe = {"exec": {"command": ["sh", "-c", "sleep 4321 | cat"]}, "periodSeconds": 1, "timeoutSeconds": 1}
+    name = machine.run(sh("exec sleep 600", readinessProbe=probe))
+    message = machine.until_event(name, "Unhealthy")
+    assert "timed out after 1s" in message
+    look = "ps ax | grep -c 'sleep 432[1]' || true"
+    # At most the one that is being asked right now: those before are gone.
+    eventually(
+        lambda: machine.until_event(name, "Unhealthy") != "" and int(machine.execute(name, "sh", "-c", look)[1][1]) <= 1
+    )
+    machine.delete(name)

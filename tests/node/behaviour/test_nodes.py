@@ -142,3 +142,10 @@ def test_pods_of_different_nodes_reach_each_other(cluster: Machine) -> None:
     assert said == "across\n"
     assert address.startswith("10.42.0.")
     cluster.delete(server)
+
+
+def test_a_pod_given_to_a_full_node_is_refused_by_it(cluster: Machine) -> None:
+    name = cluster.run(_known("true", **_asks("5")), nodeName="sim-0")
+    status = cluster.until_phase(name, "Failed")
+    assert status["reason"] == "OutOfcpu"
+    assert "requested: 5000, used: " in status["message"]

@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
+import msgspec
+
 from rayward.local.node.ground import channel
 from rayward.local.node.ground.channel import Message
 
@@ -31,6 +33,16 @@ Event = Callable[[Message], None]
 
 class SandboxError(Exception):
     """The ground or a pod refused or is gone; the text says why."""
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command that runs in a container."""
+
+    left: asyncio.Future[int]
+    """Its exit code, later."""
+    terminal: int | None
+    """The other end of its terminal, where it has one."""
+    number: int
 
 
 class Line:
@@ -72,8 +84,8 @@ class Line:
 
     async def enter(
         self, container: str, command: Sequence[str], streams: Sequence[int], *, tty: bool = False
-    ) -> tuple[asyncio.Future[int], int | None]:
-        """Run a command in a container; gives its exit code, later, and its terminal.
+    ) -> Command:
+        """Run a command in a container.
 
         Raises:
             SandboxError: It did not start.
@@ -87,7 +99,12 @@ class Line:
         except SandboxError:
             self._leaving.pop(number, None)
             raise
-        return left, handed[0] if handed else None
+        return Command(left, handed[0] if handed else None, number)
+
+    async def leave(self, command: Command) -> None:
+        """End a command that runs too long, and what it started."""
+        with contextlib.suppress(SandboxError):
+            await self.ask("leave", command=command.number)
 
     async def new_socket(self, kind: Literal["tcp", "udp"] = "tcp") -> socket.socket:
         """A socket that lives in the network of the other side: bind it, listen on it or connect it here."""

@@ -112,9 +112,7 @@ async def execute(worker: PodWorker, container: str, query: Query, scope: Object
     out_in, out_out = os.pipe()
     err_in, err_out = os.pipe()
     try:
-        left, terminal = await line.enter(
-            container, list(query.get("command", ())), (stdin_in, out_out, err_out), tty=tty
-        )
+        running = await line.enter(container, list(query.get("command", ())), (stdin_in, out_out, err_out), tty=tty)
     except SandboxError as error:
         for descriptor in (stdin_out, out_in, err_in):
             os.close(descriptor)
@@ -124,7 +122,7 @@ async def execute(worker: PodWorker, container: str, query: Query, scope: Object
     finally:
         for descriptor in (stdin_in, out_out, err_out):
             os.close(descriptor)
-    writer = stdin_out
+    writer, terminal = stdin_out, running.terminal
     if terminal is not None:
         os.close(stdin_out)
         os.close(out_in)
@@ -139,7 +137,7 @@ async def execute(worker: PodWorker, container: str, query: Query, scope: Object
     ]
     inputs = asyncio.create_task(_take(channels, writer, line, terminal=terminal is not None))
     try:
-        code = await _first(left, inputs)
+        code = await _first(running.left, inputs)
         if code is not None:
             await asyncio.gather(*pumps)
             await channels.write(_ERROR, outcome(code))

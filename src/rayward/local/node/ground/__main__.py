@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import resource
 import signal
 import socket
 import sys
@@ -38,6 +39,9 @@ def main() -> None:
     """``listener ready``: descriptors of the listening socket and of a pipe that is told ``ready`` or the trouble."""
     listener, ready = int(sys.argv[1]), int(sys.argv[2])
     os.setsid()
+    # One descriptor or more for every stream of every container, and containers expect as many as they may have.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     asked_in, asked_out = os.pipe()
     mapped_in, mapped_out = os.pipe()
 

@@ -127,7 +127,7 @@ def enter(spec: Mapping[str, Any], init: int, streams: tuple[int, int, int], rep
         except process.NotStarted as error:
             channel.send(report, {"failed": str(error)})
             return process.NOT_STARTED
-        channel.send(report, {"started": True}, () if terminal is None else (terminal,))
+        channel.send(report, {"started": True, "main": main}, () if terminal is None else (terminal,))
         if terminal is not None:
             os.close(terminal)
         _, status = os.waitpid(main, 0)

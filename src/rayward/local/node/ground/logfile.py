@@ -55,11 +55,11 @@ class LogFile:
     def _append(self, entries: bytearray) -> None:
         if not entries:
             return
-        if self._size and self._size + len(entries) > self._largest:
-            self._rotate()
         try:
+            if self._size and self._size + len(entries) > self._largest:
+                self._rotate()
             self._file.write(entries)
-        except OSError:
+        except (OSError, ValueError):
             # A full disk loses lines; it must not stop the container behind the pipe.
             return
         self._size += len(entries)

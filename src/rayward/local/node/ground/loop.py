@@ -6,8 +6,12 @@ import os
 import selectors
 import signal
 import socket
+import time
+import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+_PAUSE: Final = 0.05
 
 
 class Loop:
@@ -37,7 +41,15 @@ class Loop:
             for key, _ in self._selector.select():
                 # An earlier handler of this round may have closed it.
                 if self._selector.get_map().get(key.fd) is key:
-                    key.data()
+                    self._call(key.data)
+
+    def _call(self, handler: Callable[[], None]) -> None:
+        try:
+            handler()
+        except Exception:
+            # The root of a process whose end is the end of pods: one that cannot open a file must not take them along.
+            traceback.print_exc()
+            time.sleep(_PAUSE)
 
     def _bury(self) -> None:
         try:

@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Never
 
@@ -56,13 +57,22 @@ def _furnish(settings: dict[str, Any]) -> None:
             Path("/proc/sys/net/ipv4/ip_unprivileged_port_start").write_text("0")
 
 
+@dataclass(frozen=True)
+class _Command:
+    """A command that runs in a container, for the client that asked; ``main`` leads its process group."""
+
+    client: socket.socket
+    number: int
+    main: int
+
+
 class _Init:
     def __init__(self, settings: dict[str, Any], ground: socket.socket) -> None:
         self._shared_memory: str = settings["sharedMemory"]
         self._ground = ground
         self._clients: list[socket.socket] = []
         self._runs: dict[str, Run] = {}
-        self._commands: dict[int, tuple[socket.socket, int]] = {}
+        self._commands: dict[int, _Command] = {}
         self.loop = Loop(self._ended)
         self.loop.watch(ground, self._introduce)
         self._answers = {
@@ -71,6 +81,7 @@ class _Init:
             "list": self._list,
             "socket": _socket,
             "enter": self._enter,
+            "leave": self._leave,
             "attach": self._attach,
             "resize": self._resize,
         }
@@ -149,12 +160,15 @@ class _Init:
 
     def _follow(self, owner: Run, descriptor: int, stream: str) -> None:
         owner.streams[descriptor] = stream
+        os.set_blocking(descriptor, False)
         self.loop.watch(descriptor, lambda: self._flow(owner, descriptor))
 
-    def _flow(self, owner: Run, descriptor: int) -> None:
+    def _flow(self, owner: Run, descriptor: int, *, last: bool = False) -> None:
         data = run.read(descriptor)
         if data:
             owner.take(owner.streams[descriptor], data)
+            return
+        if data is None and not last:
             return
         self.loop.forget(descriptor)
         del owner.streams[descriptor]
@@ -186,8 +200,9 @@ class _Init:
     def _ended(self, child: int, status: int) -> None:
         command = self._commands.pop(child, None)
         if command is not None:
-            client, number = command
-            self._tell(client, {"event": "left", "id": number, "code": process.read_code(status)})
+            left = {"event": "left", "id": command.number, "code": process.read_code(status)}
+            if command.client in self._clients:
+                self._tell(command.client, left)
             return
         for owner in self._runs.values():
             # The report of the init's id may still lie in the channel.
@@ -198,9 +213,9 @@ class _Init:
 
     def _finish(self, owner: Run, code: int) -> None:
         for descriptor in list(owner.streams):
-            # All writers are dead: what is in the pipes is all there will ever be.
+            # All writers are dead, or not of this container: what is in the pipes is all that counts.
             while descriptor in owner.streams:
-                self._flow(owner, descriptor)
+                self._flow(owner, descriptor, last=True)
         with contextlib.suppress(KeyError, ValueError):
             self._drain_report(owner)
             self.loop.forget(owner.report)
@@ -258,8 +273,15 @@ class _Init:
             received = channel.receive(ours)
         if received is None or "failed" in received[0]:
             return {"failed": received[0]["failed"] if received else "the container ended"}, []
-        self._commands[child] = (client, message["id"])
+        self._commands[child] = _Command(client, message["id"], received[0]["main"])
         return {"started": True}, received[1]
+
+    def _leave(self, message: Message, _: list[int], client: socket.socket) -> tuple[Message, list[int]]:
+        for command in self._commands.values():
+            if command.client is client and command.number == message["command"]:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(command.main, signal.SIGKILL)
+        return {}, []
 
     def _attach(self, message: Message, descriptors: list[int], _: socket.socket) -> tuple[Message, list[int]]:
         owner = self._runs.get(message["name"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import socket
@@ -72,11 +73,16 @@ class Run:
     def note_start(self) -> None:
         """It runs; say so on disk, for the day that nobody is left to ask."""
         self.started = time.time()
-        logfile.write_whole(Path(f"{self.spec['folder']}/{self.attempt}.started"), str(self.started).encode())
+        self._record("started", str(self.started).encode())
 
     def note_end(self, record: bytes) -> None:
         """It ended; ``record`` says how."""
-        logfile.write_whole(Path(f"{self.spec['folder']}/{self.attempt}.exit"), record)
+        self._record("exit", record)
+
+    def _record(self, kind: str, data: bytes) -> None:
+        # On a full disk the node still hears of it now; only one that starts later does not.
+        with contextlib.suppress(OSError):
+            logfile.write_whole(Path(f"{self.spec['folder']}/{self.attempt}.{kind}"), data)
 
     def close(self) -> None:
         """Let go of what is left."""
@@ -99,11 +105,14 @@ def kills_for_memory(path: str) -> int:
     return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
 
 
-def read(descriptor: int) -> bytes:
-    """What can be read now; nothing at the end. A terminal whose last user left answers with an error."""
+def read(descriptor: int) -> bytes | None:
+    """What can be read now; None if nothing is there yet, no bytes at the end."""
     try:
         return os.read(descriptor, READ_SIZE)
+    except BlockingIOError:
+        return None
     except OSError:
+        # How a terminal tells that its last user left.
         return b""
 
 

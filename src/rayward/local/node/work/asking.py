@@ -33,7 +33,7 @@ async def run_command(line: Line, container: str, command: Sequence[str], second
     out_in, out_out = os.pipe()
     null = os.open(os.devnull, os.O_RDONLY)
     try:
-        left, _ = await line.enter(container, command, (null, out_out, out_out))
+        running = await line.enter(container, command, (null, out_out, out_out))
     except SandboxError as error:
         os.close(out_in)
         raise Refused(str(error)) from error
@@ -43,8 +43,9 @@ async def run_command(line: Line, container: str, command: Sequence[str], second
     try:
         async with asyncio.timeout(seconds):
             output = await _collect(out_in)
-            return await left, output
+            return await running.left, output
     except TimeoutError as error:
+        await line.leave(running)
         raise Refused(f'command "{shlex.join(command)}" timed out after {_seconds(seconds)}') from error
     except SandboxError as error:
         raise Refused(str(error)) from error

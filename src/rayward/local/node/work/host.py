@@ -23,6 +23,8 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.cgroups import Cgroups
 from rayward.local.node.folders import Folders
 from rayward.local.node.sandbox import Sandboxes
+from rayward.local.node.scheduling.admit import rejection
+from rayward.local.node.scheduling.model import is_over
 
 Object = dict[str, Any]
 
@@ -152,6 +154,17 @@ class Host:
         """All services, whole."""
         return [whole for found in self._services if (whole := self._services.whole(found.key)) is not None]
 
+    def rejection(self, pod: Object, node: NodeInfo) -> tuple[str, str] | None:
+        """Why a pod that was just given to a node cannot stay there."""
+        others: list[Object] = []
+        for found in self.pods:
+            # Those that the node took already, and only those: who came first is served first.
+            if found.spec.node_name == node.name and found.status.start_time and found.key != _key(pod):
+                whole = self.pods.whole(found.key)
+                if whole is not None and not is_over(whole):
+                    others.append(whole)
+        return rejection(pod, others, node.allocatable)
+
     def tell(
         self, pod: Object, kind: Literal["Normal", "Warning"], reason: str, message: str, container: str = ""
     ) -> None:
@@ -167,6 +180,10 @@ class Host:
             field_path=_field(pod, container),
         )
         self._events.record(reference, kind, reason, message)
+
+
+def _key(pod: Object) -> Key:
+    return Key(pod["metadata"]["namespace"], pod["metadata"]["name"])
 
 
 def _field(pod: Object, container: str) -> str:

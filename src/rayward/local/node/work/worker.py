@@ -155,7 +155,7 @@ class PodWorker:
         now = self._host.now()
         if self.line is None and any(found.alive for found in self.containers.values()):
             await self._find_again()
-        if not self._deleting and not self._told_over:
+        if not self._deleting and not self._told_over and self._ended is None:
             await self._prepare(now)
         if self._ended is None and not self._deleting and deadline_passed(self.pod, self._facts(), now):
             self._ended = ("DeadlineExceeded", _TOO_LATE)
@@ -206,6 +206,10 @@ class PodWorker:
         if now < self._retry_at:
             return
         if self._keeper.record is None:
+            self._ended = self._host.rejection(self.pod, self._node)
+            if self._ended is not None:
+                self._host.tell(self.pod, "Warning", *self._ended)
+                return
             metadata = self.pod["metadata"]
             self._keep(
                 Record(
