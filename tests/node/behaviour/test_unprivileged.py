@@ -80,3 +80,11 @@ def test_the_node_dies_and_finds_its_pods(plain: Machine) -> None:
     plain.delete(name)
     plain.until_gone(name)
     eventually(lambda: len(plain.processes()) == 1)
+
+
+def test_what_a_container_closed_is_removed_all_the_same(plain: Machine) -> None:
+    name = plain.run(sh("mkdir -p /tmp/a/b; touch /tmp/a/b/c; chmod 0 /tmp/a/b /tmp/a"))
+    uid = plain.pod(name)["metadata"]["uid"]
+    plain.until_phase(name, "Succeeded")
+    plain.delete(name)
+    eventually(lambda: not (plain.folder / "node" / "pods" / uid).exists())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,6 @@ from rayward.kube.machinery.quantity import Quantity
 
 _PERIOD: Final = 100_000
 _LEAST_QUOTA: Final = 1000
-_FOLDER: Final = "rayward"
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -60,10 +60,11 @@ def place_of(mounts: str, own: str) -> Place | None:
 class Cgroups:
     """Groups for containers."""
 
-    def __init__(self, place: Place | None) -> None:
+    def __init__(self, place: Place | None, name: str = "rayward") -> None:
         self.refusal = ""
         """Why limits are not kept by the kernel; empty where they are."""
         self._place = place
+        self._name = name
         self._roots: list[Path] = []
         if place is None:
             self.refusal = "this machine has no control groups"
@@ -74,13 +75,13 @@ class Cgroups:
             self.refusal = f"control groups are not ours to set: {error.strerror} ({error.filename})"
 
     @classmethod
-    def here(cls) -> Cgroups:
-        """Those of this process."""
+    def here(cls, data: Path) -> Cgroups:
+        """Those of this process, apart from those of a node with another data folder."""
         try:
             mounts, own = Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text()
         except OSError:
             return cls(None)
-        return cls(place_of(mounts, own))
+        return cls(place_of(mounts, own), f"rayward-{hashlib.sha256(bytes(data)).hexdigest()[:12]}")
 
     def _prepare(self, place: Place) -> None:
         if place.unified:
@@ -90,7 +91,7 @@ class Cgroups:
                 raise PermissionError(1, "the memory controller is not delegated", place.memory)
         for folder in dict.fromkeys((place.memory, place.cpu)):
             if folder:
-                root = Path(folder, _FOLDER)
+                root = Path(folder, self._name)
                 root.mkdir(exist_ok=True)
                 self._roots.append(root)
         if place.unified:
@@ -137,7 +138,7 @@ class Cgroups:
                 root.rmdir()
 
     def _folder(self, base: str, pod: str, container: str) -> Path:
-        folder = Path(base, _FOLDER, pod, container)
+        folder = Path(base, self._name, pod, container)
         folder.parent.mkdir(exist_ok=True)
         if self._place is not None and self._place.unified:
             (folder.parent / "cgroup.subtree_control").write_text("+memory +cpu")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -65,6 +67,18 @@ class PodFolder:
     def remove(self) -> None:
         """Forget the pod."""
         shutil.rmtree(self.path, ignore_errors=True)
+        if self.path.exists():
+            # A container may have closed its folders even to their owner.
+            for folder, names, _ in os.walk(self.path):
+                for name in names:
+                    with contextlib.suppress(OSError):
+                        _open_folder(Path(folder, name))
+            shutil.rmtree(self.path, ignore_errors=True)
+
+
+def _open_folder(path: Path) -> None:
+    if not path.is_symlink():
+        path.chmod(0o700)
 
 
 class Folders:

@@ -61,7 +61,7 @@ class NodeProcess:
         self._options = options
         self._stop = asyncio.Event()
         self._authorities = [options.client_ca.read_text()] if options.client_ca else []
-        self._cgroups = Cgroups.here()
+        self._cgroups = Cgroups.here(options.data)
         self.end_pods = False
 
     def request_stop(self, *, end_pods: bool) -> None:

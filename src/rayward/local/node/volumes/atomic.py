@@ -18,7 +18,6 @@ def write(folder: Path, files: Files) -> bool:
     current = folder / _CURRENT
     if current.is_symlink() and _read(current) == files:
         return False
-    old = str(current.readlink()) if current.is_symlink() else None
     fresh = folder / f"..{time.strftime('%Y_%m_%d_%H_%M_%S', time.gmtime())}.{time.time_ns() % 10**9}"
     for path, file in files.items():
         target = fresh / path
@@ -31,8 +30,10 @@ def write(folder: Path, files: Files) -> bool:
     draft.symlink_to(fresh.name)
     draft.replace(current)
     _link(folder, files)
-    if old is not None:
-        shutil.rmtree(folder / old, ignore_errors=True)
+    for stale in folder.glob("..[0-9]*"):
+        # The one before, and what a node that was killed at this left.
+        if stale.name != fresh.name:
+            shutil.rmtree(stale, ignore_errors=True)
     return True
 
 

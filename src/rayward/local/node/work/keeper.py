@@ -17,6 +17,7 @@ from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError
 from rayward.local.node.container.images import NoImage
 from rayward.local.node.folders import PodFolder, Record
+from rayward.local.node.ground import process
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
@@ -84,7 +85,8 @@ class Keeper:
 
     async def start(self, name: str, now: float, contents: Contents) -> None:
         """Start a container, or know why it cannot be."""
-        if now < self.blocked_until.get(name, 0.0) or self.line is None or self.record is None:
+        line = self.line
+        if now < self.blocked_until.get(name, 0.0) or line is None or self.record is None:
             return
         found = self.containers.get(name, UNKNOWN)
         container = sandboxing.container_named(self.pod, name)
@@ -111,7 +113,15 @@ class Keeper:
         self.blocked_until.pop(name, None)
         self._ends[name] = asyncio.Event()
         self._tries.pop(name, None)
-        await self.line.ask("start", spec=str(path))
+        try:
+            await line.ask("start", spec=str(path))
+        except SandboxError as error:
+            if not line.open:
+                raise
+            # The pod's init lives and could not do it: that is this attempt's end, and the next comes later.
+            self._tell("Warning", "Failed", f"Error: {error}", name)
+            self._over(name, Run(attempt, ended=now, code=process.NOT_STARTED, failed=str(error)))
+            self._poke()
         if attempt:
             shutil.rmtree(self._folder.container(name) / str(attempt - 1), ignore_errors=True)
 
