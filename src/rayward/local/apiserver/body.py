@@ -17,6 +17,9 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
+TOO_DEEP = "exceeded max depth"
+_DEEPEST = 200
+_JSON_DEPTH = 254  # what orjson writes
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -66,6 +69,14 @@ def decode_json(data: bytes, *, strict: bool = False) -> Body:
     return Body(value, _doubled_fields(data))
 
 
+def decode_patch(data: bytes, *, strict: bool = False) -> Body:
+    """A patch in JSON. Raises MalformedError."""
+    decoded = decode_json(data, strict=strict)
+    if is_too_deep(decoded.value):
+        raise MalformedError(TOO_DEEP)
+    return decoded
+
+
 def _is_compact(data: bytes, value: Any) -> bool:
     """A body that encodes back to its own length cannot hold a key twice."""
     try:
@@ -73,6 +84,17 @@ def _is_compact(data: bytes, value: Any) -> bool:
     except TypeError:
         # nested more deeply than orjson writes
         return False
+
+
+def is_too_deep(value: Any) -> bool:
+    """Whether a value is nested more deeply than can be stored with its managed fields, which mirror it."""
+    for _ in range(_JSON_DEPTH - _DEEPEST):
+        value = [value]
+    try:
+        orjson.dumps(value)
+    except TypeError:
+        return True
+    return False
 
 
 def _without_half_characters(data: bytes) -> Any:
@@ -95,10 +117,14 @@ def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
         if node is not None and _weight(node, {}) > _MAX_YAML_NODES:
             raise yaml.YAMLError("document contains excessive aliasing")
         value = None if node is None else _value(loader, node, doubled)
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+    except RecursionError:
+        raise MalformedYamlError(f"yaml: {TOO_DEEP}") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError) as error:
         raise MalformedYamlError(_one_line(error, data.decode(errors="replace"))) from None
     finally:
         loader.dispose()
+    if is_too_deep(value):
+        raise MalformedYamlError(f"yaml: {TOO_DEEP}")
     try:
         return Body(orjson.loads(orjson.dumps(value)), doubled if strict else [])
     except (TypeError, orjson.JSONEncodeError) as error:

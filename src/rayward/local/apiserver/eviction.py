@@ -16,7 +16,7 @@ from rayward.local.apiserver.objects import Live, encode, stamp
 from rayward.local.apiserver.options import write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
-from rayward.local.apiserver.verbs.delete import delete
+from rayward.local.apiserver.verbs.delete import check_preconditions, delete
 from rayward.local.apiserver.verbs.incoming import body_of
 from rayward.local.apiserver.verbs.update import modify
 from rayward.local.store import Conflict
@@ -26,14 +26,19 @@ _BUDGETS = "/poddisruptionbudgets.policy/"
 
 async def evict(core: Core, request: Request) -> Response:
     """Answer an eviction."""
-    given = body_of(request)
+    given = body_of(request, "policy", "Eviction")
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
     options = section(given, "deleteOptions")
     dry_run = options.get("dryRun") or list(request.query.get("dryRun", ()))
+    wanted = section(options, "preconditions")
     await _ask_budget(core, request, dry_run=bool(dry_run))
-    await _mark(core, request)
+    if not dry_run:
+        marked = await _mark(core, request, wanted)
+        if wanted.get("resourceVersion"):
+            # the mark is ours: it may not stand in the way of the delete
+            options = {**options, "preconditions": {**wanted, "resourceVersion": marked}}
     inner = Request(
         request.info,
         request.resource,
@@ -81,12 +86,14 @@ def _refusal(code: int, message: str, cause: str) -> status.ApiError:
     return status.ApiError(429, "TooManyRequests", message, details)
 
 
-async def _mark(core: Core, request: Request) -> None:
+async def _mark(core: Core, request: Request, wanted: Object) -> str:
+    """Say in the pod's status why it goes, if it is the wanted one; returns its version then."""
     options = write_options(request.query, request.agent, "CreateOptions")
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
             raise status.not_found(request.resource, request.name)
+        check_preconditions(request, live.value, wanted.get("uid"), wanted.get("resourceVersion"))
         obj = orjson.loads(orjson.dumps(live.value))
         conditions: list[Object] = entries(section(obj, "status"), "conditions")
         evicted = {
@@ -101,4 +108,5 @@ async def _mark(core: Core, request: Request) -> None:
         obj.setdefault("status", {})["conditions"] = [*kept, evicted]
         return obj, core.objects.owners(live)
 
-    await modify(core, request, change, options)
+    changed = await modify(core, request, change, options)
+    return orjson.loads(changed.value)["metadata"]["resourceVersion"]

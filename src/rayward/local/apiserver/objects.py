@@ -16,6 +16,7 @@ from rayward.local.apiserver.resource import Resource
 from rayward.local.store import Record, Store
 
 _OWNERS_KEPT = 1024
+_LAST_SECOND = 253_402_300_799
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,10 @@ class Objects:
             return record.value
         return resource.head + record.value[len(resource.stored_head) :]
 
+    def preview(self, resource: Resource, obj: Object, revision: int) -> bytes:
+        """The JSON of an object that is not stored, as it would be read if it were."""
+        return self.view(resource, Record("", revision, encode(resource, obj, revision)))
+
     def owners(self, live: Live) -> Owners:
         """The decoded managed fields of an object, remembered for the next write of it."""
         known = self._owners.get(live.record.key)
@@ -85,8 +90,8 @@ _IDENTITY = frozenset({"apiVersion", "kind"})
 
 
 def stamp(seconds: float) -> str:
-    """A time as Kubernetes writes it."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+    """A time as Kubernetes writes it, which knows none after the year 9999."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(min(seconds, _LAST_SECOND)))
 
 
 def new_uid() -> str:

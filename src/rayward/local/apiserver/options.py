@@ -13,6 +13,7 @@ Query = Mapping[str, Sequence[str]]
 APPLY = "application/apply-patch+yaml"
 _MANAGER_LIMIT = 128
 _MAX_INT64 = (1 << 63) - 1
+_MOST_DIGITS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,9 @@ def number(query: Query, name: str) -> int | None:
     digits = raw[1:] if raw[:1] in "+-" else raw
     if not (digits.isascii() and digits.isdigit()):
         raise status.bad_request(f'strconv.ParseInt: parsing "{raw}": invalid syntax')
-    value = int(raw)
-    if abs(value) > _MAX_INT64:
+    if len(raw) > _MOST_DIGITS or abs(int(raw)) > _MAX_INT64:
         raise status.bad_request(f'strconv.ParseInt: parsing "{raw}": value out of range')
-    return value
+    return int(raw)
 
 
 def write_options(query: Query, agent: str, kind: str, patch_type: str = "") -> WriteOptions:
@@ -183,7 +183,7 @@ def resource_version(value: str, prefix: str = "") -> int:
     """A resource version from the query; empty and ``0`` are 0."""
     if not value:
         return 0
-    if not (value.isascii() and value.isdigit()) or int(value) > 2 * _MAX_INT64 + 1:
+    if not (value.isascii() and value.isdigit()) or len(value) > _MOST_DIGITS or int(value) > 2 * _MAX_INT64 + 1:
         error = invalid("resourceVersion", value, f'strconv.ParseUint: parsing "{value}": invalid syntax')
         raise status.bad_request(f"{prefix}{error}")
     return int(value)

@@ -23,11 +23,12 @@ from rayward.local.apiserver.options import APPLY, WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Scale
 from rayward.local.apiserver.respond import accepted, shown_object
-from rayward.local.apiserver.verbs.incoming import json_type
+from rayward.local.apiserver.verbs.incoming import json_type, shape
 from rayward.local.apiserver.verbs.patch import JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, conflict_status, refuse_patch
 from rayward.local.apiserver.verbs.update import check_uid, modify
 
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+_MOST_REPLICAS = (1 << 31) - 1
 _Tracked = tuple[Object, Owners]
 
 
@@ -104,11 +105,9 @@ async def put_scale(core: Core, request: Request) -> Response:
     if name and name != request.name:
         raise status.bad_request(f"the name of the object ({name}) does not match the name on the URL ({request.name})")
 
-    def rescale(_current: Object) -> Object:
-        _check_replicas(given, status.bad_request)
-        return given
+    shape(given, "autoscaling", "Scale", status.bad_request)
 
-    return await _rescale(core, request, options, _updated(core, options, rescale))
+    return await _rescale(core, request, options, _updated(core, options, lambda _current: given))
 
 
 async def patch_scale(core: Core, request: Request) -> Response:
@@ -118,7 +117,7 @@ async def patch_scale(core: Core, request: Request) -> Response:
         raise status.unsupported_media_type([JSON_PATCH, MERGE_PATCH, APPLY])
     options = write_options(request.query, request.agent, "PatchOptions", kind)
     try:
-        given = (body.decode_yaml if kind == APPLY else body.decode_json)(request.body).value
+        given = (body.decode_yaml if kind == APPLY else body.decode_patch)(request.body).value
     except body.MalformedError as error:
         raise status.bad_request(f"error decoding {'YAML' if kind == APPLY else 'patch'}: {error}") from None
     if kind == APPLY:
@@ -132,17 +131,12 @@ async def patch_scale(core: Core, request: Request) -> Response:
             raise status.ApiError(error.code, error.reason, str(error)) from None
         if not is_object(wanted):
             raise refuse_patch("the patched value is no object", "")
-        _check_replicas(wanted, lambda text: refuse_patch(orjson.dumps(wanted).decode(), text))
+        shown_value = orjson.dumps(wanted).decode()
+        wanted = orjson.loads(shown_value)
+        shape(wanted, "autoscaling", "Scale", lambda text: refuse_patch(shown_value, text))
         return wanted
 
     return await _rescale(core, request, options, _updated(core, options, rescale))
-
-
-def _check_replicas(scale: Object, refuse: Callable[[str], status.ApiError]) -> None:
-    replicas = section(scale, "spec").get("replicas")
-    if replicas is not None and (not isinstance(replicas, int) or isinstance(replicas, bool)):
-        field = "Go struct field ScaleSpec.spec.replicas of type int32"
-        raise refuse(f"json: cannot unmarshal {json_type(replicas)} into {field}")
 
 
 _Change = Callable[[Object, Owners], _Tracked]
@@ -215,6 +209,8 @@ async def _rescale(core: Core, request: Request, options: WriteOptions, next_sca
         replicas = section(wanted, "spec").get("replicas") or 0
         if replicas < 0:
             raise _negative(request, places, replicas)
+        if replicas > _MOST_REPLICAS:
+            raise status.bad_request(f"{replicas} replicas are more than an int32 holds")
         obj = spec_path.set(live.value, replicas)
         after = parent_owners(parent, owners, owned, request.resource.api_version)
         metadata = {**obj["metadata"], "managedFields": encode(after)}

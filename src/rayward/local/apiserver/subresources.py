@@ -53,7 +53,7 @@ def handlers(tokens: Tokens, kubelets: Kubelets) -> Mapping[tuple[str, str], Map
 async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
     options = write_options(request.query, request.agent, "CreateOptions")
-    given = body_of(request)
+    given = body_of(request, "", "Binding")
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Binding object")
@@ -83,7 +83,7 @@ async def bind_in_collection(core: Core, request: Request) -> Response:
     """Answer a POST to ``bindings``: the pod's name is in the body."""
     pods = core.registry.find("", "v1", "pods")
     assert pods is not None
-    name = str(section(body_of(request), "metadata").get("name") or "")
+    name = str(section(body_of(request, "", "Binding"), "metadata").get("name") or "")
     info = replace(request.info, resource="pods", name=name, subresource="binding")
     inner = Request(info, pods, request.query, request.headers, request.body, request.user, request.warnings)
     return await bind(core, inner)
@@ -124,7 +124,10 @@ def _token_handler(tokens: Tokens) -> Handler:
 
 
 def _token_request(core: Core, request: Request) -> Object:
-    review = body_of(request)
+    review = body_of(request, "authentication.k8s.io", "TokenRequest")
+    if section(review, "spec").get("boundObjectRef", review) is None:
+        # what was not given is nobody's
+        del review["spec"]["boundObjectRef"]
     review["kind"], review["apiVersion"] = "TokenRequest", "authentication.k8s.io/v1"
     options = write_options(request.query, request.agent, "CreateOptions")
     tracked, _owners = track_update(

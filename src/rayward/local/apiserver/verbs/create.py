@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from rayward.kube.machinery.apply import Owners, track_update
+from rayward.kube.machinery.fielderror import too_long
 from rayward.kube.machinery.objectmeta import check_object_meta
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import encode, metadata_of, new_uid, stamp
+from rayward.local.apiserver.objects import encode, metadata_of, new_uid, rendered, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
@@ -19,6 +22,7 @@ from rayward.local.apiserver.verbs.incoming import object_in
 from rayward.local.apiserver.verbs.ownership import drop_doubled_owners
 
 _NAME_TRIES = 8
+_LONGEST_NAME = 1_024
 _SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink")
 
 
@@ -109,6 +113,9 @@ async def _insert_complete(
         name_check=behaviour.check_name,
         kube_finalizers=behaviour.kube_finalizers,
     )
+    if len(name) > _LONGEST_NAME:
+        # kinds that allow any name have no limit of their own
+        errors.append(too_long("metadata.name", _LONGEST_NAME))
     errors += behaviour.validate(obj)
     if errors:
         raise status.invalid(resource.judged_group, resource.kind, name, errors)
@@ -128,7 +135,9 @@ async def _insert_complete(
             raise _no_unique_name(resource, name)
         raise status.already_exists(resource, name)
     if options.dry_run:
-        return encode_unstored(resource, obj)
+        shown_value = orjson.loads(core.objects.preview(resource, obj, 0))
+        del shown_value["metadata"]["resourceVersion"]
+        return rendered(resource.head, shown_value)
     record = await core.objects.store.put(key, lambda revision: encode(resource, obj, revision), expect=0)
     if owners is not None:
         core.objects.remember_owners(record, owners)
@@ -151,12 +160,6 @@ def _no_unique_name(resource: Resource, name: str) -> status.ApiError:
         "the server was not able to generate a unique name for the object"
     )
     return status.ApiError(409, "AlreadyExists", text, {**status.about(resource, name), "retryAfterSeconds": 1})
-
-
-def encode_unstored(resource: Resource, obj: Object) -> bytes:
-    """The answer to a dry run: an object that was never given a resourceVersion."""
-    value = encode(resource, obj, 0)
-    return value.replace(b',"resourceVersion":"0"', b"", 1).replace(b'"resourceVersion":"0",', b"", 1)
 
 
 def _settle_name(core: Core, key: Any, namespace: str, metadata: dict[str, Any]) -> str:

@@ -22,9 +22,9 @@ from rayward.local.apiserver.protobuf import decode as decode_protobuf
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown, shown_object
-from rayward.local.apiserver.verbs.incoming import json_type
+from rayward.local.apiserver.verbs.incoming import shape
 from rayward.local.apiserver.verbs.read import cut, list_meta, list_response, matching_records, selection
-from rayward.local.store import Conflict
+from rayward.local.store import Conflict, Record
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _POLICIES = ("Foreground", "Background", "Orphan")
@@ -91,8 +91,7 @@ async def delete_collection(core: Core, request: Request) -> Response:
 async def _remove(core: Core, request: Request, live: Live, options: DeleteOptions) -> tuple[bytes, bool]:
     """Take one step of a deletion; returns the object and whether it is gone."""
     resource, obj = request.resource, live.value
-    name = obj["metadata"]["name"]
-    _check_preconditions(request, name, obj, options)
+    check_preconditions(request, obj, options.uid, options.resource_version)
     attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
     await core.admission.validate(core, attributes, request.warnings)
     behaviour = resource.behaviour
@@ -101,29 +100,29 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     if behaviour.mark is not None and not obj["metadata"].get("deletionTimestamp"):
         marked = behaviour.mark(obj, stamp(core.clock()))
         return await _keep(core, resource, live, marked, dry_run=options.dry_run), False
-    if obj["metadata"].get("deletionTimestamp") and behaviour.held(obj):
-        return core.objects.view(resource, live.record), False
-    after = deleted(behaviour.grace, obj, options, core.clock(), orphans=bool(behaviour.orphans))
+    held = obj["metadata"].get("deletionTimestamp") and behaviour.held(obj)
+    after = obj if held else deleted(behaviour.grace, obj, options, core.clock(), orphans=bool(behaviour.orphans))
     if after is obj:
+        await core.objects.store.committed(live.record.revision)
         return core.objects.view(resource, live.record), False
     store, revision = core.objects.store, live.record.revision
     key = live.record.key
     if _finished(after):
         if options.dry_run:
-            return encode(resource, after, revision), True
+            return core.objects.preview(resource, after, revision), True
         if behaviour.grace is not None:
-            # a graceful kind is marked first and then goes, so that watchers see both
-            marked = await store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
-            revision = marked.revision
+            # a graceful kind is marked first and then goes, so that watchers see both; nobody comes in between
+            store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
+            revision = store.newest_revision
         event = await store.delete(key, lambda rev: encode(resource, after, rev), expect=revision)
-        return event.value, True
+        return core.objects.view(resource, Record(key, event.revision, event.value)), True
     return await _keep(core, resource, live, after, dry_run=options.dry_run), False
 
 
 async def _keep(core: Core, resource: Resource, live: Live, obj: Object, *, dry_run: bool) -> bytes:
     """Store an object that is marked and waits."""
     if dry_run:
-        return encode(resource, obj, live.record.revision)
+        return core.objects.preview(resource, obj, live.record.revision)
     store, revision = core.objects.store, live.record.revision
     record = await store.put(live.record.key, lambda rev: encode(resource, obj, rev), expect=revision)
     return core.objects.view(resource, record)
@@ -203,18 +202,19 @@ def _finalizers_for(present: list[str], options: DeleteOptions, *, orphans: bool
     return kept
 
 
-def _check_preconditions(request: Request, name: str, obj: Object, options: DeleteOptions) -> None:
+def check_preconditions(request: Request, obj: Object, wanted_uid: str | None, wanted_version: str | None) -> None:
+    """A caller that names a uid or a version means that very object."""
     metadata = obj["metadata"]
-    uid, version = metadata["uid"], metadata["resourceVersion"]
-    if options.uid is not None and options.uid != uid:
+    name, uid, version = metadata["name"], metadata["uid"], metadata["resourceVersion"]
+    if wanted_uid is not None and wanted_uid != uid:
         why = (
-            f"the UID in the precondition ({options.uid}) does not match the UID in record ({uid}). "
+            f"the UID in the precondition ({wanted_uid}) does not match the UID in record ({uid}). "
             "The object might have been deleted and then recreated"
         )
         raise _kind_conflict(request, name, why)
-    if options.resource_version is not None and options.resource_version != version:
+    if wanted_version is not None and wanted_version != version:
         why = (
-            f"the ResourceVersion in the precondition ({options.resource_version}) does not match the ResourceVersion "
+            f"the ResourceVersion in the precondition ({wanted_version}) does not match the ResourceVersion "
             f"in record ({version}). The object might have been modified"
         )
         raise _kind_conflict(request, name, why)
@@ -274,13 +274,10 @@ def _options_in_body(request: Request) -> dict[str, Any]:
     given = decoded.value
     if not is_object(given):
         raise status.bad_request("decoded object cannot be converted to DeleteOptions")
-    if given.get("kind", "DeleteOptions") != "DeleteOptions":
+    if (given.get("kind") or "DeleteOptions") != "DeleteOptions":
         version = given.get("apiVersion", "")
         raise status.bad_request(
             f'no kind "{given["kind"]}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
         )
-    grace = given.get("gracePeriodSeconds")
-    if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-        field = "Go struct field DeleteOptions.gracePeriodSeconds of type int64"
-        raise status.bad_request(f"json: cannot unmarshal {json_type(grace)} into {field}")
+    shape(given, "", "DeleteOptions", status.bad_request)
     return given

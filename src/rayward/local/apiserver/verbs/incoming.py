@@ -11,6 +11,7 @@ from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object, section
 from rayward.local.apiserver import body, recorded, status
 from rayward.local.apiserver.behaviour import DecodeError, Object
+from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.options import WriteOptions
 from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
@@ -45,7 +46,13 @@ def object_in(request: Request, options: WriteOptions) -> Object:
         text = f"{_UNREADABLE}json: cannot unmarshal {json_type(obj)} into Go value of type {_IDENTITY}"
         raise _unrecognized(resource, text, request.body)
     check_identity(resource, obj, request.body)
-    settle(resource, obj, options, request.warnings, decoded.strict, refuse=_refuser(resource, request.body))
+    refuse = _refuser(resource, request.body)
+    try:
+        settle(resource, obj, options, request.warnings, decoded.strict, refuse=refuse)
+    except RecursionError:
+        raise refuse(body.TOO_DEEP) from None
+    if body.is_too_deep(obj):
+        raise refuse(body.TOO_DEEP)
     return obj
 
 
@@ -60,8 +67,8 @@ def _unreadable_protobuf(resource: Resource, error: ProtobufError, raw: bytes) -
     return status.bad_request(f'{error.kind} in version "{version}" cannot be handled as a {resource.kind}: {error}')
 
 
-def body_of(request: Request) -> Object:
-    """The body as a plain object, for requests that are about another one: a binding, an eviction, a token."""
+def body_of(request: Request, group: str, kind: str) -> Object:
+    """The body of a request that is about another object: a binding, an eviction, a token."""
     content_type = request.header(b"content-type")
     try:
         given = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf).value
@@ -69,7 +76,23 @@ def body_of(request: Request) -> Object:
         raise status.bad_request(str(error)) from None
     if not is_object(given):
         raise status.bad_request("the body of the request is no object")
+    shape(
+        given,
+        group,
+        kind,
+        lambda text: status.bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {text}'),
+    )
     return given
+
+
+def shape(obj: Object, group: str, kind: str, refuse: Callable[[str], status.ApiError]) -> None:
+    """Bring an object that is no stored one into the shape of its kind."""
+    behaviour = behaviour_of_kind(group, "v1", kind)
+    assert behaviour is not None
+    try:
+        behaviour.coerce(obj)
+    except DecodeError as error:
+        raise refuse(str(error)) from None
 
 
 def check_identity(resource: Resource, obj: Object, raw: bytes) -> None:

@@ -62,7 +62,7 @@ _PATCHES = {JSON_PATCH: _json_patch, MERGE_PATCH: _merge_patch, STRATEGIC_PATCH:
 
 def _patch_body(request: Request, options: WriteOptions, kind: str) -> body.Body:
     try:
-        return body.decode_json(request.body, strict=options.validation != "Ignore")
+        return body.decode_patch(request.body, strict=options.validation != "Ignore")
     except body.MalformedError as error:
         prefix = "" if kind == STRATEGIC_PATCH else "error decoding patch: "
         raise status.bad_request(f"{prefix}{error}") from None
@@ -79,6 +79,8 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
             obj, doubled = _PATCHES[kind](live.value, decoded, resource.behaviour.patch_schema or {})
         except PatchError as error:
             raise status.ApiError(error.code, error.reason, str(error), {} if error.code == 422 else None) from None
+        if kind == JSON_PATCH and body.is_too_deep(obj):
+            raise status.bad_request(body.TOO_DEEP)
         shown_value = orjson.dumps(decoded.value if kind == STRATEGIC_PATCH else obj).decode()
         obj = orjson.loads(orjson.dumps(obj))
         if not is_object(obj):
@@ -167,6 +169,8 @@ def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     except body.MalformedError as error:
         prefix = "error converting YAML to JSON: " if isinstance(error, body.MalformedYamlError) else ""
         raise status.bad_request(f"error decoding YAML: {prefix}{error}") from None
+    if body.is_too_deep(decoded.value):
+        raise status.bad_request(f"error decoding YAML: {body.TOO_DEEP}")
     config: Any = {} if decoded.value is None else decoded.value
     if not is_object(config):
         text = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"

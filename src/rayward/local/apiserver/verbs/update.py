@@ -215,11 +215,11 @@ async def store_change(
         and not resource.behaviour.held(obj)
     )
     if dry_run:
-        return Changed(encode(resource, obj, revision))
+        return Changed(core.objects.preview(resource, obj, revision))
     if finished:
         # watchers see the object as it last was
         await store.delete(key, lambda rev: encode(resource, live.value, rev), expect=revision)
-        return Changed(encode(resource, obj, revision))
+        return Changed(core.objects.preview(resource, obj, revision))
     record = await store.put(key, lambda rev: encode(resource, obj, rev), expect=revision)
     if owners is not None:
         core.objects.remember_owners(record, owners)
