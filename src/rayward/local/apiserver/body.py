@@ -17,6 +17,8 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
+_YAML_DEPTH = 1_000
+_YAML_INDICATORS = (b"[", b"{", b"-", b":", b"?")  # every nested collection needs at least one
 TOO_DEEP = "exceeded max depth"
 _DEEPEST = 200
 _JSON_DEPTH = 254  # what orjson writes
@@ -110,6 +112,7 @@ def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
             return decode_json(data, strict=strict)
         except MalformedError:
             pass
+    _refuse_deep_yaml(data)
     loader = _Loader(data)
     doubled: list[str] = []
     try:
@@ -129,6 +132,23 @@ def decode_yaml(data: bytes, *, strict: bool = False) -> Body:
         return Body(orjson.loads(orjson.dumps(value)), doubled if strict else [])
     except (TypeError, orjson.JSONEncodeError) as error:
         raise MalformedYamlError(str(error)) from None
+
+
+def _refuse_deep_yaml(data: bytes) -> None:
+    """The loader recurses on the stack of C, without a bound of its own: what is too deep would end the process."""
+    if sum(map(data.count, _YAML_INDICATORS)) < _YAML_DEPTH:
+        return
+    depth = 0
+    try:
+        for event in yaml.parse(data, Loader=yaml.CSafeLoader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > _YAML_DEPTH:
+                    raise MalformedYamlError(f"yaml: {TOO_DEEP}")
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except (yaml.YAMLError, UnicodeDecodeError):
+        return  # the loader meets the same mistake no deeper, and says what it is
 
 
 class _Loader(yaml.CSafeLoader):
