@@ -139,8 +139,10 @@ def _refuse_deep_yaml(data: bytes) -> None:
     if sum(map(data.count, _YAML_INDICATORS)) < _YAML_DEPTH:
         return
     depth = 0
+    parser: Any = _Loader(data)
     try:
-        for event in yaml.parse(data, Loader=yaml.CSafeLoader):
+        while parser.check_event():
+            event = parser.get_event()
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > _YAML_DEPTH:
@@ -149,6 +151,8 @@ def _refuse_deep_yaml(data: bytes) -> None:
                 depth -= 1
     except (yaml.YAMLError, UnicodeDecodeError):
         return  # the loader meets the same mistake no deeper, and says what it is
+    finally:
+        parser.dispose()
 
 
 class _Loader(yaml.CSafeLoader):
