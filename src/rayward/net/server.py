@@ -15,6 +15,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 Application = Callable[..., Awaitable[None]]
 
+_MAX_HEAD = 1 << 20
+_HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
@@ -29,12 +32,32 @@ class _Protocol(HttpToolsProtocol):
     """HTTP/1.1 that also tells the application whose certificate the client showed."""
 
     _subject: tuple[str, tuple[str, ...]] | None = None
+    _in_head = True
+    _head_bytes = 0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         certificate = transport.get_extra_info("peercert")
         if certificate:
             self._subject = _subject_of(certificate)
+
+    def data_received(self, data: bytes) -> None:
+        if self._in_head:
+            # the parser itself gathers a head without end
+            self._head_bytes += len(data)
+            if self._head_bytes > _MAX_HEAD:
+                self.transport.write(_HEAD_TOO_LARGE)
+                self.transport.close()
+                return
+        super().data_received(data)
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._head_bytes = False, 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        super().on_message_complete()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
