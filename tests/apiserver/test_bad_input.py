@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rayward.local.store import Overloaded, Store
 from tests.apiserver.crd.test_serving import definition
 from tests.apiserver.inprocess import Api, serving
 
@@ -100,3 +101,12 @@ async def test_a_dry_run_shows_what_was_sent(api: Api) -> None:
     shown = await api.call("POST", f"{_NAMESPACE}/configmaps?dryRun=All", {"metadata": {"name": "c"}, "data": data})
     assert shown.body["data"] == data
     assert "resourceVersion" not in shown.body["metadata"]
+
+
+async def test_a_server_whose_disk_is_behind_asks_to_come_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise Overloaded("16384 writes wait for the disk")
+
+    monkeypatch.setattr(Store, "put", full)
+    refused = await api.call("POST", f"{_NAMESPACE}/configmaps", {"metadata": {"name": "c"}})
+    assert (refused.code, refused.body["reason"]) == (429, "TooManyRequests")

@@ -27,6 +27,7 @@ from rayward.local.apiserver.verbs.patch import patch
 from rayward.local.apiserver.verbs.read import get, list_
 from rayward.local.apiserver.verbs.update import update
 from rayward.local.apiserver.verbs.watch import watch
+from rayward.local.store import Overloaded, StoreClosed, StoreFailed
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -89,8 +90,12 @@ class App:
             answer = await self._answer(scope, receive, warnings)
         except status.ApiError as error:
             answer = failure(error, warnings, dict(scope["headers"]).get(b"accept", b""))
+        except Overloaded:
+            answer = failure(status.too_many_requests(), warnings)
+        except (StoreClosed, StoreFailed):
+            answer = failure(status.unavailable("the server is shutting down"), warnings)
         except Exception:
-            _log.exception("request failed: %s %s", scope["method"], scope["path"])
+            _log.exception("request failed: %s %r", scope["method"], scope["path"])
             answer = failure(status.internal("the server met an unexpected condition; see its log"), warnings)
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)

@@ -186,6 +186,12 @@ def unavailable(message: str) -> ApiError:
     return ApiError(503, "ServiceUnavailable", message, {"retryAfterSeconds": 1})
 
 
+def too_many_requests() -> ApiError:
+    """More writes wait for the disk than the server may hold."""
+    text = "Too many requests, please try again later."
+    return ApiError(429, "TooManyRequests", text, {"retryAfterSeconds": 1})
+
+
 def internal(message: str) -> ApiError:
     """Something in the server, or in what it depends on, went wrong."""
     return ApiError(500, "InternalError", f"Internal error occurred: {message}", {"causes": [{"message": message}]})

@@ -27,6 +27,7 @@ from rayward.local.apiserver.verbs.read import cut, list_meta, list_response, ma
 from rayward.local.store import Conflict, Record
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
+_AT_ONCE = 256
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -84,7 +85,8 @@ async def delete_collection(core: Core, request: Request) -> Response:
                 continue
             return
 
-    await asyncio.gather(*(one(record.key) for record in records))
+    for start in range(0, len(records), _AT_ONCE):
+        await asyncio.gather(*(one(record.key) for record in records[start : start + _AT_ONCE]))
     return list_response(core, request, records, meta)
 
 
