@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import hmac
 import logging
 import signal
 import socket
@@ -128,7 +129,7 @@ class ApiServer:
 
 
 def _admin(expected: str, token: str) -> User | None:
-    return ADMIN if token == expected else None
+    return ADMIN if hmac.compare_digest(token.encode(), expected.encode()) else None
 
 
 class _Metrics:

@@ -95,7 +95,8 @@ def token_review(tokens: Tokens, admin: Callable[[str], User | None]) -> Handler
         token = spec.get("token") or ""
         if not token:
             raise status.bad_request("token is required for TokenReview in authentication")
-        user: User | None = admin(token) or tokens.user(token)
+        audiences: list[str] = spec.get("audiences") or [ISSUER]
+        user: User | None = admin(token) or tokens.user(token, audiences)
         if user is None:
             review["status"] = {"user": {}, "error": "invalid bearer token"}
         else:

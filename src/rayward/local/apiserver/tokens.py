@@ -49,8 +49,8 @@ class Tokens:
         }
         return self._key.sign(claims), now + seconds
 
-    def user(self, token: str) -> User | None:
-        """Whose token this is, if it is ours, in time, and its account (and pod) still exists."""
+    def user(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
+        """Whose token this is, if it is ours, for one of these audiences, in time, and its account (and pod) exists."""
         claims = self._claims.get(token)
         if claims is None:
             claims = self._key.verify(token)
@@ -61,6 +61,8 @@ class Tokens:
                 self._claims.popitem(last=False)
         now = self._clock()
         if not claims["nbf"] <= now + 60 or now >= claims["exp"]:
+            return None
+        if not set(audiences).intersection(claims["aud"]):
             return None
         identity = claims["kubernetes.io"]
         namespace, account = identity["namespace"], identity["serviceaccount"]
