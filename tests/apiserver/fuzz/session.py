@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import ssl
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -35,18 +37,20 @@ class Wire:
             self._http.close()
             self._http = None
 
-    def send(self, asked: Asked, headers: Mapping[str, str] | None = None) -> Answered:
-        """One request and its answer; a stream is left once it has begun."""
+    def send(self, asked: Asked, *, stream: Iterator[bytes] | None = None) -> Answered:
+        """One request and its answer, with a body of unknown length if asked; a stream is left once it has begun."""
         fresh = self._http is None
         target = urlsplit(self._server.url)
         self._http = self._http or http.client.HTTPSConnection(
             target.hostname or "", target.port, timeout=_PATIENCE, context=self._tls
         )
         sent = {"Authorization": f"Bearer {self._server.token}", "Accept": "application/json"}
-        if asked.body is not None:
+        if asked.body is not None or stream is not None:
             sent["Content-Type"] = asked.content_type
         try:
-            self._http.request(asked.method, asked.path, asked.body, {**sent, **(headers or {})})
+            # a server that refuses a body may answer, and close, before it has read all of it
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
+                self._http.request(asked.method, asked.path, stream or asked.body, sent)
             response = self._http.getresponse()
             streams = response.headers.get("Content-Length") is None
             body = b"" if streams else response.read()
@@ -54,7 +58,7 @@ class Wire:
             self.close()
             if fresh:
                 raise
-            return self.send(asked, headers)
+            return self.send(asked, stream=stream)
         if streams or response.will_close:
             response.close()
             self.close()
