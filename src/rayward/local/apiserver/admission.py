@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
@@ -29,6 +29,8 @@ class Attributes:
     old: Object | None
     user: User
     dry_run: bool
+    options: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the caller said of how it is to be done."""
 
     def with_object(self, obj: Object) -> Attributes:
         """The same request after the object was changed on the way."""

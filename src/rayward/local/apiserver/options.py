@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, not_supported, required, too_long
 from rayward.local.apiserver import status
@@ -25,6 +26,8 @@ class WriteOptions:
     validation: str
     """Strict, Warn or Ignore: what happens with unknown and doubled fields."""
     force: bool = False
+    stated: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the caller said of them, for webhooks to see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +93,13 @@ def write_options(query: Query, agent: str, kind: str, patch_type: str = "") -> 
         errors.append(not_supported("fieldValidation", validation, ["", "Ignore", "Strict", "Warn"]))
     if errors:
         raise status.invalid("meta.k8s.io", kind, "", errors)
+    stated = {"dryRun": list(query.get("dryRun", ())), "fieldManager": manager, "fieldValidation": validation}
     return WriteOptions(
-        manager or manager_of(agent), bool(query.get("dryRun")), validation or "Warn", force=flag(query, "force")
+        manager or manager_of(agent),
+        bool(query.get("dryRun")),
+        validation or "Warn",
+        force=flag(query, "force"),
+        stated={name: value for name, value in stated.items() if value},
     )
 
 

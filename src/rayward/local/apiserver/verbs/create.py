@@ -74,7 +74,15 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
     resource, behaviour = request.resource, request.resource.behaviour
     metadata = metadata_of(obj)
     attributes = Attributes(
-        "CREATE", resource, request.info.subresource, request.namespace, obj, None, request.user, options.dry_run
+        "CREATE",
+        resource,
+        request.info.subresource,
+        request.namespace,
+        obj,
+        None,
+        request.user,
+        options.dry_run,
+        options.stated,
     )
     obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)

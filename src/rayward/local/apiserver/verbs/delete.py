@@ -6,7 +6,7 @@ import asyncio
 import calendar
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, Reason, invalid
@@ -28,6 +28,7 @@ from rayward.local.store import Conflict, Record
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
 _AT_ONCE = 256
+_IDENTITY = frozenset({"kind", "apiVersion"})
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -42,6 +43,8 @@ class DeleteOptions:
     resource_version: str | None
     dry_run: bool
     orphan: bool | None
+    stated: dict[str, Any] = field(default_factory=dict[str, Any])
+    """What the caller said of it, for webhooks to see."""
 
 
 async def delete(core: Core, request: Request) -> Response:
@@ -94,7 +97,9 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     """Take one step of a deletion; returns the object and whether it is gone."""
     resource, obj = request.resource, live.value
     check_preconditions(request, obj, options.uid, options.resource_version)
-    attributes = Attributes("DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run)
+    attributes = Attributes(
+        "DELETE", resource, "", request.namespace, None, obj, request.user, options.dry_run, options.stated
+    )
     await core.admission.validate(core, attributes, request.warnings)
     behaviour = resource.behaviour
     if behaviour.orphans and not options.policy and options.orphan is None:
@@ -264,6 +269,7 @@ def _delete_options(request: Request) -> DeleteOptions:
         resource_version=preconditions.get("resourceVersion"),
         dry_run=bool(dry_run),
         orphan=orphan,
+        stated={name: value for name, value in given.items() if name not in _IDENTITY and value not in (None, [])},
     )
 
 

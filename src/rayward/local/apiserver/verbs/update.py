@@ -150,7 +150,9 @@ async def _replace(
     core: Core, request: Request, live: Live, obj: Object, owners: Owners, options: WriteOptions
 ) -> Changed:
     resource, old, subresource = request.resource, live.value, request.info.subresource
-    attributes = Attributes("UPDATE", resource, subresource, request.namespace, obj, old, request.user, options.dry_run)
+    attributes = Attributes(
+        "UPDATE", resource, subresource, request.namespace, obj, old, request.user, options.dry_run, options.stated
+    )
     obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)
     _check_resource_version(resource, request.name, metadata, old["metadata"]["resourceVersion"])

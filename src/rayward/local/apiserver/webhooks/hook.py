@@ -61,7 +61,7 @@ class Service:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Hook:
     """A webhook, compiled from its configuration."""
 

@@ -53,7 +53,7 @@ def request_of(attributes: Attributes, uid: str) -> Object:
         "object": attributes.obj,
         "oldObject": attributes.old,
         "dryRun": attributes.dry_run,
-        "options": {"kind": options[attributes.operation], "apiVersion": "meta.k8s.io/v1"},
+        "options": {"kind": options[attributes.operation], "apiVersion": "meta.k8s.io/v1"} | attributes.options,
     }
 
 
