@@ -46,13 +46,17 @@ def host_of(core: Core, request: Request, pod: Object) -> str:
     name = section(pod, "spec").get("nodeName") or ""
     if not name:
         raise status.bad_request(f"pod {request.name} does not have a host assigned")
-    record = core.objects.store.get(f"/nodes/{name}")
-    node = section(orjson.loads(record.value), "status") if record is not None else {}
+    nodes = core.registry.find("", "v1", "nodes")
+    assert nodes is not None
+    record = core.objects.store.get(nodes.key("", name))
+    if record is None:
+        raise status.not_found(nodes, name)
+    node = section(orjson.loads(record.value), "status")
     port = section(section(node, "daemonEndpoints"), "kubeletEndpoint").get("Port")
     addresses = {found["type"]: found["address"] for found in entries(node, "addresses")}
     address = addresses.get("InternalIP") or addresses.get("Hostname")
     if not port or not address:
-        raise status.unavailable(f'node "{name}" has no kubelet endpoint: nothing runs its pods')
+        raise status.bad_request(f'node "{name}" has no kubelet endpoint: nothing runs its pods')
     return f"{address}:{port}"
 
 
