@@ -106,6 +106,8 @@ class Machine:
         options = ("--kubeconfig", str(config), "--data-dir", str(data), *self._node_options)
         self._start("node", "rayward.local.node", *options, user=self._user)
         self._wait("node", ready.exists)
+        # Once, and here: the client is not made for many threads.
+        self._endpoint = self._find_endpoint()
 
     def kill_node(self) -> None:
         """SIGKILL the node, and only it."""
@@ -264,8 +266,7 @@ class Machine:
         eventually(told)
         return found[0]
 
-    @property
-    def _endpoint(self) -> str:
+    def _find_endpoint(self) -> str:
         node = self.client.list(NODES).items[0]
         return f"127.0.0.1:{node['status']['daemonEndpoints']['kubeletEndpoint']['Port']}"
 

@@ -8,12 +8,14 @@ import contextlib
 import os
 import struct
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any, Final
 
 import orjson
 
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.work import pipes
 from rayward.local.node.work.asking import Refused, open_tcp
 from rayward.local.node.work.worker import PodWorker
 
@@ -251,18 +253,9 @@ async def _carry(reader: asyncio.StreamReader, channel: int, channels: Channels)
 
 
 async def _pump(descriptor: int, channel: int, channels: Channels) -> None:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
-    )
-    try:
-        # A terminal whose last user left ends with an error instead of an end.
-        with contextlib.suppress(OSError):
-            while data := await reader.read(_READ):
-                await channels.write(channel, data)
-    finally:
-        transport.close()
+    async with aclosing(pipes.parts(descriptor)) as parts:
+        async for data in parts:
+            await channels.write(channel, data)
 
 
 async def _take(channels: Channels, writer: int, line: Line, *, terminal: bool) -> None:
@@ -271,7 +264,7 @@ async def _take(channels: Channels, writer: int, line: Line, *, terminal: bool) 
         while (message := await channels.read()) is not None:
             channel, data = message
             if channel == _STDIN and writer >= 0:
-                await asyncio.to_thread(_write_all, writer, data)
+                await asyncio.to_thread(pipes.write_all, writer, data)
             elif channel == _CLOSE and data[:1] == bytes([_STDIN]) and writer >= 0 and not terminal:
                 os.close(writer)
                 writer = -1
@@ -286,12 +279,6 @@ async def _resize(line: Line, terminal: int, data: bytes) -> None:
     with contextlib.suppress(orjson.JSONDecodeError, SandboxError, KeyError, TypeError, ValueError):
         size = orjson.loads(data)
         await line.ask("resize", (terminal,), rows=int(size["Height"]), columns=int(size["Width"]))
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    with contextlib.suppress(OSError):
-        while data:
-            data = data[os.write(descriptor, data) :]
 
 
 def _flag(query: Query, *names: str) -> bool:

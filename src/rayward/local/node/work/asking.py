@@ -9,10 +9,12 @@ import shlex
 import socket
 import ssl
 from collections.abc import Sequence
+from contextlib import aclosing
 from typing import Any, Final
 
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.work import pipes
 
 Object = dict[str, Any]
 
@@ -52,17 +54,10 @@ async def run_command(line: Line, container: str, command: Sequence[str], second
 
 
 async def _collect(descriptor: int) -> bytes:
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader()
-    transport, _ = await loop.connect_read_pipe(
-        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(descriptor, "rb", buffering=0)
-    )
     output = b""
-    try:
-        while part := await reader.read(65536):
+    async with aclosing(pipes.parts(descriptor)) as parts:
+        async for part in parts:
             output = (output + part)[:_MOST_OUTPUT]
-    finally:
-        transport.close()
     return output
 
 
