@@ -64,7 +64,7 @@ def test_yaml_is_read_as_go_reads_it() -> None:
         "d": "1",
         "e": None,
         "1": "x",
-        "true": "y",
+        "true": True,
     }
 
 
@@ -74,7 +74,7 @@ def test_doubled_keys_in_yaml_are_found() -> None:
 
 
 def test_anchors_and_merges_work() -> None:
-    assert decode_yaml(b"x: &x {a: 1}\ny: {<<: *x, b: 2}\n").value == {"x": {"a": 1}, "y": {"a": 1, "b": 2}}
+    assert decode_yaml(b"x: &x {a: 1}\nz: {<<: *x, b: 2}\n").value == {"x": {"a": 1}, "z": {"a": 1, "b": 2}}
 
 
 def test_a_yaml_bomb_is_refused() -> None:

@@ -15,6 +15,7 @@ from yaml.scanner import ScannerError
 from rayward.local.apiserver import media, status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
+from rayward.local.apiserver.yamlscalar import scalar
 
 _MAX_YAML_NODES = 1_000_000
 _YAML_DEPTH = 1_000
@@ -22,6 +23,7 @@ _YAML_INDICATORS = (b"[", b"{", b"-", b":", b"?")  # every nested collection nee
 TOO_DEEP = "exceeded max depth"
 _DEEPEST = 200
 _JSON_DEPTH = 254  # what orjson writes
+_PLAIN = "!plain"
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -100,8 +102,8 @@ def is_too_deep(value: Any) -> bool:
 
 
 def _without_half_characters(data: bytes) -> Any:
-    """JSON whose escapes name half of a character pair: Go puts the replacement character there."""
-    text = json.dumps(json.loads(data), ensure_ascii=False)
+    """JSON whose bytes or escapes are half of a character: Go puts the replacement character there."""
+    text = json.dumps(json.loads(data.decode(errors="replace")), ensure_ascii=False)
     return orjson.loads(_HALF.sub("\ufffd", text))
 
 
@@ -156,12 +158,12 @@ def _refuse_deep_yaml(data: bytes) -> None:
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as Go reads it: dates stay text."""
+    """YAML whose plain scalars are left to us: Kubernetes reads them as no other reader does."""
 
 
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
+    "<": [("tag:yaml.org,2002:merge", re.compile("<<$"))],
+    None: [(_PLAIN, re.compile(""))],
 }
 
 
@@ -182,7 +184,7 @@ def _value(loader: Any, node: Any, doubled: list[str]) -> Any:
     if isinstance(node, yaml.SequenceNode):
         return [_value(loader, item, doubled) for item in node.value]
     if not isinstance(node, yaml.MappingNode):
-        return loader.construct_object(node)
+        return scalar(node.value) if node.tag == _PLAIN else loader.construct_object(node)
     loader.flatten_mapping(node)
     result: dict[str, Any] = {}
     for key_node, value_node in node.value:
@@ -235,7 +237,7 @@ def _below(key: str, value: Any, paths: dict[int, list[str]]) -> list[str]:
 
 def _one_line(error: Exception, source: str) -> str:
     """A YAML failure as go-yaml words it; the line is counted as it counts, which depends on who found the mistake."""
-    problem: str = getattr(error, "problem", None) or str(error)
+    problem: str = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
     if problem == "found undefined alias":
         mark: Any = getattr(error, "problem_mark", None)
         name = re.match(r"\*([\w-]+)", source[mark.index :]) if mark is not None else None
