@@ -47,6 +47,7 @@ _VERBS: Mapping[str, Handler] = {
     "delete": delete,
     "deletecollection": delete_collection,
 }
+_NAMED_VERBS = frozenset({"get", "update", "patch", "delete"})
 _STATUS_VERBS = frozenset({"get", "update", "patch"})
 _OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 _COMMON_HEADERS = ((b"cache-control", b"no-cache, private"),)
@@ -177,6 +178,8 @@ class App:
             if info.subresource != "status" or verb not in _STATUS_VERBS:
                 raise status.method_not_allowed()
             return _VERBS[verb]
+        if info.name and resource.builtin and not _NAMED_VERBS & set(resource.verbs):
+            raise status.no_such_resource()
         if verb == "create" and ((info.name and resource.builtin) or (resource.namespaced and not info.namespace)):
             raise status.method_not_allowed()
         if verb in {"update", "patch"} and not info.name:

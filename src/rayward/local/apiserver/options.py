@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, not_supported, required, too_long
+from rayward.kube.machinery.selectors import SelectorError, fields, labels
 from rayward.local.apiserver import status
 
 Query = Mapping[str, Sequence[str]]
@@ -136,6 +137,7 @@ def check_dry_run(values: Sequence[str]) -> list[FieldError]:
 def list_options(query: Query) -> ListOptions:
     """The options of a list or watch, checked against each other."""
     initial = flag(query, "sendInitialEvents") if "sendInitialEvents" in query else None
+    timeout = number(query, "timeoutSeconds")
     options = ListOptions(
         label_selector=text(query, "labelSelector"),
         field_selector=text(query, "fieldSelector"),
@@ -146,12 +148,22 @@ def list_options(query: Query) -> ListOptions:
         watch=flag(query, "watch"),
         bookmarks=flag(query, "allowWatchBookmarks"),
         initial_events=initial,
-        timeout=number(query, "timeoutSeconds"),
+        timeout=timeout,
     )
     errors = _check_watch(options) if options.watch else _check_list(options)
     if errors:
+        _check_selectors(options)
         raise status.invalid("meta.k8s.io", "ListOptions", "", errors)
     return options
+
+
+def _check_selectors(options: ListOptions) -> None:
+    """A selector that cannot be read is told of first."""
+    try:
+        labels.parse(options.label_selector)
+        fields.parse(options.field_selector)
+    except SelectorError as error:
+        raise status.bad_request(str(error)) from None
 
 
 def _check_list(options: ListOptions) -> list[FieldError]:
@@ -182,8 +194,10 @@ def _check_watch(options: ListOptions) -> list[FieldError]:
             errors.append(forbidden(path, text))
         if options.match != "NotOlderThan":
             errors.append(not_supported(path, options.match, ["NotOlderThan"]))
-        if options.continuation:
-            errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+    # who asks for no version gets the present state first, and a match by default
+    legacy = options.initial_events is None and options.resource_version in {"", "0"}
+    if options.continuation and (options.match or legacy):
+        errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
     return errors
 
 

@@ -23,7 +23,7 @@ from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown, shown_object
 from rayward.local.apiserver.verbs.incoming import shape
-from rayward.local.apiserver.verbs.read import cut, list_meta, list_response, matching_records, selection
+from rayward.local.apiserver.verbs.read import cut, list_meta, list_response, matching_records, place, selection
 from rayward.local.store import Conflict, Record
 
 _ORPHAN, _FOREGROUND = "orphan", "foregroundDeletion"
@@ -72,6 +72,7 @@ async def delete_collection(core: Core, request: Request) -> Response:
     options = _delete_options(request)
     wanted = list_options(request.query)
     chosen = selection(core, request, wanted)
+    place(core, wanted)
     revision = core.objects.store.revision
     meta = list_meta(request.resource, revision)
     records = cut(matching_records(core, request, chosen), wanted.limit, meta, chosen, revision)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rayward.kube.machinery.fielderror import invalid
-from rayward.kube.machinery.jsonvalue import is_object, section
+from rayward.kube.machinery.jsonvalue import is_object
 from rayward.local.apiserver import body, recorded, status
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
@@ -130,7 +130,11 @@ def _wrong_custom_identity(resource: Resource, obj: Object, raw: bytes) -> statu
     if api_version != resource.api_version:
         text = f"the API version in the data ({api_version}) does not match the expected API version"
         return status.bad_request(f"{text} ({resource.api_version})")
-    name = str(section(obj, "metadata").get("name") or "")
+    metadata: Any = obj.get("metadata")
+    if metadata is not None and not is_object(metadata):
+        text = f"json: cannot unmarshal {json_type(metadata)} into Go value of type v1.ObjectMeta"
+        return _refuser(resource, raw, kind)(text)
+    name = str((metadata or {}).get("name") or "")
     return status.invalid(resource.group, kind, name, [invalid("kind", kind, f"must be {resource.kind}")])
 
 
@@ -160,12 +164,13 @@ def settle(
     resource.behaviour.default(obj)
 
 
-def _refuser(resource: Resource, raw: bytes) -> Callable[[str], status.ApiError]:
+def _refuser(resource: Resource, raw: bytes, kind: str = "") -> Callable[[str], status.ApiError]:
     def refuse(text: str) -> status.ApiError:
         if _ROUNDED.search(text):
             text = _exactly(resource, raw) or text
+        given = kind or resource.kind
         return status.bad_request(
-            f'{resource.kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}'
+            f'{given} in version "{resource.version}" cannot be handled as a {resource.kind}: {text}'
         )
 
     return refuse

@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from rayward.kube.machinery import gotext
 from rayward.kube.machinery.apply import ApplyConflict, ApplyError, Owners, apply_config
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object
@@ -70,6 +71,9 @@ def _patch_body(request: Request, options: WriteOptions, kind: str) -> body.Body
 
 def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> Change:
     resource = request.resource
+    if kind == JSON_PATCH:
+        # its operations are counted before anything else happens
+        _patch_body(request, options, kind)
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
@@ -81,10 +85,12 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
             raise status.ApiError(error.code, error.reason, str(error), {} if error.code == 422 else None) from None
         if kind == JSON_PATCH and body.is_too_deep(obj):
             raise status.bad_request(body.TOO_DEEP)
-        shown_value = orjson.dumps(decoded.value if kind == STRATEGIC_PATCH else obj).decode()
+        shown_value = gotext.plain(decoded.value) if kind == STRATEGIC_PATCH else orjson.dumps(obj).decode()
         obj = orjson.loads(orjson.dumps(obj))
         if not is_object(obj):
             raise refuse_patch(shown_value, "the patched value is no object")
+        if kind == STRATEGIC_PATCH:
+            _keep_identity(resource, obj)
         _check_patched_identity(resource, obj, shown_value)
         worded = _as_converter_says if kind == STRATEGIC_PATCH else str
         settle(
@@ -108,6 +114,13 @@ def refuse_patch(shown_value: str, text: str) -> status.ApiError:
     refusal = status.invalid("", "", "", [error])
     refusal.details = {"causes": (refusal.details or {})["causes"]}
     return refusal
+
+
+def _keep_identity(resource: Resource, obj: Object) -> None:
+    """The result of a strategic patch is of the kind it was, whatever the patch says."""
+    for name, value in (("apiVersion", resource.api_version), ("kind", resource.kind)):
+        if isinstance(obj.get(name), str | None):
+            obj[name] = value
 
 
 def _check_patched_identity(resource: Resource, obj: Object, shown_value: str) -> None:

@@ -65,7 +65,7 @@ async def list_(core: Core, request: Request) -> Response:
     """Answer a GET of a collection."""
     options = list_options(request.query)
     chosen = selection(core, request, options)
-    revision, after = _place(core, options)
+    revision, after = place(core, options)
     records = _records(core, request.resource, chosen.scope, revision, options)
     if after:
         start = chosen.scope + after
@@ -108,7 +108,7 @@ def matching_records(core: Core, request: Request, chosen: Selection) -> list[Re
     return [record for record in records if chosen.matches(record)] if chosen.matches else records
 
 
-def _place(core: Core, options: ListOptions) -> tuple[int, str]:
+def place(core: Core, options: ListOptions) -> tuple[int, str]:
     """The revision a list shows, and the key it goes on from."""
     current = core.objects.store.revision
     if options.continuation:
@@ -155,7 +155,8 @@ def _read_token(token: str) -> tuple[int, str]:
         raise _bad_token(syntax_error(raw) or str(error)) from None
     if version != _CONTINUE_VERSION:
         raise _bad_token("server does not recognize this encoded version")
-    if not isinstance(revision, int) or revision == 0 or not isinstance(start, str) or ".." in start.split("/"):
+    whole = type(revision) is int and 0 < abs(revision) < 1 << 63
+    if not whole or not isinstance(start, str) or ".." in start.split("/"):
         raise _bad_token("incorrect encoded start resourceVersion")
     return revision, start
 
