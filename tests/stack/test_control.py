@@ -104,14 +104,18 @@ def test_a_killed_supervisor_takes_its_parts_along(folder: Folder) -> None:
 
 def test_a_pod_runs_and_says_something(folder: Folder) -> None:
     control.up(folder, node=[], tell=lambda _text: None)
-    script = "import socket; print('hello from', socket.gethostname())"
+    script = (
+        "import os, socket; print('hello from', socket.gethostname())\n"
+        f"print(os.path.exists({str(folder.root / 'pki' / 'token')!r}), os.access({str(folder.kubeconfig)!r}, os.R_OK)"
+        f" and os.path.getsize({str(folder.kubeconfig)!r}) > 0)"
+    )
     container = {"name": "main", "image": "python", "command": ["python3", "-c", script]}
     spec = {"restartPolicy": "Never", "containers": [container]}
     with _client(folder) as client:
         client.create(PODS, {"metadata": {"name": "talker"}, "spec": spec}, "default")
         eventually(lambda: client.get(PODS, "talker", "default")["status"]["phase"] == "Succeeded")
         log = client.answer(verbs.get(PODS, "talker", "default", subresource="log"))
-    assert log.body == b"hello from talker\n"
+    assert log.body == b"hello from talker\nFalse False\n"
     control.down(folder, purge=True)
     assert _processes(folder) == []
 

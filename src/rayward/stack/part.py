@@ -27,6 +27,7 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Par
         Part("controllers", (*python, "rayward.local.controllers", *server)),
     ]
     if node is not None:
-        place = ("--data-dir", str(folder.node))
+        # pods see files of this machine, but never the keys to the server
+        place = ("--data-dir", str(folder.node), "--hide", str(folder.root / "pki"))
         wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node)))
     return tuple(wanted)
