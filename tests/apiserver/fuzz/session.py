@@ -24,10 +24,11 @@ http.client._MAXHEADERS = 1_000  # pyright: ignore[reportAttributeAccessIssue]
 
 
 class Wire:
-    """One kept-alive connection."""
+    """One kept-alive connection; ``whole`` reads answers that do not say their length, too."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, whole: bool = False) -> None:
         self._server = server
+        self._whole = whole
         self._tls = server.tls()
         self._http: http.client.HTTPSConnection | None = None
 
@@ -52,7 +53,7 @@ class Wire:
             with contextlib.suppress(BrokenPipeError, ConnectionResetError, ssl.SSLError):
                 self._http.request(asked.method, asked.path, stream or asked.body, sent)
             response = self._http.getresponse()
-            streams = response.headers.get("Content-Length") is None
+            streams = response.headers.get("Content-Length") is None and not (self._whole and "watch" not in asked.path)
             body = b"" if streams else response.read()
         except (http.client.HTTPException, OSError):
             self.close()

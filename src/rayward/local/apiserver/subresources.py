@@ -84,6 +84,8 @@ async def bind_in_collection(core: Core, request: Request) -> Response:
     pods = core.registry.find("", "v1", "pods")
     assert pods is not None
     name = str(section(body_of(request, "", "Binding"), "metadata").get("name") or "")
+    if not name:
+        raise status.bad_request("Name parameter required.")
     info = replace(request.info, resource="pods", name=name, subresource="binding")
     inner = Request(info, pods, request.query, request.headers, request.body, request.user, request.warnings)
     return await bind(core, inner)

@@ -71,9 +71,6 @@ def _patch_body(request: Request, options: WriteOptions, kind: str) -> body.Body
 
 def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> Change:
     resource = request.resource
-    if kind == JSON_PATCH:
-        # its operations are counted before anything else happens
-        _patch_body(request, options, kind)
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
