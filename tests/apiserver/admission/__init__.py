@@ -1,0 +1,1 @@
+"""Admission on a running server: webhooks over HTTPS, quotas."""
