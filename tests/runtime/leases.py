@@ -68,7 +68,7 @@ class Line:
         return answer
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
-        raise NotImplementedError
+        raise AssertionError("leader election follows nothing: it reads and writes its lease")
 
     async def close(self) -> None:
         pass
