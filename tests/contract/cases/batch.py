@@ -217,4 +217,11 @@ CASES = [
         create("controllerrevisions", {"metadata": {"name": "d"}, "revision": -1, "data": {}}),
         create("controllerrevisions", {"metadata": {"name": "e"}, "revision": 1}),
     ),
+    case(
+        "controllerrevision: another number for the same data",
+        create("controllerrevisions", {"metadata": {"name": "c"}, "revision": 1, "data": {"a": {"b": [1, 2.5, None]}}}),
+        merge("controllerrevisions/c", {"revision": 2}).only_of("revision"),
+        differs="the real server compares data byte by byte, and refuses what a patch merely wrote without spaces",
+        ours={1: {"code": 200, "body.revision": 2}},
+    ),
 ]
