@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
 
 from tests.contract.mask import Mask, without_quotations
 
@@ -53,6 +54,7 @@ class Normaliser:
         """The text, line by line, masked and cut to what is compared."""
         text = without_quotations(self._mask.text(text.replace(self._namespace, "{ns}")))
         lines = [line for raw in text.splitlines() if not (line := self._line(raw)).startswith(_CLIENT_NOISE)]
+        lines = _bullets_in_order(lines)
         if shown == "fields":
             return [line for line in lines if _FIELD.match(line)]
         if shown == "ours":
@@ -64,6 +66,14 @@ class Normaliser:
             line = pattern.sub(replacement, line)
         line = _SERVICE_IP.sub(lambda m: m[0] if m[0] in self._said else "<ip>", line)
         return _NODE_PORT.sub(lambda m: m[0] if m[0] in self._said else "<port>", line).rstrip()
+
+
+def _bullets_in_order(lines: list[str]) -> list[str]:
+    """Go walks the fields of a schema in random order, so two mistakes of one object come in either order."""
+    ordered: list[str] = []
+    for bullets, run in groupby(lines, key=lambda line: line.startswith("* ")):
+        ordered += sorted(run) if bullets else run
+    return ordered
 
 
 def _is_ours(line: str) -> bool:
