@@ -72,7 +72,8 @@ def _bullets_in_order(lines: list[str]) -> list[str]:
     """Go walks the fields of a schema in random order, so two mistakes of one object come in either order."""
     ordered: list[str] = []
     for bullets, run in groupby(lines, key=lambda line: line.startswith("* ")):
-        ordered += sorted(run) if bullets else run
+        found = list(run)
+        ordered += sorted(found) if bullets else found
     return ordered
 
 
