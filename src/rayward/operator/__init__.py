@@ -1,0 +1,1 @@
+"""The operator: makes RayClusters and RayServices true, through the Kubernetes API alone."""
