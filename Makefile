@@ -1,6 +1,7 @@
 # Every target needs only python3 (3.11 or newer, with venv) and make; each makes what it needs in .venv.
 PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: demo test test-ray test-kube lint bench down clean lock record
 
@@ -17,6 +18,12 @@ PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/dev.txt
 	@touch $@
 
+# Real Ray lives beside Rayward: the default image of a pod is the environment Rayward runs in.
+.venv/ray.stamp: .venv/run.stamp locks/ray.txt
+	@echo "installing Ray into .venv (once)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/ray.txt
+	@touch $@
+
 # The main job: Kubernetes comes up, an object is applied, watched and shown, a pod runs and is heard.
 demo: .venv/run.stamp
 	@$(PY) demo/run.py
@@ -26,7 +33,7 @@ test: .venv/dev.stamp
 	@$(PYTEST) -n 2 -m "not kube and not ray" tests
 
 # The long suites on real Ray.
-test-ray: .venv/dev.stamp
+test-ray: .venv/dev.stamp .venv/ray.stamp
 	@if [ -d tests/ray ]; then $(PYTEST) -m ray tests/ray; else echo "test-ray: no suite needs real Ray yet"; fi
 
 # Whatever needs Go or Debian packages: real Kubernetes, kubectl, KubeRay.
@@ -53,8 +60,9 @@ clean: down
 
 # For maintainers: pin newer dependencies, record the real server's answers again.
 lock:
-	@uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet pyproject.toml --group build -o locks/run.txt
-	@uv pip compile --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet pyproject.toml --group dev --group build -c locks/run.txt -o locks/dev.txt
+	@$(LOCK) pyproject.toml --group build -o locks/run.txt
+	@$(LOCK) pyproject.toml --group dev --group build -c locks/run.txt -o locks/dev.txt
+	@$(LOCK) --group ray -c locks/run.txt -c locks/dev.txt -o locks/ray.txt
 
 record: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build
