@@ -26,7 +26,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
-from rayward.local.node.ground import channel
+from rayward.local.handover import channel
 from tests.waiting import eventually
 
 Object = dict[str, Any]

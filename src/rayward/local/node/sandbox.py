@@ -12,14 +12,15 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 import msgspec
 
-from rayward.local.node.ground import channel
-from rayward.local.node.ground.channel import Message
+from rayward.local.handover import channel
+from rayward.local.handover import line as handover
+from rayward.local.handover.channel import Message
+from rayward.local.handover.line import GROUND, Event, HandoverError
 
-_SOCKET: Final = "ground.sock"
 _START_SECONDS: Final = 30
 _END_SECONDS: Final = 10
 _CREDENTIALS: Final = struct.Struct("=iII")
@@ -28,11 +29,8 @@ _PROGRAM: Final = (
     "from rayward.local.node.ground.__main__ import main; main()"
 )
 
-Event = Callable[[Message], None]
-
-
-class SandboxError(Exception):
-    """The ground or a pod refused or is gone; the text says why."""
+SandboxError = HandoverError
+"""The ground or a pod refused or is gone; the text says why."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -45,42 +43,12 @@ class Command(msgspec.Struct, frozen=True):
     number: int
 
 
-class Line:
-    """A conversation with the ground or with one pod's init: questions with answers, and events between."""
+class Line(handover.Line):
+    """A conversation in which commands also run in containers."""
 
     def __init__(self, end: socket.socket, heard: Event | None = None, lost: Callable[[], None] | None = None) -> None:
-        end.setblocking(False)
-        self._end = end
-        self._heard = heard
-        self._lost = lost
-        self._number = 0
-        self._waiting: dict[int, asyncio.Future[tuple[Message, list[int]]]] = {}
+        super().__init__(end, heard, lost)
         self._leaving: dict[int, asyncio.Future[int]] = {}
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(end.fileno(), self._read)
-        self.open = True
-
-    async def ask(self, do: str, descriptors: Sequence[int] = (), **fields: Any) -> tuple[Message, list[int]]:
-        """Ask, and wait for the answer; descriptors in it are the caller's to close.
-
-        Raises:
-            SandboxError: It was refused, or the other side is gone.
-        """
-        if not self.open:
-            raise SandboxError("the sandbox is gone")
-        self._number += 1
-        number = self._number
-        answer = self._waiting[number] = self._loop.create_future()
-        try:
-            channel.send(self._end, {"do": do, "id": number, **fields}, descriptors)
-            message, handed = await answer
-        except OSError as error:
-            raise SandboxError(f"the sandbox is gone: {error}") from error
-        finally:
-            self._waiting.pop(number, None)
-        if "error" in message:
-            raise SandboxError(str(message["error"]))
-        return message, handed
 
     async def enter(
         self, container: str, command: Sequence[str], streams: Sequence[int], *, tty: bool = False
@@ -106,56 +74,15 @@ class Line:
         with contextlib.suppress(SandboxError):
             await self.ask("leave", command=command.number)
 
-    async def new_socket(self, kind: Literal["tcp", "udp"] = "tcp") -> socket.socket:
-        """A socket that lives in the network of the other side: bind it, listen on it or connect it here."""
-        _, (descriptor,) = await self.ask("socket", kind=kind)
-        made = socket.socket(fileno=descriptor)
-        made.setblocking(False)
-        return made
-
-    def close(self) -> None:
-        """Hang up."""
-        if self.open:
-            self.open = False
-            self._loop.remove_reader(self._end.fileno())
-            self._end.close()
-            for waiting in (*self._waiting.values(), *self._leaving.values()):
-                if not waiting.done():
-                    waiting.set_exception(SandboxError("the sandbox is gone"))
-                    # Nobody may be waiting any more.
-                    waiting.exception()
-
-    def _read(self) -> None:
-        while self.open:
-            try:
-                received = channel.receive(self._end)
-            except BlockingIOError:
-                return
-            except OSError:
-                received = None
-            if received is None:
-                self.close()
-                if self._lost is not None:
-                    self._lost()
-                return
-            self._take(*received)
+    def _unanswered(self) -> list[asyncio.Future[Any]]:
+        return [*super()._unanswered(), *self._leaving.values()]
 
     def _take(self, message: Message, descriptors: list[int]) -> None:
-        event = message.get("event")
-        if event == "left":
+        if message.get("event") == "left":
             left = self._leaving.pop(message["id"], None)
             if left is not None and not left.done():
                 left.set_result(message["code"])
-        elif event is not None:
-            if self._heard is not None:
-                self._heard(message)
-        else:
-            waiting = self._waiting.get(message["id"])
-            if waiting is not None and not waiting.done():
-                waiting.set_result((message, descriptors))
-                return
-        for descriptor in descriptors:
-            os.close(descriptor)
+        super()._take(message, descriptors)
 
 
 class Sandboxes:
@@ -177,13 +104,13 @@ class Sandboxes:
         if await self.find():
             return True
         await asyncio.to_thread(self._start)
-        self._talk(channel.connect(str(self._folder), _SOCKET))
+        self._talk(channel.connect(str(self._folder), GROUND))
         return False
 
     async def find(self) -> bool:
         """Find the ground that an earlier process left; returns whether there is one."""
         try:
-            self._talk(channel.connect(str(self._folder), _SOCKET))
+            self._talk(channel.connect(str(self._folder), GROUND))
             await self.pods()
         except (OSError, SandboxError):
             return False
@@ -207,7 +134,7 @@ class Sandboxes:
     def _start(self) -> None:
         source = str(Path(__file__).parents[3])
         with (
-            channel.listen(str(self._folder), _SOCKET) as listener,
+            channel.listen(str(self._folder), GROUND) as listener,
             (self._folder / "ground.log").open("ab") as log,
             os.fdopen((ends := os.pipe())[0], "rb") as told,
         ):
@@ -267,7 +194,7 @@ class Sandboxes:
 
 
 def _end(folder: str) -> None:
-    with channel.connect(folder, _SOCKET) as line:
+    with channel.connect(folder, GROUND) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         channel.send(line, {"do": "hello"})
         _, notes, _, _ = line.recvmsg(channel.LARGEST, socket.CMSG_SPACE(_CREDENTIALS.size))

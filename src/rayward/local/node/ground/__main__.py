@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Never
 
-from rayward.local.node.ground import channel, linux, pod, process
-from rayward.local.node.ground.channel import Message
+from rayward.local.handover import channel
+from rayward.local.handover.channel import Message
+from rayward.local.node.ground import linux, pod, process
 from rayward.local.node.ground.loop import Loop
 from rayward.local.node.ground.netlink import Netlink
 

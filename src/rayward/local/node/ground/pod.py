@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Never
 
-from rayward.local.node.ground import channel, container, linux, process, run
-from rayward.local.node.ground.channel import Message
+from rayward.local.handover import channel
+from rayward.local.handover.channel import Message
+from rayward.local.node.ground import container, linux, process, run
 from rayward.local.node.ground.logfile import LogFile
 from rayward.local.node.ground.loop import Loop
 from rayward.local.node.ground.netlink import Netlink
