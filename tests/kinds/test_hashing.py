@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayward.kinds.hashing import release_hash
+from tests.kinds.clusters import Object, changed, manifest, typed
+
+SPEC = "spec"
+GROUP = "spec.workerGroupSpecs.0"
+POD = f"{GROUP}.template.spec"
+
+
+def _hash(value: Object, groups: int | None = None) -> str:
+    return release_hash(typed(value).spec, groups)
+
+
+def _rich() -> Object:
+    value = manifest()
+    for path, part in {
+        f"{SPEC}.enableInTreeAutoscaling": True,
+        f"{SPEC}.autoscalerOptions": {"version": "v2", "resources": {"limits": {"cpu": "1"}}, "idleTimeoutSeconds": 0},
+        f"{SPEC}.gcsFaultToleranceOptions": {"redisAddress": "redis:6379", "redisPassword": {"value": "p"}},
+        f"{SPEC}.networkPolicy": {"mode": "DenyAll", "workerGroups": [{"groupName": "small", "egressRules": [{}]}]},
+        f"{SPEC}.headGroupSpec.headService": {"spec": {"type": "NodePort"}},
+        f"{GROUP}.rayResources": {"CPU": "2"},
+        f"{GROUP}.numOfHosts": 2,
+    }.items():
+        value = changed(value, path, part)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        pytest.param({"spec": {}}, "v1-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing"),
+        pytest.param(manifest(), "v1-07ed1960e448d40bbcc8bd058ce48524", id="small"),
+        pytest.param(_rich(), "v1-b7528c538748b5bc0eeac2bbf9ca0ec1", id="rich"),
+    ],
+)
+def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
+    """Stored hashes outlive the process: if one of these changes, clusters are replaced for nothing."""
+    assert _hash(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (f"{GROUP}.replicas", 7),
+        (f"{GROUP}.minReplicas", 1),
+        (f"{GROUP}.maxReplicas", 9),
+        (f"{GROUP}.suspend", True),
+        (f"{GROUP}.scaleStrategy", {"workersToDelete": ["c-small-worker-x7k2p"]}),
+        (f"{POD}.tolerations", [{"operator": "Exists"}]),
+        (f"{POD}.schedulingGates", [{"name": "wait"}]),
+        (f"{SPEC}.headGroupSpec.template.spec.tolerations", [{"operator": "Exists"}]),
+        (f"{SPEC}.upgradeStrategy", {"type": "Recreate"}),
+        (f"{SPEC}.suspend", True),
+        ("metadata.labels", {"a": "b"}),
+        ("status.state", "ready"),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_sizes_queues_and_suspension_do_not_count(path: str, part: Any) -> None:
+    assert _hash(changed(manifest(), path, part)) == _hash(manifest())
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (f"{GROUP}.numOfHosts", 1),
+        (f"{GROUP}.priority", 0),
+        (f"{GROUP}.labels", {}),
+        (f"{GROUP}.rayStartParams", None),
+        (f"{POD}.nodeSelector", None),
+        (f"{SPEC}.enableInTreeAutoscaling", False),
+        (f"{SPEC}.authOptions", None),
+        (f"{SPEC}.gcsFaultToleranceOptions", None),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_how_nothing_is_written_does_not_count(path: str, part: Any) -> None:
+    assert _hash(changed(manifest(), path, part)) == _hash(manifest())
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [
+        (f"{GROUP}.groupName", "large"),
+        (f"{GROUP}.numOfHosts", 2),
+        (f"{GROUP}.rayStartParams.num-cpus", ""),
+        (f"{GROUP}.idleTimeoutSeconds", 0),
+        (f"{POD}.containers.0.image", "rayproject/ray:2.61.0"),
+        (f"{POD}.containers.0.env", []),
+        (f"{POD}.hostNetwork", False),
+        (f"{POD}.containers.0.resources.limits.tolerations", "1"),
+        (f"{SPEC}.rayVersion", "2.61.0"),
+        (f"{SPEC}.enableInTreeAutoscaling", True),
+        (f"{SPEC}.headGroupSpec.template.metadata.labels.a", "b"),
+        (f"{SPEC}.headGroupSpec.headService.spec.type", "NodePort"),
+        (f"{SPEC}.autoscalerOptions.securityContext.runAsNonRoot", False),
+        (f"{SPEC}.gcsFaultToleranceOptions", {}),
+        ("spec.workerGroupSpecs.-", {"groupName": "more", "template": {}}),
+    ],
+    ids=lambda part: part if isinstance(part, str) else "",
+)
+def test_what_pods_are_made_from_counts(path: str, part: Any) -> None:
+    assert _hash(changed(manifest(), path, part)) != _hash(manifest())
+
+
+def test_ray_resources_are_resources() -> None:
+    named, alias = (changed(manifest(), f"{GROUP}.{name}", {"CPU": "2"}) for name in ("resources", "rayResources"))
+    assert _hash(named) == _hash(alias) != _hash(manifest())
+
+
+def test_the_order_of_keys_does_not_count_but_that_of_groups_does() -> None:
+    value = changed(manifest(), "spec.workerGroupSpecs.-", {"groupName": "b", "template": {}})
+    groups = value["spec"]["workerGroupSpecs"]
+    assert _hash(changed(value, "spec", dict(reversed(value["spec"].items())))) == _hash(value)
+    assert _hash(changed(value, "spec.workerGroupSpecs", groups[::-1])) != _hash(value)
+
+
+def test_groups_appended_at_the_end_can_be_left_out() -> None:
+    more = changed(manifest(), "spec.workerGroupSpecs.-", {"groupName": "b", "template": {}})
+    assert _hash(more, groups=1) == _hash(manifest()) == _hash(manifest(), groups=1)
+    assert _hash(more, groups=2) == _hash(more)
