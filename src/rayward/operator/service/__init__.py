@@ -1,0 +1,1 @@
+"""RayService: Serve applications that keep answering while they and their clusters change."""

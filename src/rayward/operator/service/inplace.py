@@ -1,0 +1,54 @@
+"""The cluster that serves: send it its config, and take a bad one back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from rayward.operator.service.healing import Healing
+from rayward.operator.service.member import Member
+from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
+from rayward.operator.service.upgrade import unsent
+from rayward.operator.service.verdict import Stage, judge, overdue, progress_of
+
+
+def decide(
+    active: Member, goal: Release, rules: Rules, failure: Failure | None, heal: Healing, now: datetime
+) -> Decision:
+    """The next step of the active cluster, when the goal asks for no other."""
+    if active.config != goal.config and failure is None:
+        note = Note(active.name, config=goal.config, progress=progress_of(active))
+        return Decision(active=active, notes=(note,), verdict=judge(active))
+    verdict = judge(active)
+    notes: list[Note] = []
+    next_look = None
+    if active.delete_at is not None:
+        notes.append(Note(active.name, keep=True))
+    if active.config != active.good_config:
+        moved = progress_of(active) != active.progress
+        if verdict.stage is Stage.READY:
+            notes.append(Note(active.name, good_config=active.config))
+        elif active.good_config and (ended := _ended(active, rules, now, moved=moved)) is not None:
+            failure = ended
+            notes.append(Note(active.name, config=active.good_config))
+        elif moved:
+            notes.append(Note(active.name, progress=progress_of(active)))
+        if active.progressed_at is not None:
+            next_look = active.progressed_at + rules.progress_deadline
+    return Decision(
+        active=active,
+        notes=tuple(notes),
+        send=(active.name,) if unsent(active) and not any(note.config for note in notes) else (),
+        redeploy=active.name if heal.redeploy else "",
+        failure=failure,
+        verdict=verdict,
+        next_look=next_look,
+    )
+
+
+def _ended(active: Member, rules: Rules, now: datetime, *, moved: bool) -> Failure | None:
+    verdict = judge(active)
+    if verdict.stage is Stage.FAILED:
+        return Failure(verdict.reason, f"{verdict.message}; the config that ran before is back")
+    if not moved and overdue(active, rules.progress_deadline, now):
+        return Failure("ProgressDeadlineExceeded", f"{verdict.message}; the config that ran before is back")
+    return None

@@ -1,0 +1,315 @@
+"""A service reaches its goal step by step, and never stops answering on the way."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayward.operator.service.member import UNHEALTHY, Application, ServeSeen
+from rayward.operator.service.situation import Release, Rules, Thresholds
+from tests.operator.service.world import World
+
+A = Release("cluster-a", "config-1")
+B = Release("cluster-b", "config-1")
+C = Release("cluster-c", "config-1")
+
+
+def serving(release: Release = A, rules: Rules | None = None) -> World:
+    world = World(release, rules or Rules())
+    world.settle()
+    assert world.serving == "c1"
+    return world
+
+
+def test_the_first_release_gets_a_cluster_its_config_and_then_the_traffic() -> None:
+    world = World(A)
+
+    decision = world.settle()
+
+    assert world.switches == ["c1"]
+    assert world.sent == [("cluster-a", "config-1")]
+    assert decision.verdict
+    assert decision.verdict.reason == "ApplicationsRunning"
+    assert decision.pending is None
+
+
+def test_a_changed_config_is_sent_to_the_cluster_that_serves() -> None:
+    world = serving()
+
+    world.edit(Release("cluster-a", "config-2"))
+    world.settle()
+
+    assert list(world.members) == ["c1"]
+    assert world.sent[-1] == ("cluster-a", "config-2")
+    assert world.members["c1"].good_config == "config-2"
+
+
+def test_a_changed_cluster_is_made_beside_the_old_one_which_goes_after_its_delay() -> None:
+    world = serving()
+
+    world.edit(B)
+    world.settle(10)
+    assert world.serving == "c2"
+    assert set(world.members) == {"c1", "c2"}
+
+    world.settle(65)
+    assert set(world.members) == {"c2"}
+
+
+def test_an_old_cluster_with_requests_in_flight_stays_until_they_are_answered() -> None:
+    world = serving(rules=Rules(deletion_delay=timedelta(0)))
+    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=True)
+
+    world.edit(B)
+    world.settle(30)
+    assert "c1" in world.members
+
+    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=False)
+    world.settle(2)
+    assert set(world.members) == {"c2"}
+
+
+def test_the_drain_has_an_end() -> None:
+    world = serving(rules=Rules(deletion_delay=timedelta(0), drain_timeout=timedelta(seconds=20)))
+    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=True)
+
+    world.edit(B)
+    world.settle(60)
+
+    assert set(world.members) == {"c2"}
+
+
+def test_a_revert_in_the_middle_removes_the_pending_cluster_at_once() -> None:
+    world = serving()
+    world.edit(B)
+    world.step()
+    assert set(world.members) == {"c1", "c2"}
+
+    world.edit(A)
+    world.step()
+
+    assert set(world.members) == {"c1"}
+    assert world.switches == ["c1"]
+
+
+def test_a_second_edit_in_the_middle_replaces_the_pending_cluster_at_once() -> None:
+    world = serving()
+    world.edit(B)
+    world.step()
+
+    world.edit(C)
+    world.step()
+    assert {member.cluster_hash for member in world.members.values()} == {"cluster-a", "cluster-c"}
+
+    world.settle(10)
+    assert world.members[world.serving].cluster_hash == "cluster-c"
+
+
+def test_a_return_inside_the_delay_is_a_switch_and_no_new_cluster() -> None:
+    world = serving()
+    world.edit(B)
+    world.settle(10)
+
+    world.edit(A)
+    world.settle(5)
+
+    assert world.switches == ["c1", "c2", "c1"]
+    assert world.made == 2
+    assert world.members["c1"].delete_at is None
+    assert world.members["c2"].delete_at is not None
+
+
+def test_a_release_that_fails_to_deploy_is_removed_and_not_tried_again() -> None:
+    world = serving()
+    world.broken.add("config-bad")
+
+    world.edit(Release("cluster-b", "config-bad"))
+    decision = world.settle(30)
+
+    assert set(world.members) == {"c1"}
+    assert world.serving == "c1"
+    assert world.made == 2
+    assert decision.failure
+    assert decision.failure.reason == "ServeDeployFailed"
+    assert "no such module" in decision.failure.message
+    assert world.sent[-1] == ("cluster-b", "config-bad")
+
+
+def test_a_bad_config_for_the_cluster_that_serves_is_taken_back() -> None:
+    world = serving()
+    world.broken.add("config-bad")
+
+    world.edit(Release("cluster-a", "config-bad"))
+    decision = world.settle(20)
+
+    assert world.sent[-2:] == [("cluster-a", "config-bad"), ("cluster-a", "config-1")]
+    assert decision.failure
+    assert decision.failure.reason == "ServeDeployFailed"
+    assert world.members["c1"].config == "config-1"
+
+
+def test_a_cluster_that_makes_no_progress_is_given_up_at_the_deadline() -> None:
+    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world.stuck.add("cluster-b")
+
+    world.edit(B)
+    world.settle(8, seconds=30)
+    assert set(world.members) == {"c1", "c2"}
+
+    decision = world.settle(8, seconds=30)
+    assert set(world.members) == {"c1"}
+    assert decision.failure
+    assert decision.failure.reason == "ProgressDeadlineExceeded"
+
+
+def test_a_pending_cluster_that_is_suspended_waits_without_a_deadline() -> None:
+    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world.edit(B)
+    world.step()
+    world.members["c2"] = dataclasses.replace(world.members["c2"], suspended=True, head_ready=False, serve=None)
+
+    decision = world.settle(30, seconds=60)
+    assert decision.verdict
+    assert decision.verdict.reason == "ClusterSuspended"
+
+    world.members["c2"] = dataclasses.replace(world.members["c2"], suspended=False)
+    world.settle(10)
+    assert world.serving == "c2"
+
+
+def test_a_first_release_that_fails_keeps_its_cluster_for_a_better_config() -> None:
+    world = World(Release("cluster-a", "config-bad"), broken={"config-bad"})
+
+    decision = world.settle()
+    assert set(world.members) == {"c1"}
+    assert decision.failure
+    assert decision.failure.reason == "ServeDeployFailed"
+
+    world.edit(A)
+    world.settle()
+    assert world.serving == "c1"
+    assert world.made == 1
+
+
+def test_an_initialising_timeout_recovers_when_the_spec_does() -> None:
+    world = World(A, Rules(initializing_timeout=timedelta(seconds=30)), stuck={"cluster-a"})
+    decision = world.settle()
+    assert not world.members
+    assert decision.failure
+    assert decision.failure.reason == "InitializingTimeout"
+
+    world.edit(B)
+    world.settle()
+    assert world.members[world.serving].cluster_hash == "cluster-b"
+
+
+def test_a_paused_upgrade_waits_before_the_switch_and_goes_on_when_promoted() -> None:
+    world = serving(rules=Rules(paused=True, promote="c1"))
+    world.edit(B)
+    decision = world.settle(20)
+    assert world.serving == "c1"
+    assert decision.verdict
+    assert decision.verdict.reason == "Paused"
+
+    world.rules = Rules(paused=True, promote="c2")
+    world.settle(3)
+    assert world.serving == "c2"
+
+
+def test_an_aborted_upgrade_is_removed_and_not_tried_again() -> None:
+    world = serving()
+    world.edit(B)
+    world.step()
+    world.rules = Rules(abort="c2")
+
+    decision = world.settle(5)
+
+    assert set(world.members) == {"c1"}
+    assert decision.failure
+    assert decision.failure.reason == "Aborted"
+
+
+def test_with_the_strategy_none_a_changed_cluster_waits_and_says_so() -> None:
+    world = serving(rules=Rules(in_place_only=True))
+
+    world.edit(Release("cluster-b", "config-2"))
+    decision = world.settle(10)
+
+    assert decision.drifted
+    assert list(world.members) == ["c1"]
+    assert world.members["c1"].config == "config-2"
+
+
+def test_a_refused_spec_leaves_what_runs_alone() -> None:
+    world = serving()
+    world.edit(B)
+    world.step()
+
+    world.edit(None)
+    world.settle(10)
+
+    assert world.serving == "c2"
+
+
+def _make_unhealthy(world: World) -> None:
+    member = world.members[world.serving]
+    serve = ServeSeen(member.config, (Application("app", UNHEALTHY, "check_health failed"),))
+    world.members[world.serving] = dataclasses.replace(member, serve=serve)
+
+
+def test_an_unhealthy_service_is_redeployed_once_then_gets_new_clusters_then_is_left() -> None:
+    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    redeployed = 0
+    for _ in range(120):
+        _make_unhealthy(world)
+        decision = world.step()
+        redeployed += bool(decision.redeploy)
+
+    assert redeployed == 1
+    assert world.made == 2
+    _make_unhealthy(world)
+    assert world.step().exhausted
+
+
+def test_without_thresholds_an_unhealthy_service_is_left_to_ray() -> None:
+    world = serving()
+    for _ in range(60):
+        _make_unhealthy(world)
+        decision = world.step()
+        assert not decision.redeploy
+    assert world.made == 1
+
+
+_RELEASES = st.builds(Release, st.sampled_from(["a", "b", "c"]), st.sampled_from(["1", "2", "bad"]))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    edits=st.lists(st.tuples(_RELEASES | st.none(), st.integers(0, 12)), min_size=1, max_size=8),
+    stuck=st.sets(st.sampled_from(["a", "b", "c"]), max_size=1),
+)
+def test_whatever_is_edited_and_when_the_service_goes_on_and_ends_at_its_goal(
+    edits: list[tuple[Release | None, int]], stuck: set[str]
+) -> None:
+    world = World(None, Rules(deletion_delay=timedelta(seconds=5), progress_deadline=timedelta(seconds=8)))
+    world.broken, world.stuck = {"bad"}, stuck
+    served = False
+    for goal, steps in edits:
+        world.edit(goal)
+        for _ in range(steps):
+            world.step()
+            served = served or bool(world.serving)
+            assert not served or world.serving in world.members
+            assert sum(not member.promoted for member in world.members.values()) <= 1
+    final = edits[-1][0]
+    world.settle(60)
+
+    if final is not None and final.config != "bad" and final.cluster_hash not in stuck:
+        active = world.members[world.serving]
+        assert (active.cluster_hash, active.config) == (final.cluster_hash, final.config)
+        assert len(world.members) == 1
+    # No cluster is ever sent the config of another release.
+    assert set(world.sent) <= {(goal.cluster_hash, goal.config) for goal, _ in edits if goal}
