@@ -36,7 +36,7 @@ def _client(folder: Folder) -> SyncClient:
 
 
 def _processes(folder: Folder) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(["ps", "-ewwo", "pid,args"], capture_output=True, text=True, check=True).stdout
     return [line for line in listed.splitlines() if str(folder.root) in line]
 
 
@@ -86,6 +86,7 @@ def test_a_part_that_falls_is_started_again_and_said_so(folder: Folder) -> None:
     seen = control.status(folder)
     assert seen is not None
     assert seen.parts[0].reason == "was killed by SIGKILL"
+    assert "apiserver was killed by SIGKILL; it is started again" in (folder.logs / "supervisor.log").read_text()
 
     def serving() -> bool:
         with _client(folder) as client:
@@ -100,6 +101,19 @@ def test_a_killed_supervisor_takes_its_parts_along(folder: Folder) -> None:
     eventually(lambda: _processes(folder) == [])
     assert control.status(folder) is None
     assert not _up(folder).already
+
+
+def test_down_waits_for_what_a_killed_supervisor_left(folder: Folder) -> None:
+    os.kill(_up(folder).state.supervisor, signal.SIGKILL)
+    assert control.down(folder, purge=False)
+    assert _processes(folder) == []
+
+
+def test_up_tells_every_step(folder: Folder) -> None:
+    steps: list[str] = []
+    control.up(folder, tell=steps.append)
+    assert steps[0] == f"starting in {folder.root}"
+    assert [step.split()[:2] for step in steps[1:]] == [["apiserver", "ready"], ["controllers", "ready"]]
 
 
 def test_a_pod_runs_and_says_something(folder: Folder) -> None:
@@ -117,6 +131,23 @@ def test_a_pod_runs_and_says_something(folder: Folder) -> None:
         log = client.answer(verbs.get(PODS, "talker", "default", subresource="log"))
     assert log.body == b"hello from talker\nFalse False\n"
     control.down(folder, purge=True)
+    assert _processes(folder) == []
+
+
+def test_nothing_survives_down_even_if_all_who_kept_it_were_killed(folder: Folder) -> None:
+    seen = control.up(folder, node=[], tell=lambda _text: None).state
+    mark = f"sleeper {folder.root}"
+    container = {"name": "main", "image": "python", "command": ["python3", "-c", "import time; time.sleep(600)", mark]}
+    with _client(folder) as client:
+        client.create(PODS, {"metadata": {"name": "sleeper"}, "spec": {"containers": [container]}}, "default")
+        eventually(lambda: client.get(PODS, "sleeper", "default")["status"]["phase"] == "Running")
+        eventually(lambda: any(mark in line for line in _processes(folder)))
+    node = next(part.pid for part in seen.parts if part.name == "node")
+    os.kill(seen.supervisor, signal.SIGSTOP)
+    os.kill(node, signal.SIGKILL)
+    os.kill(seen.supervisor, signal.SIGKILL)
+    assert any(mark in line for line in _processes(folder)), "the pod outlives its node"
+    control.down(folder, purge=False)
     assert _processes(folder) == []
 
 

@@ -43,18 +43,6 @@ def test_a_state_left_by_a_dead_supervisor_is_nobodys(folder: Folder, stranger: 
         os.close(lock)
 
 
-def test_a_stranger_with_the_number_is_not_asked_to_end(stranger: subprocess.Popen[bytes]) -> None:
-    state.stop(StackState(stranger.pid, 0.0, born="long ago"))
-    assert stranger.stdin is not None
-    stranger.stdin.close()
-    assert stranger.wait() == 1
-
-
-def test_the_supervisor_itself_is_asked_to_end(stranger: subprocess.Popen[bytes]) -> None:
-    state.stop(StackState(stranger.pid, 0.0, born=state.born(stranger.pid)))
-    assert stranger.wait() == -15
-
-
 def test_who_only_asks_is_not_taken_for_a_supervisor(folder: Folder) -> None:
     lock = state.take_lock(folder)
     assert lock is not None

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rayward.stack import state
+from rayward.stack import leftovers, process, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder, wipe
 from rayward.stack.state import StackState
-from rayward.stack.usable import is_usable
+from rayward.stack.usable import look
 
 _POLL = 0.02
+_PART_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,8 @@ class Up:
     state: StackState
     already: bool
     seconds: float
+    trouble: str = ""
+    """Why no pod can run here; empty where they can, or where no node was wanted."""
 
 
 def up(
@@ -32,44 +36,59 @@ def up(
     *,
     port: int = 0,
     node: Sequence[str] | None = None,
+    foreground: bool = False,
     timeout: float = 60.0,
     tell: Callable[[str], None],
 ) -> Up:
-    """Start the stack, or find the one that runs; ``node`` holds the node's own flags, None leaves it out."""
+    """Start the stack, or find the one that runs.
+
+    Args:
+        folder: Where everything of it lies.
+        port: Port of the API server; 0 takes the last one, or a free one.
+        node: Flags of the node; None leaves out what runs pods.
+        foreground: Whether the stack ends with this process.
+        timeout: How long it may take.
+        tell: Hears of every step.
+
+    Raises:
+        StackError: It did not start.
+    """
     began = time.monotonic()
     folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
     already = state.is_running(folder)
     supervisor = 0
     if not already:
-        what = "the API server and controllers" if node is None else "the API server, controllers and node"
-        tell(f"starting {what} in {folder.root}")
-        supervisor = _spawn(folder, port, node)
+        tell(f"starting in {folder.root}")
+        supervisor = _spawn(folder, port, node, foreground=foreground)
+    told: set[str] = set()
     while True:
         seen = state.current(folder)
+        if seen is not None and not already:
+            for part in seen.parts:
+                if part.phase == "running" and part.name not in told:
+                    told.add(part.name)
+                    tell(f"  {part.name:<13} ready after {time.monotonic() - began:.1f} s")
         if seen is not None and seen.ready:
-            with_node = any(part.name == "node" for part in seen.parts)
-            if is_usable(folder, with_node=with_node):
-                return Up(seen, already, time.monotonic() - began)
+            usable = look(folder, with_node=any(part.name == "node" for part in seen.parts))
+            if usable is not None:
+                return Up(seen, already, time.monotonic() - began, usable.trouble)
         if supervisor and _has_ended(supervisor):
             if not state.is_running(folder):
                 raise _did_not_start(folder, state.read(folder))
             # another `up` was faster: its stack is as good as ours
             supervisor, already = 0, True
         if time.monotonic() - began > timeout:
-            raise StackError(
-                f"the stack was not ready after {timeout:.0f} s",
-                state.tail(folder.logs / "apiserver.log", 3) or "its logs are empty",
-                f"rayward status --data-dir {folder.root}   # or read {folder.logs}",
-            )
+            raise _not_ready(folder, seen, timeout)
         time.sleep(_POLL)
 
 
-def _spawn(folder: Folder, port: int, node: Sequence[str] | None) -> int:
-    """Start a supervisor that outlives us; its own session, nothing of our terminal."""
+def _spawn(folder: Folder, port: int, node: Sequence[str] | None, *, foreground: bool) -> int:
+    """Start a supervisor in its own session, with nothing of our terminal."""
     folder.logs.mkdir(mode=0o700, exist_ok=True)
     log = str(folder.logs / "supervisor.log")
     command = [sys.executable, "-m", "rayward.stack.supervisor"]
     command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
+    command += ["--keeper", str(os.getpid())] if foreground else []
     command += ["--api-only"] if node is None else ["--", *node]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     files = [
@@ -93,25 +112,44 @@ def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
     return StackError("the stack did not start", why or "it ended without a word", f"read the logs in {folder.logs}")
 
 
-def down(folder: Folder, *, purge: bool, timeout: float = 30.0) -> bool:
-    """Stop the stack; with ``purge`` its data goes too. Returns whether anything ran."""
+def _not_ready(folder: Folder, seen: StackState | None, timeout: float) -> StackError:
+    waiting = [part.name for part in seen.parts if part.phase != "running"] if seen is not None else []
+    name = waiting[0] if waiting else "supervisor"
+    words = state.tail(folder.logs / f"{name}.log", 3) or "its log is empty"
+    return StackError(
+        f"the stack was not ready after {timeout:.0f} s",
+        f"still waiting for: {', '.join(waiting) or 'the supervisor'}\n{words}",
+        f"rayward status --data-dir {folder.root}   # or read {folder.logs}",
+    )
+
+
+def down(folder: Folder, *, purge: bool, timeout: float = 60.0) -> bool:
+    """Stop the stack and wait until nothing of it runs; with ``purge`` its data goes too.
+
+    Returns whether anything ran.
+
+    Raises:
+        StackError: It did not stop.
+    """
     ran = state.is_running(folder)
     asked: StackState | None = None
     deadline = time.monotonic() + timeout
     while state.is_running(folder):
         seen = state.current(folder)
         if seen is not None and asked is None:
-            state.stop(seen)
+            process.send(seen.supervisor, seen.born, signal.SIGTERM)
             asked = seen
         if time.monotonic() > deadline:
             raise _did_not_stop(folder, asked, timeout)
         time.sleep(_POLL)
     if asked is not None:
         _has_ended(asked.supervisor)
+    # there only if a supervisor, or a node, was killed
+    ran = leftovers.end_parts(state.read(folder), _PART_SECONDS) or ran
+    leftovers.end_pods(folder)
     if purge:
         wipe(folder)
     else:
-        # left behind only by a supervisor that was killed
         shutil.rmtree(folder.run, ignore_errors=True)
         folder.kubeconfig.unlink(missing_ok=True)
     return ran
@@ -121,7 +159,7 @@ def _did_not_stop(folder: Folder, asked: StackState | None, timeout: float) -> S
     what = f"the stack did not stop within {timeout:.0f} s"
     if asked is None:
         return StackError(what, "its supervisor does not say who it is", f"fuser {folder.lock}   # shows the process")
-    following = f"kill -9 {asked.supervisor}   # its parts end with it"
+    following = f"kill -9 {asked.supervisor}; rayward down --data-dir {folder.root}"
     return StackError(what, f"its supervisor is process {asked.supervisor}", following)
 
 

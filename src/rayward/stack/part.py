@@ -1,10 +1,11 @@
-"""The parts of a stack: what runs as a process of its own, and what must be up before it."""
+"""The parts of a stack: what runs as a process of its own, and how it says that it is ready."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rayward.stack.folder import Folder
 
@@ -15,6 +16,8 @@ class Part:
 
     name: str
     command: tuple[str, ...]
+    ready: Path | None = None
+    """A file that it writes once it is ready; without one it is ready when it runs."""
 
 
 def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Part, ...]:
@@ -22,12 +25,13 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Par
     python = (sys.executable, "-m")
     data = ("--data-dir", str(folder.root))
     server = ("--kubeconfig", str(folder.kubeconfig))
+    serving = (*python, "rayward.local.apiserver", *data, "--port", str(port))
     wanted = [
-        Part("apiserver", (*python, "rayward.local.apiserver", *data, "--port", str(port))),
+        Part("apiserver", serving, folder.kubeconfig),
         Part("controllers", (*python, "rayward.local.controllers", *server)),
     ]
     if node is not None:
         # pods see files of this machine, but never the keys to the server
         place = ("--data-dir", str(folder.node), "--hide", str(folder.root / "pki"))
-        wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node)))
+        wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node), folder.node / "ready"))
     return tuple(wanted)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import signal
 import time
 from pathlib import Path
 
 import msgspec
 
+from rayward.stack import process
 from rayward.stack.folder import Folder
 
 _LOCK_SECONDS = 0.5
+_TAIL_BYTES = 64 * 1024
 
 
 class PartState(msgspec.Struct, frozen=True):
@@ -26,6 +27,12 @@ class PartState(msgspec.Struct, frozen=True):
     restarts: int = 0
     reason: str = ""
     """Why it ended last, if it did."""
+    words: str = ""
+    """The last line of its log when it ended."""
+    ended: float = 0.0
+    """When it ended last."""
+    born: str = ""
+    """What tells its process from a later one of the same number."""
 
 
 class StackState(msgspec.Struct, frozen=True):
@@ -59,34 +66,7 @@ def read(folder: Folder) -> StackState | None:
 def current(folder: Folder) -> StackState | None:
     """The state of the supervisor that lives now; None if there is none, or it has said nothing yet."""
     seen = read(folder)
-    return seen if seen is not None and is_running(folder) and born(seen.supervisor) == seen.born else None
-
-
-def born(pid: int) -> str:
-    """When a process started, in the kernel's own count; empty where the system does not tell."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
-        return ""
-
-
-def stop(seen: StackState) -> None:
-    """Ask the supervisor that wrote a state to end, and no other process that has its number by now."""
-    if not hasattr(os, "pidfd_open"):
-        os.kill(seen.supervisor, signal.SIGTERM)
-        return
-    try:
-        process = os.pidfd_open(seen.supervisor)
-    except ProcessLookupError:
-        return
-    try:
-        # asked only now: the number belongs to whom the descriptor stands for, or to nobody
-        if born(seen.supervisor) == seen.born:
-            signal.pidfd_send_signal(process, signal.SIGTERM)
-    except ProcessLookupError:
-        return
-    finally:
-        os.close(process)
+    return seen if seen is not None and is_running(folder) and process.born(seen.supervisor) == seen.born else None
 
 
 def is_running(folder: Folder) -> bool:
@@ -123,7 +103,9 @@ def take_lock(folder: Folder) -> int | None:
 
 
 def tail(path: Path, lines: int) -> str:
-    """The last lines of a log, for an error message."""
-    with contextlib.suppress(OSError):
-        return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+    """The last lines of a log that say anything."""
+    with contextlib.suppress(OSError), path.open("rb") as log:
+        log.seek(max(0, path.stat().st_size - _TAIL_BYTES))
+        said = [line for line in log.read().decode(errors="replace").splitlines() if line.strip()]
+        return "\n".join(said[-lines:])
     return ""

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import ctypes
+import logging
 import os
 import shutil
 import signal
@@ -15,23 +16,30 @@ from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 
-from rayward.stack import state
+from rayward.stack import leftovers, process, state
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part, parts
 from rayward.stack.state import PartState, StackState, tail
 
 _LONGEST_PAUSE = 10.0
 _STEADY_SECONDS = 60.0
-_GRACE_SECONDS = 8.0
-_START_SECONDS = 30.0
+_GRACE_SECONDS = 15.0
 _STARTS_BEFORE_GIVING_UP = 3
 _LOG_LIMIT = 10 << 20
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_POLL = 0.02
+
+_log = logging.getLogger(__name__)
 
 
 def next_pause(previous: float, lived: float) -> float:
     """How long to wait before a part is started again: longer each time, unless it ran well for a while."""
     return 0.0 if lived >= _STEADY_SECONDS else min(max(previous * 2, 0.25), _LONGEST_PAUSE)
+
+
+def ending(code: int) -> str:
+    """How a process ended, in words."""
+    return f"exited with code {code}" if code >= 0 else f"was killed by {signal.Signals(-code).name}"
 
 
 @dataclass(slots=True)
@@ -41,10 +49,14 @@ class _Running:
     phase: str = "starting"
     restarts: int = 0
     reason: str = ""
+    words: str = ""
+    ended: float = 0.0
+    born: str = ""
 
     def seen(self) -> PartState:
-        pid = self.process.pid if self.process is not None and self.phase == "running" else 0
-        return PartState(self.part.name, pid, self.phase, self.restarts, self.reason)
+        pid = self.process.pid if self.process is not None and self.process.returncode is None else 0
+        fate = (self.restarts, self.reason, self.words, self.ended)
+        return PartState(self.part.name, pid, self.phase, *fate, self.born if pid else "")
 
 
 class Supervisor:
@@ -54,9 +66,9 @@ class Supervisor:
         self._folder = folder
         self._parts = [_Running(part) for part in wanted]
         self._started = time.time()
-        self._born = state.born(os.getpid())
+        self._born = process.born(os.getpid())
         self._stop = asyncio.Event()
-        self._ready = False
+        self._ran = False
         self._failure = ""
 
     def request_stop(self) -> None:
@@ -68,11 +80,11 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self.request_stop)
+        # parts of a supervisor that was killed are on their way out, but may still hold the store
+        await asyncio.to_thread(leftovers.end_parts, state.read(self._folder), _GRACE_SECONDS)
         shutil.rmtree(self._folder.run, ignore_errors=True)
         self._folder.run.mkdir(mode=0o700)
         self._folder.logs.mkdir(mode=0o700, exist_ok=True)
-        # a kubeconfig of the last run must not be taken for this one's
-        self._folder.kubeconfig.unlink(missing_ok=True)
         self._publish()
         keepers = [asyncio.create_task(self._keep(running)) for running in self._parts]
         await self._stop.wait()
@@ -90,43 +102,61 @@ class Supervisor:
 
     def _publish(self) -> None:
         seen = tuple(running.seen() for running in self._parts)
-        state.write(self._folder, StackState(os.getpid(), self._started, self._born, seen, self._ready, self._failure))
+        ready = all(part.phase == "running" for part in seen)
+        self._ran = self._ran or ready
+        state.write(self._folder, StackState(os.getpid(), self._started, self._born, seen, ready, self._failure))
 
     async def _keep(self, running: _Running) -> None:
         pause, failures = 0.0, 0
-        first = self._parts[0]
-        if running is not first:
-            await self._until_serving()
         while True:
+            if running is not self._parts[0]:
+                await _until_there(self._folder.kubeconfig)
             began = time.monotonic()
             running.process = await self._launch(running.part)
-            running.phase = "running"
-            if running is first:
-                await self._until_serving(running.process)
-            self._ready = all(r.phase == "running" for r in self._parts) and self._folder.kubeconfig.exists()
+            running.phase, running.born = "starting", process.born(running.process.pid)
             self._publish()
-            code = await running.process.wait()
+            code = await self._outlive(running, running.process)
             lived = time.monotonic() - began
-            running.reason = _ending(code)
-            running.restarts += 1
             failures = 0 if lived >= _STEADY_SECONDS else failures + 1
             pause = next_pause(pause, lived)
-            running.phase = "backoff"
-            if failures >= _STARTS_BEFORE_GIVING_UP and not self._ready:
-                log = tail(self._folder.logs / f"{running.part.name}.log", 3)
-                self._failure = f"{running.part.name} {running.reason}; its log ends with:\n{log}"
+            self._mourn(running, code, pause)
+            if failures >= _STARTS_BEFORE_GIVING_UP and not self._ran:
+                words = tail(self._folder.logs / f"{running.part.name}.log", 3)
+                self._failure = f"{running.part.name} {running.reason}; its log ends with:\n{words}"
                 self._stop.set()
             self._publish()
             await asyncio.sleep(pause)
 
-    async def _until_serving(self, process: Process | None = None) -> None:
-        deadline = time.monotonic() + _START_SECONDS
-        while not self._folder.kubeconfig.exists() and time.monotonic() < deadline:
-            if process is not None and process.returncode is not None:
-                return
-            await asyncio.sleep(0.02)
+    async def _outlive(self, running: _Running, started: Process) -> int:
+        """Say when a part is ready; returns how it ended."""
+        getting_ready = asyncio.create_task(self._until_ready(running))
+        try:
+            return await started.wait()
+        finally:
+            getting_ready.cancel()
+
+    async def _until_ready(self, running: _Running) -> None:
+        if running.part.ready is not None:
+            await _until_there(running.part.ready)
+        running.phase = "running"
+        if running.restarts:
+            _log.info("%s runs again", running.part.name)
+        self._publish()
+
+    def _mourn(self, running: _Running, code: int, pause: float) -> None:
+        name = running.part.name
+        running.reason, running.ended = ending(code), time.time()
+        running.words = tail(self._folder.logs / f"{name}.log", 1)
+        running.restarts += 1
+        running.phase = "backoff"
+        _log.warning(
+            "%s %s; it is started again in %.2f s; its last words: %s", name, running.reason, pause, running.words
+        )
 
     async def _launch(self, part: Part) -> Process:
+        if part.ready is not None:
+            # one of the last run must not be taken for this one's
+            part.ready.unlink(missing_ok=True)
         path = self._folder.logs / f"{part.name}.log"
         if path.exists() and path.stat().st_size > _LOG_LIMIT:
             path.replace(path.with_suffix(".log.1"))
@@ -143,29 +173,28 @@ class Supervisor:
             )
 
 
+async def _until_there(path: Path) -> None:
+    while not path.exists():  # noqa: ASYNC110, ASYNC240 - another process makes it
+        await asyncio.sleep(_POLL)
+
+
 def _die_with_parent() -> None:
     """A supervisor killed with SIGKILL takes its parts along: no process without a keeper."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
-def _ending(code: int) -> str:
-    if code >= 0:
-        return f"exited with code {code}"
-    return f"was killed by {signal.Signals(-code).name}"
-
-
-async def _end(process: Process | None) -> None:
-    if process is None or process.returncode is not None:
+async def _end(started: Process | None) -> None:
+    if started is None or started.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
-        process.terminate()
+        started.terminate()
     try:
-        await asyncio.wait_for(process.wait(), _GRACE_SECONDS)
+        await asyncio.wait_for(started.wait(), _GRACE_SECONDS)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
+            started.kill()
+        await started.wait()
 
 
 def main() -> int:
@@ -174,8 +203,14 @@ def main() -> int:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--api-only", action="store_true")
+    parser.add_argument("--keeper", type=int, help="process in the foreground whose end is the stack's end")
     parser.add_argument("node", nargs="*", help="flags of the node, after --")
     options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    if options.keeper is not None:
+        _die_with_parent()
+        if os.getppid() != options.keeper:
+            return 0
     folder = Folder(options.data_dir)
     if state.take_lock(folder) is None:
         return 0

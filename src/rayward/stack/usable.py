@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.sync import SyncClient
@@ -11,16 +13,28 @@ from rayward.net.errors import NetworkError
 from rayward.stack.folder import Folder
 
 
-def is_usable(folder: Folder, *, with_node: bool) -> bool:
-    """Whether the default service account exists and, if wanted, a node is ready."""
+@dataclass(frozen=True, slots=True)
+class Usable:
+    """A stack that takes objects; ``trouble`` says why no pod can run on it."""
+
+    trouble: str = ""
+
+
+def look(folder: Folder, *, with_node: bool) -> Usable | None:
+    """What can be done with the stack: nothing yet, as long as a service account or the wanted node is missing."""
     try:
         with SyncClient.connect(find_access(folder.kubeconfig)) as client:
             client.get(SERVICE_ACCOUNTS, "default", "default")
-            return not with_node or any(_is_ready(node) for node in client.list(NODES).items)
+            return _with(client.list(NODES).items) if with_node else Usable()
     except (ApiError, NetworkError, OSError, ValueError):
-        return False
+        return None
 
 
-def _is_ready(node: Object) -> bool:
-    conditions = entries(section(node, "status"), "conditions")
-    return any(found["type"] == "Ready" and found["status"] == "True" for found in conditions)
+def _with(nodes: list[Object]) -> Usable | None:
+    """A node that is not ready has said why: it will not become so by waiting."""
+    told = [found for node in nodes for found in entries(section(node, "status"), "conditions")]
+    ready = [found for found in told if found["type"] == "Ready"]
+    if any(found["status"] == "True" for found in ready):
+        return Usable()
+    troubles = [found["message"] for found in ready if found["status"] == "False"]
+    return Usable(troubles[0]) if troubles else None
