@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from rayward.kube.core.objects import KubeObject
-from rayward.local.controllers.protection import FINALIZER, ClaimUser, is_free
+from rayward.local.controllers.pods import SeenPod
+from rayward.local.controllers.protection import FINALIZER, is_free
 
 
 def _claim(*, deleting: bool = True, finalizers: tuple[str, ...] = (FINALIZER,)) -> KubeObject:
@@ -16,9 +17,9 @@ def _claim(*, deleting: bool = True, finalizers: tuple[str, ...] = (FINALIZER,))
     return msgspec.convert({"metadata": metadata}, KubeObject)
 
 
-def _pod(claim: str = "data", *, node: str = "n", phase: str = "Running") -> ClaimUser:
+def _pod(claim: str = "data", *, node: str = "n", phase: str = "Running") -> SeenPod:
     spec = {"nodeName": node, "volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": claim}}, {"name": "e"}]}
-    return msgspec.convert({"metadata": {"name": "p"}, "spec": spec, "status": {"phase": phase}}, ClaimUser)
+    return msgspec.convert({"metadata": {"name": "p"}, "spec": spec, "status": {"phase": phase}}, SeenPod)
 
 
 @pytest.mark.parametrize(
@@ -44,5 +45,5 @@ def _pod(claim: str = "data", *, node: str = "n", phase: str = "Running") -> Cla
         "not protected",
     ],
 )
-def test_a_claim_goes_when_nobody_uses_it(claim: KubeObject, pods: list[ClaimUser], free: bool) -> None:
+def test_a_claim_goes_when_nobody_uses_it(claim: KubeObject, pods: list[SeenPod], free: bool) -> None:
     assert is_free(claim, pods) is free

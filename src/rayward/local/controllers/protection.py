@@ -8,49 +8,17 @@ from typing import Final, Never
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Conflict, Invalid, NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.objects import Key, KubeObject, Slim
+from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import PERSISTENT_VOLUME_CLAIMS
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.local.controllers.pods import SeenPod
 
 FINALIZER: Final = "kubernetes.io/pvc-protection"
-_OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
-class _Source(Slim, frozen=True, gc=False):
-    claim_name: str = ""
-
-
-class _Volume(Slim, frozen=True, gc=False):
-    persistent_volume_claim: _Source | None = None
-
-
-class _Spec(Slim, frozen=True):
-    node_name: str = ""
-    volumes: tuple[_Volume, ...] = ()
-
-
-class _Status(Slim, frozen=True, gc=False):
-    phase: str = ""
-
-
-class ClaimUser(KubeObject, frozen=True):
-    """A pod, by the claims it mounts."""
-
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
-
-    @property
-    def claims(self) -> frozenset[str]:
-        """The claims it holds: those of a pod that is over, or was never put on a node, are free."""
-        if not self.spec.node_name or self.status.phase in _OVER:
-            return frozenset()
-        sources = (volume.persistent_volume_claim for volume in self.spec.volumes)
-        return frozenset(source.claim_name for source in sources if source is not None)
-
-
-def is_free(claim: KubeObject, pods: Iterable[ClaimUser]) -> bool:
+def is_free(claim: KubeObject, pods: Iterable[SeenPod]) -> bool:
     """Whether a claim waits for nothing but the end of its protection."""
     if not claim.deleting or FINALIZER not in (claim.metadata.finalizers or ()):
         return False
@@ -61,7 +29,7 @@ class ClaimProtection:
     """Lifts the protection of claims that nobody uses any more."""
 
     def __init__(
-        self, client: Client, claims: Cache[KubeObject], pods: Cache[ClaimUser], *, clock: Clock = SYSTEM_CLOCK
+        self, client: Client, claims: Cache[KubeObject], pods: Cache[SeenPod], *, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         self._client = client
         self._claims = claims
@@ -90,6 +58,6 @@ class ClaimProtection:
         return DONE
 
 
-def _claims_of(old: ClaimUser | None, new: ClaimUser | None) -> Iterable[Key]:
+def _claims_of(old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:
     pods = [pod for pod in (old, new) if pod is not None]
     return {Key(pod.metadata.namespace, name) for pod in pods for name in pod.claims}

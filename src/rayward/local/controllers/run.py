@@ -14,6 +14,7 @@ from rayward.kube.core.resource import (
     ENDPOINT_SLICES,
     EVENTS,
     NAMESPACES,
+    NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
     SERVICE_ACCOUNTS,
@@ -25,15 +26,16 @@ from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers import standard
 from rayward.local.controllers.catalogue import Catalogue
+from rayward.local.controllers.endpoints.controller import ENDPOINTS, EndpointsController, slice_cache
+from rayward.local.controllers.endpoints.service import SelectingService
 from rayward.local.controllers.expiry import EventExpiry, TimedEvent
 from rayward.local.controllers.garbage.controller import GarbageController
 from rayward.local.controllers.kept import Kept, Wanted
 from rayward.local.controllers.monitors import Monitors
 from rayward.local.controllers.namespaces.controller import NamespaceController
 from rayward.local.controllers.namespaces.namespace import Namespace
-from rayward.local.controllers.protection import ClaimProtection, ClaimUser
-
-_ENDPOINTS = Resource("", "v1", "endpoints", "Endpoints")
+from rayward.local.controllers.pods import SeenPod
+from rayward.local.controllers.protection import ClaimProtection
 
 
 class Controllers:
@@ -66,21 +68,22 @@ class Controllers:
         if published is not None:
             self._kept += [
                 self._keep_in_default(SERVICES, standard.service(published)),
-                self._keep_in_default(_ENDPOINTS, standard.endpoints(published)),
+                self._keep_in_default(ENDPOINTS, standard.endpoints(published)),
                 self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
             ]
         claims: Cache[KubeObject] = Cache(PERSISTENT_VOLUME_CLAIMS, KubeObject, keep_raw=False)
-        pods: Cache[ClaimUser] = Cache(PODS, ClaimUser, keep_raw=False)
+        pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False)
         self._reflect(claims)
-        self._reflect(pods)
         self._parts = [
             ClaimProtection(client, claims, pods, clock=clock),
+            self._endpoints(pods),
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),
             *self._kept,
         ]
         # Last, so that every listener is there before the first change.
+        self._reflect(pods)
         self._reflect(namespaces)
 
     async def run(self) -> Never:
@@ -104,6 +107,23 @@ class Controllers:
         cache: Cache[KubeObject] = Cache(resource, KubeObject)
         self._reflect(cache, namespace=namespace, selectors={"field_selector": f"metadata.name={name}"})
         return cache
+
+    def _endpoints(self, pods: Cache[SeenPod]) -> EndpointsController:
+        services: Cache[SelectingService] = Cache(SERVICES, SelectingService, keep_raw=False)
+        nodes: Cache[KubeObject] = Cache(NODES, KubeObject, keep_raw=False)
+        slices = slice_cache()
+        endpoints: Cache[KubeObject] = Cache(ENDPOINTS, KubeObject)
+        for cache in (services, nodes, slices, endpoints):
+            self._reflect(cache)
+        return EndpointsController(
+            self._client,
+            services=services,
+            pods=pods,
+            nodes=nodes,
+            slices=slices,
+            endpoints=endpoints,
+            clock=self._clock,
+        )
 
     def _keep(self, cache: Cache[Any], wanted: Wanted) -> Kept:
         return Kept(f"standard {cache.resource}", self._client, cache, wanted, clock=self._clock)
