@@ -1,0 +1,60 @@
+"""Suspending a service: everything that costs goes, the object stays, and a resume begins anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from rayward.kube.core.meta import is_true, with_condition, without_condition
+from rayward.kube.core.objects import Condition
+from rayward.operator.service.conditions import (
+    DRIFTED,
+    EXHAUSTED,
+    PROGRESSING,
+    READY,
+    SUSPENDED,
+    SUSPENDING,
+    UPGRADE,
+    Conditions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspension:
+    """The conditions of a service that is suspended, or about to be."""
+
+    conditions: Conditions
+    delete: bool
+    """Its clusters and services are to go."""
+
+
+def suspend(before: Conditions | None, *, asked: bool, left: int, generation: int, now: datetime) -> Suspension | None:
+    """What suspension asks for; None while the service is to run.
+
+    Once begun it is finished, as KubeRay does: a resume in the middle waits until nothing is ``left``.
+    """
+    suspending = is_true(before, SUSPENDING)
+    if not asked and not suspending:
+        return None
+    if is_true(before, SUSPENDED) and not left and not suspending:
+        return Suspension(before or (), delete=False)
+    begun = suspending or is_true(before, SUSPENDED)
+    reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "suspended by spec.suspend")
+    result = before or ()
+    for kind in (READY, UPGRADE, PROGRESSING):
+        result = _put(result, kind, "False", reason, why, generation, now)
+    for kind in (DRIFTED, EXHAUSTED):
+        result = without_condition(result, kind)
+    if begun and not left:
+        result = without_condition(result, SUSPENDING)
+        done = _put(result, SUSPENDED, "True", "SuspendComplete", "no cluster is left", generation, now)
+        return Suspension(done, delete=False)
+    message = "its clusters and services are being deleted"
+    return Suspension(_put(result, SUSPENDING, "True", "SuspendRequested", message, generation, now), delete=begun)
+
+
+def _put(
+    found: Conditions, kind: str, status: str, reason: str, message: str, generation: int, now: datetime
+) -> Conditions:
+    new = Condition(type=kind, status=status, reason=reason, message=message, observed_generation=generation)
+    return with_condition(found, new, now)

@@ -1,0 +1,58 @@
+"""How a service may change is read from its spec and annotations."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from rayward.kinds.rayservice import RayService, RayServiceSpec, ServiceUpgradeStrategy
+from rayward.kube.core.objects import ObjectMeta
+from rayward.operator.service.rules import duration, rules_of
+from rayward.operator.service.situation import Rules
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("30m", timedelta(minutes=30)),
+        ("1h30m", timedelta(minutes=90)),
+        ("90", timedelta(seconds=90)),
+        ("250ms", timedelta(milliseconds=250)),
+        ("1.5s", timedelta(seconds=1.5)),
+        ("99999999999999h", timedelta(days=365)),
+        ("0", None),
+        ("", None),
+        ("-5m", None),
+        ("5 m", None),
+        ("m", None),
+        ("٣", None),
+    ],
+)
+def test_durations(text: str, expected: timedelta | None) -> None:
+    assert duration(text) == expected
+
+
+def test_without_any_setting_the_defaults_hold() -> None:
+    assert rules_of(RayService()) == Rules()
+
+
+def test_settings_are_read() -> None:
+    service = RayService(
+        metadata=ObjectMeta(annotations={"rayward.dev/progress-deadline": "5m", "rayward.dev/pause": "true"}),
+        spec=RayServiceSpec(
+            ray_cluster_deletion_delay_seconds=0,
+            upgrade_strategy=ServiceUpgradeStrategy(type="None"),
+            deployment_unhealthy_second_threshold=30,
+            deployment_unhealthy_restart_threshold=2,
+        ),
+    )
+
+    rules = rules_of(service)
+
+    assert rules.progress_deadline == timedelta(minutes=5)
+    assert rules.paused
+    assert rules.in_place_only
+    assert rules.deletion_delay == timedelta(0)
+    assert rules.healing.unhealthy_after == timedelta(seconds=30)
+    assert rules.healing.new_clusters == 2

@@ -1,0 +1,80 @@
+"""Suspending is said, done, and then said again; resuming starts anew."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rayward.kube.core.meta import condition_of, is_true
+from rayward.operator.service.conditions import (
+    PROGRESSING,
+    READY,
+    SUSPENDED,
+    SUSPENDING,
+    Conditions,
+    Seen,
+    conditions,
+    served_before,
+)
+from rayward.operator.service.situation import Decision
+from rayward.operator.service.suspension import suspend
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SERVING = conditions(None, Seen(1, endpoints=2, decision=Decision()), NOW)
+
+
+def _next(before: Conditions, *, asked: bool, left: int) -> Conditions:
+    found = suspend(before, asked=asked, left=left, generation=2, now=NOW)
+    assert found is not None
+    return found.conditions
+
+
+def test_a_service_that_is_to_run_is_not_suspended() -> None:
+    assert suspend(SERVING, asked=False, left=3, generation=2, now=NOW) is None
+
+
+def test_the_intention_is_written_before_anything_is_deleted() -> None:
+    first = suspend(SERVING, asked=True, left=3, generation=2, now=NOW)
+    assert first is not None
+    assert is_true(first.conditions, SUSPENDING)
+    assert not first.delete
+
+    second = suspend(first.conditions, asked=True, left=3, generation=2, now=NOW)
+    assert second is not None
+    assert second.delete
+
+
+def test_it_is_suspended_when_nothing_is_left() -> None:
+    done = _next(_next(SERVING, asked=True, left=1), asked=True, left=0)
+
+    assert is_true(done, SUSPENDED)
+    assert condition_of(done, SUSPENDING) is None
+    ready = condition_of(done, READY)
+    assert ready is not None
+    assert (ready.status, ready.reason) == ("False", "SuspendComplete")
+
+
+def test_a_resume_in_the_middle_waits_until_the_suspension_is_complete() -> None:
+    middle = _next(SERVING, asked=True, left=1)
+
+    found = suspend(middle, asked=False, left=1, generation=3, now=NOW)
+    assert found is not None
+    assert found.delete
+    done = _next(found.conditions, asked=False, left=0)
+    assert suspend(done, asked=False, left=0, generation=3, now=NOW) is None
+
+
+def test_after_a_resume_the_service_is_as_new() -> None:
+    done = _next(_next(SERVING, asked=True, left=1), asked=True, left=0)
+
+    resumed = conditions(done, Seen(3, endpoints=0, decision=Decision()), NOW)
+
+    suspended = condition_of(resumed, SUSPENDED)
+    assert suspended is not None
+    assert (suspended.status, suspended.reason) == ("False", "RayServiceResumed")
+    ready = condition_of(resumed, READY)
+    assert ready is not None
+    assert ready.reason == "Initializing"
+    assert not served_before(done)
+    progressing = condition_of(resumed, PROGRESSING)
+    assert progressing is not None
+    assert progressing.status == "True"
