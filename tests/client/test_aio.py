@@ -14,7 +14,7 @@ from rayward.kube.client.request import Request
 from rayward.kube.client.transport.aio import AioTransport
 from rayward.kube.core.resource import PODS
 from rayward.net.certificates import issue_client
-from rayward.net.errors import TimedOut
+from rayward.net.errors import ProtocolError, TimedOut
 from rayward.net.tls import ClientTls
 from tests.client.tokens import RotatingCredentials, demand_token
 from tests.net.peer import Handler, Identities, Peer, peer
@@ -65,6 +65,23 @@ async def test_what_the_server_sees(server: Peer, identities: Identities) -> Non
         "Impersonate-User": ["bob"],
         "User-Agent": ["test"],
     }
+
+
+async def test_who_is_behind_the_server_sees_the_headers_of_the_request(server: Peer, identities: Identities) -> None:
+    request = Request("GET", "/echo", headers=(("X-Ray-Authorization", "Bearer r"),))
+    seen = await told(AioTransport(Access(server.url, ClientTls(identities.trust))), request)
+    headers = seen["headers"]
+    assert isinstance(headers, dict)
+    assert headers["X-Ray-Authorization"] == ["Bearer r"]
+
+
+async def test_an_answer_may_be_only_so_large(server: Peer, identities: Identities) -> None:
+    server.answers["/large"] = lambda handler: handler.reply(200, b"x" * 1000)
+    transport = AioTransport(Access(server.url, ClientTls(identities.trust)))
+    assert len((await transport.request(Request("GET", "/large", max_body=1000))).body) == 1000
+    with pytest.raises(ProtocolError, match="larger than 999"):
+        await transport.request(Request("GET", "/large", max_body=999))
+    await transport.close()
 
 
 async def test_an_expired_token_is_replaced_without_the_caller_noticing(server: Peer, identities: Identities) -> None:

@@ -66,6 +66,18 @@ def test_what_the_server_sees(server: Peer, identities: Identities) -> None:
     assert seen["headers"]["User-Agent"] == ["test"]
 
 
+def test_who_is_behind_the_server_sees_the_headers_of_the_request(transport: BlockingTransport) -> None:
+    seen = told(transport, Request("GET", "/echo", headers=(("X-Ray-Authorization", "Bearer r"),)))
+    assert seen["headers"]["X-Ray-Authorization"] == ["Bearer r"]
+
+
+def test_an_answer_may_be_only_so_large(transport: BlockingTransport, server: Peer) -> None:
+    server.answers["/large"] = lambda handler: handler.reply(200, b"x" * 1000)
+    assert len(transport.request(Request("GET", "/large", max_body=1000)).body) == 1000
+    with pytest.raises(ProtocolError, match="larger than 999"):
+        transport.request(Request("GET", "/large", max_body=999))
+
+
 def test_connections_are_used_again(transport: BlockingTransport) -> None:
     assert len({told(transport)["connection"] for _ in range(3)}) == 1
 

@@ -30,6 +30,16 @@ async def test_a_request_arrives_as_it_was_sent(plain: Peer) -> None:
     assert told["headers"]["Impersonate-Group"] == ["a", "b"]
 
 
+@pytest.mark.parametrize("reply", ["whole", "in parts"])
+async def test_an_answer_may_be_only_so_large(plain: Peer, reply: str) -> None:
+    body = b"x" * 1000
+    plain.answers["/large"] = lambda h: h.reply(200, body) if reply == "whole" else h.chunks(body[:500], body[500:])
+    async with HttpClient() as client:
+        assert (await client.request("GET", f"{plain.url}/large", max_body=1000)).body == body
+        with pytest.raises(ProtocolError, match="larger than 999"):
+            await client.request("GET", f"{plain.url}/large", max_body=999)
+
+
 async def test_connections_are_used_again(plain: Peer) -> None:
     async with HttpClient() as client:
         answers = [json.loads((await client.request("GET", f"{plain.url}/echo")).body) for _ in range(3)]

@@ -133,8 +133,9 @@ class HttpClient:
         body: bytes | None = None,
         route: Route = DIRECT,
         seconds: float | None = 60.0,
+        max_body: int = MAX_BODY,
     ) -> HttpResponse:
-        """Send and read the whole answer within ``seconds``.
+        """Send and read the whole answer within ``seconds``; one of more than ``max_body`` bytes is a ProtocolError.
 
         Raises:
             NetworkError: No whole answer.
@@ -143,7 +144,7 @@ class HttpClient:
         async with self._in_flight:
             try:
                 async with self._open(method, url, headers, body, route, timeout) as response:
-                    return HttpResponse(response.status, response.headers, await _whole_body(response))
+                    return HttpResponse(response.status, response.headers, await _whole_body(response, max_body))
             except _FAILURES as error:
                 raise _told(f"{method} {url}", error) from error
 
@@ -249,18 +250,18 @@ def _proxy_headers(route: Route) -> dict[str, str] | None:
     return {"Proxy-Authorization": authorization} if authorization else None
 
 
-async def _whole_body(response: aiohttp.ClientResponse) -> bytes:
+async def _whole_body(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -> bytes:
     length = response.content_length
-    if length is not None and length > MAX_BODY:
-        raise ProtocolError(f"an answer of {length} bytes is larger than {MAX_BODY}")
+    if length is not None and length > limit:
+        raise ProtocolError(f"an answer of {length} bytes is larger than {limit}")
     if length is not None:
         return await response.read()
     parts: list[bytes] = []
     size = 0
     async for part in response.content.iter_any():
         size += len(part)
-        if size > MAX_BODY:
-            raise ProtocolError(f"an answer is larger than {MAX_BODY} bytes")
+        if size > limit:
+            raise ProtocolError(f"an answer is larger than {limit} bytes")
         parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
 

@@ -10,6 +10,7 @@ import msgspec
 JSON: Final = "application/json"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json"
 METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json"
+MAX_BODY: Final = 512 * 1024 * 1024
 METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
 
 
@@ -25,6 +26,10 @@ class Request(msgspec.Struct, frozen=True):
     """Whether sending it twice has the effect of sending it once."""
     seconds: float | None = 60.0
     """How long the whole answer may take; for streams, how long the server may be silent."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """More headers, for who is behind the API server (the proxy subresources pass them on)."""
+    max_body: int = MAX_BODY
+    """A whole answer of more bytes is a ProtocolError."""
 
     def __str__(self) -> str:
         return f"{self.method} {self.target}"

@@ -69,6 +69,7 @@ class AioTransport:
             body=request.body,
             route=self._via(credential),
             seconds=request.seconds,
+            max_body=request.max_body,
         )
         return Response(answer.status, answer.headers, answer.body)
 

@@ -63,6 +63,9 @@ class BlockingTransport:
         connection, answer = self._exchange(request, credential)
         with _translated(str(request), connection):
             body = answer.read()
+        if len(body) > request.max_body:
+            connection.close()
+            raise ProtocolError(f"{request}: the answer is larger than {request.max_body} bytes")
         if answer.will_close:
             connection.close()
         else:

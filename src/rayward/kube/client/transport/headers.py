@@ -19,4 +19,5 @@ def request_headers(request: Request, access: Access, credential: Credential, ag
     if credential.token:
         headers.append(("Authorization", f"Bearer {credential.token}"))
     headers.extend(access.headers)
+    headers.extend(request.headers)
     return headers
