@@ -1,0 +1,25 @@
+"""``rayward crds``."""
+
+from __future__ import annotations
+
+import click
+import yaml
+
+from rayward.kinds import crds
+
+_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+@click.command()
+@click.argument("plurals", nargs=-1, type=click.Choice(crds.PLURALS), metavar="[KIND]...")
+def command(plurals: tuple[str, ...]) -> None:
+    """Print the definitions of Ray's kinds, to be piped into kubectl.
+
+    \b
+    rayward crds | kubectl apply --server-side --force-conflicts -f -
+
+    They hold every field of KubeRay's own and more, and take their place where those are installed. KIND is
+    rayclusters or rayservices; all are printed without one.
+    """
+    manifests = [crds.manifest(plural) for plural in plurals or crds.PLURALS]
+    click.echo(yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=4096), nl=False)

@@ -1,0 +1,18 @@
+"""``python -m tests.kinds.generate``."""
+
+from __future__ import annotations
+
+from rayward.kinds import crds
+from tests.kinds.generate.output import packed, wanted
+
+
+def main() -> None:
+    """Writes every CRD into the package."""
+    for plural, manifest in wanted().items():
+        path = crds.path_of(plural)
+        path.write_bytes(packed(manifest))
+        print(f"{path.name}: {path.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    main()

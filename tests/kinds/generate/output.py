@@ -1,0 +1,20 @@
+"""What is written, and how: equal manifests are equal bytes."""
+
+from __future__ import annotations
+
+import gzip
+
+import orjson
+
+from tests.kinds.generate import cluster, service
+from tests.kinds.generate.shape import Object
+
+
+def wanted() -> dict[str, Object]:
+    """The manifests by plural."""
+    return {"rayclusters": cluster.crd(), "rayservices": service.crd()}
+
+
+def packed(manifest: Object) -> bytes:
+    """The file's content."""
+    return gzip.compress(orjson.dumps(manifest, option=orjson.OPT_SORT_KEYS), 9, mtime=0)
