@@ -15,6 +15,7 @@ _COMMANDS = {
     "up": "Start Kubernetes on this machine, without Kubernetes.",
     "down": "Stop it; --purge wipes its data.",
     "status": "Show what runs.",
+    "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }
 
 
