@@ -1,0 +1,76 @@
+"""How the kubelet learns whether a Ray node is well."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from rayward.operator.cluster.desired.children import Object
+from rayward.operator.cluster.desired.startcommand import AGENT_PORT
+
+_DASHBOARD_PORT: Final = "8265"
+_SERVE_PORT: Final = 8000
+_ONE_ENDPOINT_SINCE: Final = (2, 53)
+_MAX_PORT_DIGITS: Final = 10
+_INT32: Final = 2**31
+_version: Final = re.compile(r"\s*v?(0|[1-9][0-9]{0,17})\.([0-9]{1,18})(?![0-9])", re.ASCII).match
+
+
+def add_probes(container: Object, params: dict[str, str], ray_version: str, *, head: bool, serving: bool) -> None:
+    """Give the container the probes that the user did not."""
+    agent = _port(params, "dashboard-agent-listen-port", AGENT_PORT)
+    checks = [_check(2, agent, "api/local_raylet_healthz")]
+    if head:
+        # Ten seconds for a check whose probe ends after five: KubeRay's, and harmless.
+        checks.append(_check(10, _port(params, "dashboard-port", _DASHBOARD_PORT), "api/gcs_healthz"))
+    action = _http(agent) if _has_one_endpoint(ray_version) else _shell(checks)
+    timeout = 5 if head else 2
+    if not container.get("livenessProbe"):
+        container["livenessProbe"] = _probe(action, delay=30, timeout=timeout, failures=120)
+    if not container.get("readinessProbe"):
+        if serving and not head:
+            action = _shell([*checks, _check(10, _serve_port(container), "-/healthz")])
+        container["readinessProbe"] = _probe(
+            action, delay=10, timeout=timeout, failures=1 if serving and not head else 10
+        )
+
+
+def _probe(action: Object, *, delay: int, timeout: int, failures: int) -> Object:
+    return {
+        **action,
+        "initialDelaySeconds": delay,
+        "timeoutSeconds": timeout,
+        "periodSeconds": 5,
+        "successThreshold": 1,
+        "failureThreshold": failures,
+    }
+
+
+def _http(port: int) -> Object:
+    return {"httpGet": {"path": "/api/healthz", "port": port}}
+
+
+def _shell(checks: list[str]) -> Object:
+    return {"exec": {"command": ["bash", "-c", " && ".join(checks)]}}
+
+
+def _check(timeout: int, port: int, path: str) -> str:
+    return f"wget --tries 1 -T {timeout} -q -O- http://localhost:{port}/{path} | grep success"
+
+
+def _port(params: dict[str, str], name: str, default: str) -> int:
+    text = params.get(name, default)
+    digits = text[1:] if text[:1] in ("+", "-") else text
+    if digits.isascii() and digits.isdigit() and len(digits) <= _MAX_PORT_DIGITS and -_INT32 <= int(text) < _INT32:
+        return int(text)
+    return int(default)
+
+
+def _serve_port(container: Object) -> int:
+    ports: list[Object] = container.get("ports") or []
+    return next((port["containerPort"] for port in ports if port.get("name") == "serve"), _SERVE_PORT)
+
+
+def _has_one_endpoint(ray_version: str) -> bool:
+    found = _version(ray_version)
+    return found is not None and (int(found[1]), int(found[2])) >= _ONE_ENDPOINT_SINCE
