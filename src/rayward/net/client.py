@@ -253,6 +253,7 @@ def _proxy_headers(route: Route) -> dict[str, str] | None:
 async def _whole_body(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -> bytes:
     length = response.content_length
     if length is not None and length > limit:
+        _abandon(response)
         raise ProtocolError(f"an answer of {length} bytes is larger than {limit}")
     if length is not None:
         return await response.read()
@@ -261,6 +262,7 @@ async def _whole_body(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -
     async for part in response.content.iter_any():
         size += len(part)
         if size > limit:
+            _abandon(response)
             raise ProtocolError(f"an answer is larger than {limit} bytes")
         parts.append(part)
     return parts[0] if len(parts) == 1 else b"".join(parts)
