@@ -1,0 +1,113 @@
+"""What Ray answers, as far as an operator reads it. Names and values are Ray's; what it adds later is passed over."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+RUNNING: Final = "RUNNING"
+DEPLOYING: Final = "DEPLOYING"
+DELETING: Final = "DELETING"
+DEPLOY_FAILED: Final = "DEPLOY_FAILED"
+UNHEALTHY: Final = "UNHEALTHY"
+NOT_STARTED: Final = "NOT_STARTED"
+
+_SETTLED: Final = frozenset({RUNNING, DEPLOY_FAILED})
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """Base of all."""
+
+
+class Version(_Answer, frozen=True):
+    """Which Ray it is; the session tells one cluster from another on the same address."""
+
+    ray_version: str
+    session_name: str
+
+
+class Replica(_Answer, frozen=True):
+    """One copy of a deployment."""
+
+    replica_id: str = ""
+    state: str = ""
+    node_id: str | None = None
+    node_instance_id: str | None = None
+
+
+class Deployment(_Answer, frozen=True):
+    """One deployment of an application."""
+
+    status: str
+    status_trigger: str = ""
+    message: str = ""
+    target_num_replicas: int | None = None
+    replicas: tuple[Replica, ...] = ()
+
+
+class Application(_Answer, frozen=True):
+    """One Serve application.
+
+    While its code changes, and after a change that could not be built, ``deployments`` is empty though the old code
+    still answers.
+    """
+
+    status: str
+    message: str = ""
+    route_prefix: str | None = None
+    last_deployed_time_s: float = 0.0
+    deployed_app_config: dict[str, Any] | None = None
+    deployments: dict[str, Deployment] = {}
+
+
+class Proxy(_Answer, frozen=True):
+    """Serve's HTTP proxy on one node."""
+
+    status: str
+    node_ip: str | None = None
+    node_instance_id: str | None = None
+
+
+class Serve(_Answer, frozen=True):
+    """Everything Serve tells. Before the first configuration it is empty."""
+
+    applications: dict[str, Application] = {}
+    proxies: dict[str, Proxy] = {}
+    target_capacity: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """Whether no application is on its way to another state."""
+        return all(application.status in _SETTLED for application in self.applications.values())
+
+
+class Node(_Answer, frozen=True):
+    """One Ray node."""
+
+    node_id: str
+    node_ip: str = ""
+    is_head_node: bool = False
+    state: str = ""
+    state_message: str | None = None
+
+
+class _Result(_Answer, frozen=True):
+    result: tuple[Node, ...] = ()
+
+
+class _Data(_Answer, frozen=True):
+    result: _Result
+
+
+class Nodes(_Answer, frozen=True):
+    """The answer of the state API; ``data`` is missing where it failed."""
+
+    result: bool
+    msg: str = ""
+    data: _Data | None = None
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes Ray knows, dead ones included."""
+        return self.data.result.result if self.data else ()

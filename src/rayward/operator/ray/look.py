@@ -1,0 +1,50 @@
+"""One look at a head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from rayward.operator.ray.dashboard import Dashboard
+from rayward.operator.ray.errors import RayError, Refused, WrongSession
+from rayward.operator.ray.observation import Deploy, Failure, Observation, Target
+from rayward.operator.ray.reach import Reach
+
+Belongs = Callable[[str], bool]
+
+
+async def look(reach: Reach, target: Target, before: Observation, belongs: Belongs) -> Observation:
+    """What ``target`` shows now; sends its configuration first if this session has not got it.
+
+    ``belongs`` says whether a session may be this target's. Nothing is sent to a head that is not the one meant.
+    """
+    dashboard = Dashboard(reach, target.place, token=target.token)
+    seen = before
+    try:
+        version = await dashboard.version(target.session)
+        if not belongs(version.session_name):
+            raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
+        if version.session_name != seen.session:
+            seen = Observation(version.session_name)
+        seen = replace(seen, ray_version=version.ray_version, failure=None)
+        if target.deploy is not None and target.deploy.key != seen.deployed:
+            seen = await _deployed(dashboard, target.deploy, seen)
+        return replace(seen, serve=await dashboard.serve())
+    except RayError as error:
+        return replace(seen, failure=_failure(error))
+
+
+async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> Observation:
+    try:
+        await dashboard.deploy(deploy.config)
+    except Refused as refusal:
+        return replace(seen, deployed=deploy.key, refusal=str(refusal))
+    except RayError as error:
+        # It may have arrived all the same: Serve is looked at, and the configuration sent again at the next look.
+        return replace(seen, failure=_failure(error))
+    return replace(seen, deployed=deploy.key, refusal="")
+
+
+def _failure(error: RayError) -> Failure:
+    return Failure(type(error).__name__, str(error))

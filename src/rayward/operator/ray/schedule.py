@@ -1,0 +1,33 @@
+"""When to look at a dashboard again."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Final
+
+from rayward.kube.runtime.backoff import Backoff
+
+
+class Pace(Enum):
+    """How much somebody waits for news."""
+
+    IDLE = 10.0
+    UPGRADING = 0.5
+
+
+_UNSETTLED: Final = 1.0
+_PATIENCE: Final = {Pace.IDLE: Backoff(10.0, 60.0), Pace.UPGRADING: Backoff(0.5, 5.0)}
+
+
+def next_look(pace: Pace, *, settled: bool, failures: int, chance: float = 0.5) -> float:
+    """Seconds until the next look.
+
+    Every half second while a change runs, every second while Serve is on its way somewhere, else seldom. After
+    ``failures`` in a row later and later, but during a change never more than seconds apart. ``chance`` in [0, 1)
+    keeps many heads from being asked at one moment.
+    """
+    if failures > 0:
+        return _PATIENCE[pace].after(failures, chance)
+    if pace is Pace.UPGRADING:
+        return pace.value
+    return (pace.value if settled else _UNSETTLED) * (0.9 + 0.2 * chance)
