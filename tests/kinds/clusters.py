@@ -56,3 +56,16 @@ def changed(base: Object, path: str, value: Any) -> Object:
 def typed(value: Object) -> RayCluster:
     """As the operator reads it."""
     return msgspec.convert(value, RayCluster)
+
+
+def service_manifest(name: str = "s") -> Object:
+    """A service with one application."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayService",
+        "metadata": {"name": name},
+        "spec": {
+            "rayClusterConfig": manifest()["spec"],
+            "serveConfigV2": "applications:\n- name: app\n  import_path: app:model\n  route_prefix: /\n",
+        },
+    }

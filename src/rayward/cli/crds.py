@@ -13,7 +13,7 @@ _Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 @click.command()
 @click.argument("plurals", nargs=-1, type=click.Choice(crds.PLURALS), metavar="[KIND]...")
 def command(plurals: tuple[str, ...]) -> None:
-    """Print the definitions of Ray's kinds, to be piped into kubectl.
+    r"""Print the definitions of Ray's kinds, to be piped into kubectl.
 
     \b
     rayward crds | kubectl apply --server-side --force-conflicts -f -

@@ -57,8 +57,8 @@ def name_rules(kind: str, limit: int) -> tuple[Object, ...]:
     return (
         rule(
             f"oldSelf.hasValue() || size(self.metadata.name) <= {limit}",
-            f"the name of a {kind} has at most {limit} characters, because names of services and pods are made from it: "
-            "write a shorter one",
+            f"the name of a {kind} has at most {limit} characters, because names of services and pods are made "
+            "from it: write a shorter one",
             at=".metadata.name",
             optionalOldSelf=True,
         ),

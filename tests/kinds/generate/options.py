@@ -17,7 +17,7 @@ _TOKEN_AUTH: Final = "has(self.enableK8sTokenAuth) && self.enableK8sTokenAuth"
 def managed_by() -> Object:
     """Which controller acts on the object."""
     return text(
-        "Which controller acts on this object: ray.io/kuberay-operator (as if unset) or another, then ours leaves it be.",
+        "Which controller acts on this object: ray.io/kuberay-operator, as if unset, or one that is not ours.",
         **with_rules(
             rule("self == oldSelf", "cannot be changed once set: delete the object and create it anew"),
             rule(
