@@ -5,17 +5,26 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from rayward.net.duplex import Duplex
 
 Application = Callable[..., Awaitable[None]]
+Carried = Callable[[bytes], bool]
+"""Whether WebSockets to this target (path and query) are the application's to carry, as bytes."""
 
 _MAX_HEAD = 1 << 20
+_SWITCHED_BUFFER = 256 * 1024
+_SUBPROTOCOLS = b"sec-websocket-protocol"
+_SLASH = b"%2F"
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -28,12 +37,31 @@ class ServerTls:
     client_authority: Path | None = None
 
 
-class _Protocol(HttpToolsProtocol):
-    """HTTP/1.1 that also tells the application whose certificate the client showed."""
+class Leaving(Protocol):
+    """The connection below a request, for applications that leave HTTP; ``scope["extensions"]["connection"]``."""
 
+    def asked_upgrade(self) -> str:
+        """The protocol that the client wants instead of HTTP, in lower case; empty if it wants none."""
+        ...
+
+    def switch(self, headers: Sequence[tuple[bytes, bytes]]) -> Duplex:
+        """Agree (101) with these headers; from now on the connection is the application's."""
+        ...
+
+    def abort(self) -> None:
+        """Hang up in the middle of an answer, so that nobody takes it for whole."""
+        ...
+
+
+class _Protocol(HttpToolsProtocol):
+    """HTTP/1.1 that also tells the application whose certificate the client showed, and can be left."""
+
+    carried: Carried | None = None
     _subject: tuple[str, tuple[str, ...]] | None = None
     _in_head = True
     _head_bytes = 0
+    _early: bytearray | None = None
+    """What came behind a request for another protocol, before the application has agreed to it."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -42,6 +70,11 @@ class _Protocol(HttpToolsProtocol):
             self._subject = _subject_of(certificate)
 
     def data_received(self, data: bytes) -> None:
+        if self._early is not None:
+            self._early += data
+            if len(self._early) > _SWITCHED_BUFFER:
+                self.transport.pause_reading()
+            return
         if self._in_head:
             # the parser itself gathers a head without end
             self._head_bytes += len(data)
@@ -49,11 +82,23 @@ class _Protocol(HttpToolsProtocol):
                 self.transport.write(_HEAD_TOO_LARGE)
                 self.transport.close()
                 return
-        super().data_received(data)
+        self._unset_keepalive_if_required()
+        try:
+            _running(self.parser).feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._should_upgrade():
+                self.handle_websocket_upgrade()
+            else:
+                self._early = bytearray(data[upgrade.args[0] :])
+        except httptools.HttpParserError:
+            self.send_400_response("Invalid HTTP request received.")
 
     def on_headers_complete(self) -> None:
         self._in_head, self._head_bytes = False, 0
         super().on_headers_complete()
+        if _running(self.parser).should_upgrade() and not self._should_upgrade():
+            # who wanted another protocol sends no second request, and the parser would not read it
+            self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         self._in_head = True
@@ -61,8 +106,86 @@ class _Protocol(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        extensions: dict[str, Any] = {"connection": self}
         if self._subject is not None:
-            self.scope["extensions"] = {"tls": {"client_subject": self._subject}}
+            extensions["tls"] = {"client_subject": self._subject}
+        self.scope["extensions"] = extensions
+
+    def asked_upgrade(self) -> str:
+        return (self._get_upgrade() or b"").decode("latin-1")
+
+    def switch(self, headers: Sequence[tuple[bytes, bytes]]) -> Duplex:
+        lines = b"".join(name + b": " + value + b"\r\n" for name, value in headers)
+        self.transport.write(b"HTTP/1.1 101 Switching Protocols\r\n" + lines + b"\r\n")
+        self.cycle.response_started = self.cycle.response_complete = True
+        reader = asyncio.StreamReader(limit=_SWITCHED_BUFFER, loop=self.loop)
+        protocol = _Switched(reader, self.connections)
+        self.connections.discard(self)
+        self.transport.set_protocol(protocol)
+        protocol.connection_made(self.transport)
+        if self._early:
+            reader.feed_data(bytes(self._early))
+        self.transport.resume_reading()
+        return Duplex(reader, asyncio.StreamWriter(self.transport, protocol, reader, self.loop))
+
+    def abort(self) -> None:
+        self.cycle.disconnected = True
+        self.transport.abort()
+
+    def _should_upgrade(self) -> bool:
+        return super()._should_upgrade() and not (self.carried and self.carried(self.url))
+
+    def handle_websocket_upgrade(self) -> None:
+        # Kubernetes has names of subprotocols with a slash, which no token may have: the library would refuse them
+        self.headers[:] = [
+            (name, value.replace(b"/", _SLASH) if name == _SUBPROTOCOLS else value) for name, value in self.headers
+        ]
+        super().handle_websocket_upgrade()
+
+
+class _Switched(asyncio.StreamReaderProtocol):
+    """A connection that left HTTP; it ends with the server."""
+
+    def __init__(self, reader: asyncio.StreamReader, connections: set[Any]) -> None:
+        super().__init__(reader)
+        self._connections = connections
+        self._transport_of_mine: asyncio.Transport | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._transport_of_mine = transport
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._connections.discard(self)
+
+    def shutdown(self) -> None:
+        """The server stops."""
+        if self._transport_of_mine is not None:
+            self._transport_of_mine.close()
+
+
+class _WebSocket(WebSocketsSansIOProtocol):
+    """A WebSocket that knows its client's certificate, and Kubernetes' names of subprotocols."""
+
+    def handle_connect(self, event: Any) -> None:
+        super().handle_connect(event)
+        if self.close_sent:
+            return
+        # the application is called in the next turn of the loop, not before
+        slash = _SLASH.decode()
+        self.scope["subprotocols"] = [name.replace(slash, "/") for name in self.scope["subprotocols"]]
+        certificate = self.transport.get_extra_info("peercert")
+        subject = _subject_of(certificate) if certificate else None
+        if subject is not None:
+            extensions: Any = self.scope.get("extensions")
+            extensions["tls"] = {"client_subject": subject}
+
+
+def _running(parser: httptools.HttpRequestParser | None) -> httptools.HttpRequestParser:
+    assert parser is not None, "there is one until the connection is lost"
+    return parser
 
 
 def _subject_of(certificate: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
@@ -75,11 +198,19 @@ def _subject_of(certificate: dict[str, Any]) -> tuple[str, tuple[str, ...]] | No
 class Server:
     """A listening server. It owns no signals: the process that runs it does."""
 
-    def __init__(self, application: Application, listener: socket.socket, tls: ServerTls | None = None) -> None:
+    def __init__(
+        self,
+        application: Application,
+        listener: socket.socket,
+        tls: ServerTls | None = None,
+        carried: Carried | None = None,
+    ) -> None:
         config = uvicorn.Config(
             application,
-            http=_Protocol,
-            ws="websockets-sansio",
+            http=type("_ProtocolHere", (_Protocol,), {"carried": staticmethod(carried)}) if carried else _Protocol,
+            ws=_WebSocket,
+            # a client that reads slowly answers late; one that is gone is told by TCP
+            ws_ping_timeout=None,
             lifespan="off",
             log_config=None,
             # below a warning uvicorn logs URLs, and those of exec hold users' commands

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
 import orjson
@@ -16,11 +16,12 @@ from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import Query, flag
+from rayward.local.apiserver.proxy import Proxies
 from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_yaml, warning_headers
-from rayward.local.apiserver.tunnel import KINDS, Tunnels, refuse
+from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
 from rayward.local.apiserver.verbs.patch import patch
@@ -28,6 +29,9 @@ from rayward.local.apiserver.verbs.read import get, list_
 from rayward.local.apiserver.verbs.update import update
 from rayward.local.apiserver.verbs.watch import watch
 from rayward.local.store import Overloaded, StoreClosed, StoreFailed
+
+if TYPE_CHECKING:
+    from rayward.net.server import Leaving
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -49,6 +53,8 @@ _VERBS: Mapping[str, Handler] = {
 }
 _NAMED_VERBS = frozenset({"get", "update", "patch", "delete"})
 _STATUS_VERBS = frozenset({"get", "update", "patch"})
+_CARRIED = frozenset({"proxy", *KINDS})
+_STREAM_PROTOCOLS = b"x-stream-protocol-version"
 _OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 _COMMON_HEADERS = ((b"cache-control", b"no-cache, private"),)
 _NOT_FOUND = Response(404, b"404 page not found\n", b"text/plain; charset=utf-8")
@@ -65,6 +71,7 @@ class App:
         subresources: Mapping[tuple[str, str], Mapping[str, Handler]],
         virtual: Mapping[str, Handler],
         tunnels: Tunnels,
+        proxies: Proxies,
         observe: Callable[[str, str, int], None],
     ) -> None:
         self._core = core
@@ -73,6 +80,7 @@ class App:
         self._subresources = subresources
         self._virtual = virtual
         self._tunnels = tunnels
+        self._proxies = proxies
         self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -88,7 +96,7 @@ class App:
             return
         warnings: list[str] = []
         try:
-            answer = await self._answer(scope, receive, warnings)
+            answer = await self._answer(scope, receive, send, warnings)
         except status.ApiError as error:
             answer = failure(error, warnings, dict(scope["headers"]).get(b"accept", b""))
         except Overloaded:
@@ -100,7 +108,7 @@ class App:
             answer = failure(status.internal("the server met an unexpected condition; see its log"), warnings)
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)
-        else:
+        elif answer is not None:
             await _send_response(answer, send, head=scope["method"] == "HEAD")
 
     async def _tunnel(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,17 +123,42 @@ class App:
         request = Request(info, resource, query, headers, b"", user)
         await self._tunnels.serve(self._core, request, scope["subprotocols"], receive, send)
 
-    async def _answer(self, scope: Scope, receive: Receive, warnings: list[str]) -> Response | Stream:
+    async def _carry(self, scope: Scope, receive: Receive, send: Send, request: Request) -> bool:
+        """Answer a request that goes on to a kubelet as it comes; returns whether it was one."""
+        kind, resource = request.info.subresource, request.resource
+        if kind not in resource.subresources or bool(request.namespace) != resource.namespaced:
+            return False
+        if kind == "proxy":
+            code = await self._proxies.serve(self._core, request, scope, receive, send)
+            self._observe(request.info.verb, resource.plural, code)
+            return True
+        caller: Leaving | None = scope.get("extensions", {}).get("connection")
+        if caller is None or caller.asked_upgrade() != SPDY.lower() or scope["method"] not in {"GET", "POST"}:
+            return False
+        versions = [value.decode("latin-1") for name, value in scope["headers"] if name == _STREAM_PROTOCOLS]
+        await self._tunnels.switch(self._core, request, versions, caller)
+        return True
+
+    async def _answer(
+        self, scope: Scope, receive: Receive, send: Send, warnings: list[str]
+    ) -> Response | Stream | None:
         method: str = scope["method"]
-        if method == "HEAD":
-            raise status.method_not_allowed()
         path, headers, query = _asked(scope)
+        info = parse(method, path)
+        carried = info is not None and info.subresource in _CARRIED
+        if method == "HEAD" and not carried:
+            raise status.method_not_allowed()
         user = self._authenticator.user(headers, scope)
         if user is None and (_shows_token(headers) or not _is_open(path)):
             raise self._refusal(method, path, headers)
-        body = await _read_body(receive, headers) if method not in {"GET", "HEAD"} else b""
         caller = user or User("system:anonymous", groups=("system:unauthenticated",))
-        info = parse(method, path)
+        if carried and info is not None:
+            resource = self._core.registry.find(info.group, info.version, info.resource)
+            if resource is not None and resource.builtin:
+                asked = Request(info, resource, query, headers, b"", caller, warnings)
+                if await self._carry(scope, receive, send, asked):
+                    return None
+        body = await _read_body(receive, headers) if method not in {"GET", "HEAD"} else b""
         if info is None:
             for page in self._pages:
                 answer = await page(self._core, caller, path, query, headers, body)
@@ -193,6 +226,12 @@ class App:
         if handler is None or (verb not in resource.verbs and verb != "watch"):
             raise status.method_not_allowed()
         return handler
+
+
+def carries_sockets(target: bytes) -> bool:
+    """Whether a WebSocket to this target is for somebody behind this server."""
+    info = parse("GET", unquote(target.partition(b"?")[0].decode("latin-1"))) if b"/proxy" in target else None
+    return info is not None and info.subresource == "proxy"
 
 
 def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") -> Response:

@@ -28,24 +28,30 @@ _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A container of a pod that is on a node with a kubelet."""
+    """A container of a pod, or the whole pod, on a node with a kubelet."""
 
     host: str
     namespace: str
     pod: str
     container: str
+    """Empty where the whole pod is meant."""
 
-    def path(self, kind: str, *, with_container: bool = True) -> str:
+    def path(self, kind: str) -> str:
         """The kubelet's path for it."""
-        names = (self.namespace, self.pod, *((self.container,) if with_container else ()))
+        names = (self.namespace, self.pod, *((self.container,) if self.container else ()))
         return f"https://{self.host}/{kind}/" + "/".join(quote(name, safe="") for name in names)
 
 
-def host_of(core: Core, request: Request, pod: Object) -> str:
+def host_of(core: Core, name: str, pod: Object) -> str:
     """Where the kubelet of the pod's node listens."""
-    name = section(pod, "spec").get("nodeName") or ""
-    if not name:
-        raise status.bad_request(f"pod {request.name} does not have a host assigned")
+    node = section(pod, "spec").get("nodeName") or ""
+    if not node:
+        raise status.bad_request(f"pod {name} does not have a host assigned")
+    return kubelet_of(core, node)
+
+
+def kubelet_of(core: Core, name: str) -> str:
+    """Where the kubelet of a node listens."""
     nodes = core.registry.find("", "v1", "nodes")
     assert nodes is not None
     record = core.objects.store.get(nodes.key("", name))
@@ -116,8 +122,10 @@ class Kubelets:
         live = core.objects.newest(request.resource, request.namespace, request.name)
         if live is None:
             raise status.not_found(request.resource, request.name)
-        host = host_of(core, request, live.value)
-        container = container_of(live.value, text(request.query, "container"))
+        # a port belongs to the whole pod
+        of_pod = request.info.subresource == "portforward"
+        container = "" if of_pod else container_of(live.value, text(request.query, "container"))
+        host = host_of(core, request.name, live.value)
         return Target(host, request.namespace, request.name, container)
 
     async def logs(self, core: Core, request: Request) -> Response | Stream:
@@ -146,9 +154,9 @@ class Kubelets:
                 yield part
 
     async def connect(self, core: Core, request: Request) -> Response:
-        """Answer an exec, attach or port-forward that is no WebSocket."""
+        """Answer an exec, attach or port-forward of a caller who stays with HTTP."""
         self.target(core, request)
-        raise status.bad_request("unable to upgrade: this server streams over WebSocket only")
+        raise status.bad_request("Upgrade request required")
 
 
 def _asked(query: Query) -> str:

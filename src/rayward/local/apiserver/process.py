@@ -14,7 +14,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from rayward.local.apiserver import bootstrap, builtin, credentials, reviews, subresources, wiring
-from rayward.local.apiserver.app import App
+from rayward.local.apiserver.app import App, carries_sockets
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd.lifecycle import Lifecycle
@@ -25,6 +25,7 @@ from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Objects
 from rayward.local.apiserver.openapi import OpenApi
 from rayward.local.apiserver.pages import Pages
+from rayward.local.apiserver.proxy import Proxies
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.tunnel import Tunnels
@@ -73,10 +74,11 @@ class ApiServer:
             subresources.handlers(tokens, self._kubelets),
             reviews.handlers(tokens, lambda token: _admin(secrets.token, token)),
             Tunnels(self._kubelets),
+            Proxies(self._kubelets),
             metrics.observe,
         )
         tls = ServerTls(secrets.certificate, secrets.key, secrets.authority_file)
-        self._server = Server(app, listener, tls)
+        self._server = Server(app, listener, tls, carries_sockets)
         await self._server.start()
         self._core = core
         url = f"https://{address}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
@@ -13,19 +13,39 @@ import orjson
 from rayward.kube.core.meta import parse_time
 from rayward.kube.machinery.jsonvalue import section
 from rayward.local.node.agent import Agent
-from rayward.local.node.endpoint import streams
+from rayward.local.node.endpoint import forwarding, streams
 from rayward.local.node.endpoint.access import Gate
+from rayward.local.node.endpoint.channels import (
+    ERROR,
+    RESIZE,
+    SPDY_PROTOCOLS,
+    STDERR,
+    STDIN,
+    STDOUT,
+    Channels,
+    SocketChannels,
+    SpdyChannels,
+    gather_streams,
+)
+from rayward.local.node.endpoint.forwarding import Forwarding, forward_channels, until_gone
 from rayward.local.node.logs import reader
 from rayward.local.node.logs.reader import Wanted
 from rayward.local.node.pod.facts import UNKNOWN
 from rayward.local.node.work import sandboxing
+from rayward.local.node.work.asking import Refused
 from rayward.local.node.work.worker import PodWorker
+from rayward.net.duplex import join
+from rayward.net.server import Leaving
+from rayward.net.spdysession import Session
 
 Object = dict[str, Any]
 Send = Callable[[Object], Awaitable[None]]
 Receive = Callable[[], Awaitable[Object]]
 
 _MOST_QUERY: Final = 64 * 1024
+_MOST_PORTS: Final = 100
+_STREAMS_SECONDS: Final = 30.0
+_SPDY: Final = "spdy/3.1"
 
 
 class Refusal(Exception):  # noqa: N818 - an answer, not an accident
@@ -76,8 +96,8 @@ class Endpoint:
             await _say(send, 200, orjson.dumps({"kind": "PodList", "apiVersion": "v1", "items": pods}), _JSON)
         elif parts[0] == "containerLogs" and len(parts) == 4:
             await self._log(parts[1:], _query(scope), receive, send)
-        elif parts[0] in ("exec", "attach", "portForward"):
-            raise Refusal(400, "only WebSocket upgrades are understood here")
+        elif parts[0] in ("exec", "attach", "portForward", "connect"):
+            await self._switch(parts, scope)
         else:
             raise Refusal(404, "404 page not found")
 
@@ -117,22 +137,116 @@ class Endpoint:
 
     async def _stream(self, scope: Object, receive: Receive, send: Send) -> None:
         parts = [unquote(part) for part in scope["path"].strip("/").split("/")]
-        query = parse_qs((scope.get("query_string") or b"").decode(), keep_blank_values=True)
-        kind, names = parts[0], parts[1:]
-        if kind == "portForward" and len(names) in (2, 3):
-            worker = self._worker(names[0], names[1], None)
-            ports = [int(port) for value in query.get("port", []) for port in value.split(",") if port.isdigit()]
-            await streams.forward(worker, ports, scope, receive, send)
+        query = _all_query(scope)
+        if parts[0] == "portForward" and len(parts) in (3, 4):
+            worker, ports = self._worker(parts[1], parts[2], None), _ports(query)
+            channels = SocketChannels(scope, receive, send)
+            await channels.accept()
+            await until_gone(worker, forward_channels(worker, ports, channels))
+            await channels.close()
             return
-        if kind not in ("exec", "attach") or len(names) not in (3, 4):
-            raise Refusal(404, "404 page not found")
-        worker = self._worker(names[0], names[1], names[-1])
-        if not worker.containers.get(names[-1], UNKNOWN).running or worker.line is None:
-            raise Refusal(400, f'container "{names[-1]}" is not running')
-        if kind == "exec":
-            await streams.execute(worker, names[-1], query, scope, receive, send)
+        worker, container = self._running(parts)
+        channels = SocketChannels(scope, receive, send)
+        await channels.accept()
+        await _command(parts[0])(worker, container, query, channels)
+
+    async def _switch(self, parts: list[str], scope: Object) -> None:
+        """Leave HTTP for SPDY, or for the bytes of one connection into a pod."""
+        connection: Leaving | None = section(scope, "extensions").get("connection")
+        wanted = connection.asked_upgrade() if connection is not None else ""
+        if connection is None or wanted != ("tcp" if parts[0] == "connect" else _SPDY):
+            raise Refusal(400, "Upgrade request required")
+        if parts[0] == "connect" and len(parts) == 3:
+            await self._connect(connection, self._worker(parts[1], parts[2], None), _query(scope))
+        elif parts[0] == "portForward" and len(parts) in (3, 4):
+            worker = self._worker(parts[1], parts[2], None)
+            protocol = _negotiated(scope, (forwarding.PROTOCOL,))
+            async with Session(connection.switch(_agreed(_SPDY.upper(), protocol)), server=True) as session:
+                await until_gone(worker, Forwarding(worker, session).run())
         else:
-            await streams.attach(worker, names[-1], query, scope, receive, send)
+            worker, container = self._running(parts)
+            protocol = _negotiated(scope, SPDY_PROTOCOLS)
+            async with Session(connection.switch(_agreed(_SPDY.upper(), protocol)), server=True) as session:
+                await _serve_command(parts[0], worker, container, _all_query(scope), session, protocol)
+
+    async def _connect(self, connection: Leaving, worker: PodWorker, query: dict[str, str]) -> None:
+        port = query.get("port", "")
+        if not port.isdigit():
+            raise Refusal(400, f"port {port!r} is no number")
+        try:
+            inner = await forwarding.connect_for_proxy(worker, int(port), tls=query.get("scheme") == "https")
+        except Refused as error:
+            raise Refusal(502, str(error)) from error
+        await until_gone(worker, join(connection.switch(_agreed("tcp")), inner))
+
+    def _running(self, parts: list[str]) -> tuple[PodWorker, str]:
+        if parts[0] not in ("exec", "attach") or len(parts) not in (4, 5):
+            raise Refusal(404, "404 page not found")
+        container = parts[-1]
+        worker = self._worker(parts[1], parts[2], container)
+        if not worker.containers.get(container, UNKNOWN).running or worker.line is None:
+            raise Refusal(400, f'container "{container}" is not running')
+        return worker, container
+
+
+async def _serve_command(
+    kind: str, worker: PodWorker, container: str, query: streams.Query, session: Session, protocol: str
+) -> None:
+    tty = streams.flag(query, "tty")
+    asked = {
+        STDIN: streams.flag(query, "input", "stdin"),
+        STDOUT: streams.flag(query, "output", "stdout"),
+        STDERR: streams.flag(query, "error", "stderr") and not tty,
+        RESIZE: tty and protocol not in ("channel.k8s.io", "v2.channel.k8s.io"),
+    }
+    wanted = {ERROR, *(number for number, yes in asked.items() if yes)}
+    try:
+        async with asyncio.timeout(_STREAMS_SECONDS):
+            opened = await gather_streams(session, wanted)
+    except TimeoutError:
+        return
+    if opened is None:
+        return
+    channels = SpdyChannels(session, opened, protocol)
+    try:
+        await _command(kind)(worker, container, query, channels)
+    finally:
+        await channels.release()
+
+
+def _command(kind: str) -> Callable[[PodWorker, str, streams.Query, Channels], Awaitable[None]]:
+    return streams.execute if kind == "exec" else streams.attach
+
+
+def _negotiated(scope: Object, known: Sequence[str]) -> str:
+    offered = [
+        name.strip()
+        for key, value in scope["headers"]
+        if key == b"x-stream-protocol-version"
+        for name in value.decode("latin-1").split(",")
+    ]
+    if not offered and forwarding.PROTOCOL in known:
+        return forwarding.PROTOCOL
+    found = next((name for name in offered if name in known), None)
+    if found is None:
+        told = f"client supports [{' '.join(offered)}], server accepts [{' '.join(known)}]"
+        raise Refusal(403, f"unable to upgrade: unable to negotiate protocol: {told}")
+    return found
+
+
+def _agreed(upgrade: str, protocol: str = "") -> list[tuple[bytes, bytes]]:
+    headers = [(b"Connection", b"Upgrade"), (b"Upgrade", upgrade.encode())]
+    return [*headers, (b"X-Stream-Protocol-Version", protocol.encode())] if protocol else headers
+
+
+def _ports(query: streams.Query) -> list[int]:
+    texts = [text for value in query.get("port", ()) for text in value.split(",")]
+    if not texts or len(texts) > _MOST_PORTS:
+        raise Refusal(400, 'query parameter "port" is required')
+    for text in texts:
+        if not text.isdigit() or not 0 < int(text) < 1 << 16:
+            raise Refusal(400, f"unable to parse {text!r} as a port")
+    return [int(text) for text in texts]
 
 
 def wanted_log(query: dict[str, str], now: datetime) -> Wanted:
@@ -216,5 +330,8 @@ def _header(scope: Object, name: bytes) -> str:
 
 
 def _query(scope: Object) -> dict[str, str]:
-    found = parse_qs((scope.get("query_string") or b"").decode(), keep_blank_values=True)
-    return {name: values[0] for name, values in found.items()}
+    return {name: values[0] for name, values in _all_query(scope).items()}
+
+
+def _all_query(scope: Object) -> dict[str, list[str]]:
+    return parse_qs((scope.get("query_string") or b"").decode("latin-1"), keep_blank_values=True)
