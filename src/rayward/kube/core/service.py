@@ -18,6 +18,18 @@ class ServicePort(Slim, frozen=True, gc=False):
     app_protocol: str | None = None
 
 
+class ClientAffinity(Slim, frozen=True, gc=False):
+    """How long a client stays with its endpoint."""
+
+    timeout_seconds: int | None = None
+
+
+class AffinityConfig(Slim, frozen=True, gc=False):
+    """The settings of a session affinity."""
+
+    client_ip: ClientAffinity | None = msgspec.field(default=None, name="clientIP")
+
+
 class ServiceSpec(Slim, frozen=True, gc=False):
     """The part of a service's spec that is read."""
 
@@ -26,6 +38,10 @@ class ServiceSpec(Slim, frozen=True, gc=False):
     selector: dict[str, str] | None = None
     ports: tuple[ServicePort, ...] | None = None
     publish_not_ready_addresses: bool = False
+    session_affinity: str = "None"
+    session_affinity_config: AffinityConfig | None = None
+    external_name: str = ""
+    load_balancer_class: str | None = None
 
 
 class Ingress(Slim, frozen=True, gc=False):

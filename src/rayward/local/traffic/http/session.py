@@ -1,0 +1,401 @@
+"""A client of an HTTP port: its requests in order, each to a backend of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, cast
+
+from rayward.local.traffic.dialing import UnreachableError, reach
+from rayward.local.traffic.http.backend import Backend
+from rayward.local.traffic.http.body import BadBodyError, Body
+from rayward.local.traffic.http.message import LARGEST_HEAD, BadMessageError, Request, may_be_http, read_request
+from rayward.local.traffic.http.refusal import refusal
+from rayward.local.traffic.route import Member, Route
+from rayward.local.traffic.sessions import Sessions
+from rayward.local.traffic.splice import join, reset
+from rayward.local.traffic.tcp import open_to, peer_of
+
+_KEPT: Final = 64 * 1024
+"""So much of a request is kept to ask again, and of the next one while one is answered."""
+_MOST_ATTEMPTS: Final = 4
+_HEAD_TICKS: Final = 30
+_IDLE_TICKS: Final = 600
+_LINGER_TICKS: Final = 5
+
+_WAITING, _BUSY, _ENDING, _RAW = range(4)
+
+
+class Session(asyncio.Protocol):
+    """One client's connection."""
+
+    __slots__ = (
+        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_full", "_kept", "_left",
+        "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
+    )  # fmt: skip
+
+    def __init__(self, route: Route, sessions: Sessions) -> None:
+        self._route = route
+        self._sessions = sessions
+        self._transport: asyncio.Transport | None = None
+        self._client = ""
+        self._state = _WAITING
+        self._first = True
+        self._left = False
+        self._full = False
+        self._seen = sessions.tick
+        self._buffer = b""
+        self._request: Request | None = None
+        self._body: Body | None = None
+        self._kept: bytes | None = b""
+        self._member: Member | None = None
+        self._backend: Backend | None = None
+        self._dialing: asyncio.Task[None] | None = None
+        self._tried: set[Member] = set()
+        self._attempts = 0
+
+    # the client
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client came."""
+        near = self._transport = cast("asyncio.Transport", transport)
+        self._client = peer_of(near)
+        if not self._sessions.enter(self):
+            near.write(refusal(503, self._route.service, "too many connections at once"))
+            near.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes of a request."""
+        if not self._buffer and self._state != _ENDING:
+            # Not while a head is incomplete: a byte now and then does not keep it open.
+            self._seen = self._sessions.tick
+        if self._state == _WAITING:
+            self._read_head(self._buffer + data if self._buffer else data)
+        elif self._state == _BUSY:
+            if self._body is not None:
+                self._pass(data, self._body)
+            else:
+                self._hold(data)
+        elif self._state == _RAW:
+            self._hold(data)
+
+    def eof_received(self) -> bool:
+        """The client sends no more, but may still listen."""
+        self._left = True
+        if self._state == _BUSY and self._body is not None:
+            self._abort()
+            return False
+        return self._state in (_BUSY, _RAW)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone; so is what it asked for."""
+        self._sessions.leave(self)
+        self._abort()
+
+    def pause_writing(self) -> None:
+        """The client reads too slowly."""
+        self._full = True
+        if self._backend is not None:
+            self._backend.hold()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._full = False
+        if self._backend is not None:
+            self._backend.go_on()
+
+    def expire(self, tick: int) -> None:
+        """Close if the client owes us something for too long."""
+        silent = tick - self._seen
+        if self._state == _WAITING and self._buffer and silent > _HEAD_TICKS:
+            self._refuse(408, "the head of the request did not come in time")
+        elif (self._state == _ENDING and silent > _LINGER_TICKS) or (
+            silent > _IDLE_TICKS and (self._state == _WAITING or self._body is not None)
+        ):
+            self.close()
+
+    def close(self) -> None:
+        """End it."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    # its requests
+
+    def _read_head(self, data: bytes) -> None:
+        if self._first and not may_be_http(data):
+            self._pass_through(data)
+            return
+        end = data.find(b"\r\n\r\n") + 4
+        if end < 4:
+            self._buffer = data
+            if len(data) > LARGEST_HEAD:
+                self._refuse(431, "the head of the request is too large")
+            return
+        try:
+            request = read_request(data[:end])
+        except BadMessageError as error:
+            self._refuse(error.status, str(error))
+            return
+        self._first = False
+        self._request = request
+        self._state = _BUSY
+        self._attempts = 0
+        if request.length == 0:
+            self._kept = request.head
+            self._buffer = data[end:]
+        else:
+            self._body = body = Body(request.length)
+            rest = data[end:]
+            try:
+                taken = body.feed(rest)
+            except BadBodyError as error:
+                self._refuse(400, str(error))
+                return
+            self._kept = request.head + rest[:taken]
+            self._buffer = rest[taken:]
+            if body.done:
+                self._body = None
+        self._dispatch(request)
+
+    def _pass(self, data: bytes, body: Body) -> None:
+        try:
+            taken = body.feed(data)
+        except BadBodyError as error:
+            self._abort()
+            self._refuse(400, str(error))
+            return
+        if taken < len(data):
+            self._hold(data[taken:])
+            data = data[:taken]
+        if body.done:
+            self._body = None
+        if self._kept is not None:
+            self._kept += data
+            if len(self._kept) > _KEPT:
+                if self._backend is None:
+                    self._stop_reading()
+                else:
+                    self._kept = None
+        if self._backend is not None:
+            self._backend.send(data)
+
+    def _dispatch(self, request: Request) -> None:
+        member = self._route.pick((), self._client)
+        if member is not None and member.idle:
+            backend = member.idle.pop()
+            assert isinstance(backend, Backend)
+            member.begin()
+            self._ask(request, member, backend)
+        else:
+            self._dialing = asyncio.create_task(self._dial(request))
+
+    async def _dial(self, request: Request) -> None:
+        try:
+            member, made = await reach(self._route, self._client, self._tried, patient=True)
+        except UnreachableError as error:
+            self._dialing = None
+            self._refuse(error.status, str(error))
+            return
+        backend = Backend(member)
+        try:
+            await asyncio.get_running_loop().create_connection(lambda: backend, sock=made)
+        except BaseException as error:
+            made.close()
+            member.end()
+            if not isinstance(error, OSError):
+                raise
+            self._refuse(502, f"{member.target.pod}: {error}")
+            return
+        self._dialing = None
+        self._ask(request, member, backend)
+
+    def _ask(self, request: Request, member: Member, backend: Backend) -> None:
+        self._attempts += 1
+        self._member = member
+        self._backend = backend
+        kept = self._kept
+        assert kept is not None
+        if len(kept) > _KEPT:
+            self._kept = None
+        if self._full:
+            backend.hold()
+        backend.ask(self, request, kept)
+        if self._body is not None:
+            self._read_on()
+
+    # the answer
+
+    def answer(self, data: bytes) -> None:
+        """The next bytes of the answer."""
+        if self._transport is not None:
+            self._transport.write(data)
+
+    def answered(self) -> None:
+        """The answer is whole."""
+        backend, request = self._backend, self._request
+        assert backend is not None
+        assert request is not None
+        stays = request.keeps and backend.delimited
+        if self._body is not None:
+            # An early answer: the client has not said all, and there is nobody left to say it to.
+            backend.close()
+            self._settle()
+            self._linger()
+            return
+        backend.rest()
+        self._settle()
+        if not stays or self._transport is None:
+            self._finish()
+        elif self._buffer:
+            self._next()
+        else:
+            self._state = _WAITING
+            if self._left:
+                self._finish()
+
+    def _next(self) -> None:
+        data, self._buffer = self._buffer, b""
+        self._state = _WAITING
+        self._read_on()
+        self._read_head(data)
+        if self._left and self._state == _WAITING:
+            self._finish()
+
+    def switched(self, rest: bytes) -> None:
+        """From here on the two connections are one."""
+        backend, member, near = self._backend, self._member, self._transport
+        assert backend is not None
+        assert member is not None
+        assert near is not None
+        far = backend.transport
+        assert far is not None
+        if rest:
+            near.write(rest)
+        if self._buffer:
+            far.write(self._buffer)
+            self._buffer = b""
+        self._backend = self._member = None
+        self._unite(near, far, member)
+
+    def failed(self, reason: str, *, begun: bool, unread: bool) -> None:
+        """There is no whole answer."""
+        member, request, again = self._member, self._request, self._backend is not None and self._backend.used
+        assert member is not None
+        assert request is not None
+        member.failed += 1
+        self._settle()
+        if begun:
+            # The client has a part of it: only a broken connection tells it that the rest is missing.
+            self._state = _ENDING
+            if self._transport is not None:
+                reset(self._transport)
+        elif may_ask_again(
+            kept=self._kept is not None, repeatable=request.repeatable, unread=unread, attempts=self._attempts
+        ):
+            if not again:
+                self._tried.add(member)
+            self._dialing = asyncio.create_task(self._dial(request))
+        else:
+            self._refuse(502, f"{member.target.pod}: {reason}")
+
+    def backend_full(self) -> None:
+        """The backend reads too slowly."""
+        self._stop_reading()
+
+    def backend_free(self) -> None:
+        """The backend reads again."""
+        self._read_on()
+
+    # ends
+
+    def _settle(self) -> None:
+        member = self._member
+        self._backend = self._member = None
+        if self._tried:
+            self._tried = set()
+        if member is not None:
+            member.end()
+
+    def _abort(self) -> None:
+        if self._dialing is not None:
+            self._dialing.cancel()
+            self._dialing = None
+        if self._backend is not None:
+            self._backend.close()
+            self._settle()
+
+    def _refuse(self, status: int, reason: str) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(refusal(status, self._route.service, reason))
+        self._linger()
+
+    def _linger(self) -> None:
+        # Closing at once would reset a client that still sends, before it has read the answer.
+        self._state = _ENDING
+        self._buffer = b""
+        self._seen = self._sessions.tick
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write_eof()
+            self._read_on()
+            if self._left:
+                self._transport.close()
+
+    def _finish(self) -> None:
+        self._state = _ENDING
+        if self._transport is not None:
+            self._transport.close()
+
+    def _hold(self, data: bytes) -> None:
+        self._buffer += data
+        if len(self._buffer) > _KEPT:
+            self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.pause_reading()
+
+    def _read_on(self) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.resume_reading()
+
+    # what is not HTTP/1
+
+    def _pass_through(self, data: bytes) -> None:
+        assert self._transport is not None
+        self._state = _RAW
+        self._buffer = data
+        self._stop_reading()
+        self._dialing = asyncio.create_task(self._tunnel(self._transport))
+
+    async def _tunnel(self, near: asyncio.Transport) -> None:
+        try:
+            member, far = await open_to(self._route, near)
+        except UnreachableError:
+            reset(near)
+            return
+        finally:
+            self._dialing = None
+        if near.is_closing():
+            far.abort()
+            member.end()
+            return
+        far.write(self._buffer)
+        self._buffer = b""
+        self._unite(near, far, member)
+        far.resume_reading()
+
+    def _unite(self, near: asyncio.Transport, far: asyncio.Transport, member: Member) -> None:
+        self._state = _RAW
+
+        def over() -> None:
+            member.end()
+            self._sessions.leave(self)
+
+        join(near, far, over)
+        if self._left:
+            far.write_eof()
+        near.resume_reading()
+
+
+def may_ask_again(*, kept: bool, repeatable: bool, unread: bool, attempts: int) -> bool:
+    """Whether a request that got no byte of an answer may go to a backend once more."""
+    return kept and attempts < _MOST_ATTEMPTS and (repeatable or unread)

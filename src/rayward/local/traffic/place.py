@@ -1,0 +1,151 @@
+"""Networks in which sockets live: this machine's own, and that of the pods."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, Literal, Protocol
+
+from rayward.local.handover.line import HandoverError, Line
+
+Kind = Literal["tcp", "udp"]
+
+_SPARE: Final = 16
+_BACKLOG: Final = 1024
+
+
+class Place(Protocol):
+    """A network."""
+
+    async def new_socket(self, kind: Kind) -> socket.socket:
+        """A socket in it.
+
+        Raises:
+            OSError: The network is not there.
+        """
+        ...
+
+
+class Host:
+    """This machine's own network."""
+
+    async def new_socket(self, kind: Kind) -> socket.socket:
+        """A socket of this process."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
+        made.setblocking(False)
+        return made
+
+
+class Ground:
+    """The network of the pods; the ground hands out its sockets.
+
+    A few are asked for ahead, so that a connection to a pod does not wait for the ground.
+    """
+
+    def __init__(self, folder: Path, lost: Callable[[], None]) -> None:
+        self._folder = folder
+        self._lost = lost
+        self._line: Line | None = None
+        self._spare: deque[socket.socket] = deque()
+        self._filling: asyncio.Task[None] | None = None
+
+    @property
+    def there(self) -> bool:
+        """Whether the network can be used."""
+        return self._line is not None and self._line.open
+
+    async def find(self) -> bool:
+        """Find the network of a node that runs; returns whether there is one."""
+        try:
+            line = Line.to_ground(self._folder, self._gone)
+        except OSError:
+            return False
+        try:
+            await line.ask("hello")
+        except HandoverError:
+            line.close()
+            return False
+        self._drop_spare()
+        self._line = line
+        return True
+
+    async def new_socket(self, kind: Kind) -> socket.socket:
+        """A socket in the network of the pods."""
+        if kind == "tcp" and self._spare:
+            self._refill()
+            return self._spare.popleft()
+        if self._line is None:
+            raise OSError("the network of the pods is not there")
+        try:
+            made = await self._line.new_socket(kind)
+        except HandoverError as error:
+            raise OSError(str(error)) from error
+        if kind == "tcp":
+            self._refill()
+        return made
+
+    def close(self) -> None:
+        """Let go."""
+        if self._filling is not None:
+            self._filling.cancel()
+        if self._line is not None:
+            self._line.close()
+        self._drop_spare()
+
+    def _gone(self) -> None:
+        self._drop_spare()
+        self._lost()
+
+    def _drop_spare(self) -> None:
+        while self._spare:
+            self._spare.pop().close()
+
+    def _refill(self) -> None:
+        if self._filling is None or self._filling.done():
+            self._filling = asyncio.create_task(self._fill())
+
+    async def _fill(self) -> None:
+        line = self._line
+        with contextlib.suppress(HandoverError):
+            while line is not None and line is self._line and len(self._spare) < _SPARE:
+                self._spare.append(await line.new_socket("tcp"))
+
+
+async def listen(place: Place, kind: Kind, address: str, port: int) -> socket.socket:
+    """A socket at an address; one for TCP listens.
+
+    Raises:
+        OSError: The address is taken, forbidden or not there.
+    """
+    made = await place.new_socket(kind)
+    try:
+        if kind == "tcp":
+            # One that was killed a moment ago left connections behind at this address.
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        if kind == "tcp":
+            made.listen(_BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+async def connect(place: Place, kind: Kind, address: str, port: int, seconds: float) -> socket.socket:
+    """A socket that is connected.
+
+    Raises:
+        OSError: Nobody is there; TimeoutError if nobody said so.
+    """
+    made = await place.new_socket(kind)
+    try:
+        async with asyncio.timeout(seconds):
+            await asyncio.get_running_loop().sock_connect(made, (address, port))
+    except BaseException:
+        made.close()
+        raise
+    return made

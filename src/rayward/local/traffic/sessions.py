@@ -1,0 +1,58 @@
+"""All clients of the process: how many there may be, and which of them say nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Final, Protocol
+
+TICK_SECONDS: Final = 1.0
+
+
+class Session(Protocol):
+    """A client's connection."""
+
+    def expire(self, tick: int) -> None:
+        """Close if it was silent for too long; called once a tick."""
+        ...
+
+    def close(self) -> None:
+        """End it now."""
+        ...
+
+
+class Sessions:
+    """Everybody who is connected."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._all: set[Session] = set()
+        self.tick = 0
+        self.turned_away = 0
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def enter(self, session: Session) -> bool:
+        """A client came; returns whether there is room."""
+        if len(self._all) >= self._most:
+            self.turned_away += 1
+            return False
+        self._all.add(session)
+        return True
+
+    def leave(self, session: Session) -> None:
+        """It went."""
+        self._all.discard(session)
+
+    async def watch(self) -> None:
+        """Look after them until cancelled."""
+        while True:
+            await asyncio.sleep(TICK_SECONDS)
+            self.tick += 1
+            for session in list(self._all):
+                session.expire(self.tick)
+
+    def close(self) -> None:
+        """End all."""
+        for session in list(self._all):
+            session.close()
