@@ -6,7 +6,7 @@ import asyncio
 import socket
 import struct
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 _ABORTING: Final = struct.pack("ii", 1, 0)
 
@@ -54,7 +54,14 @@ class _End(asyncio.Protocol):
         self._over()
 
 
-def join(near: asyncio.Transport, far: asyncio.Transport, over: Callable[[], None]) -> None:
+class Said(Protocol):
+    """What one side said before the two were one."""
+
+    said: bytes
+    ended: bool
+
+
+def join(near: tuple[asyncio.Transport, Said], far: tuple[asyncio.Transport, Said], over: Callable[[], None]) -> None:
     """Make two connections one; ``over`` is called once, when both have ended."""
     left = 2
 
@@ -64,11 +71,18 @@ def join(near: asyncio.Transport, far: asyncio.Transport, over: Callable[[], Non
         if not left:
             over()
 
-    one, other = _End(near, one_over), _End(far, one_over)
+    one, other = _End(near[0], one_over), _End(far[0], one_over)
     one.join(other)
     other.join(one)
-    near.set_protocol(one)
-    far.set_protocol(other)
+    for end, (transport, said) in ((one, near), (other, far)):
+        transport.set_protocol(end)
+        if said.said:
+            end.data_received(said.said)
+            said.said = b""
+        if said.ended and not end.eof_received():
+            transport.close()
+        elif not transport.is_closing():
+            transport.resume_reading()
 
 
 def reset(transport: asyncio.Transport) -> None:

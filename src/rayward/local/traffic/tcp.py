@@ -11,22 +11,46 @@ from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.splice import join, reset
 
 
-class Connection(asyncio.Protocol):
+class Early(asyncio.Protocol):
+    """Keeps what comes before anybody can take it; reading cannot be paused before the first bytes are there."""
+
+    def __init__(self) -> None:
+        self.said = b""
+        self.ended = False
+        self.near: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Somebody is there."""
+        self.near = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        """Somebody speaks first."""
+        self.said += data
+        if self.near is not None:
+            self.near.pause_reading()
+
+    def eof_received(self) -> bool:
+        """And has said all."""
+        self.ended = True
+        return True
+
+
+class Connection(Early):
     """A client until its backend is reached; from then on the two are one."""
 
     def __init__(self, route: Route, sessions: Sessions) -> None:
+        super().__init__()
         self._route = route
         self._sessions = sessions
-        self._transport: asyncio.Transport | None = None
         self._dialing: asyncio.Task[None] | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came."""
-        near = self._transport = cast("asyncio.Transport", transport)
+        super().connection_made(transport)
+        near = cast("asyncio.Transport", transport)
         if not self._sessions.enter(self):
             reset(near)
             return
-        near.pause_reading()
         self._dialing = asyncio.create_task(self._dial(near))
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -40,12 +64,12 @@ class Connection(asyncio.Protocol):
 
     def close(self) -> None:
         """End it."""
-        if self._transport is not None:
-            reset(self._transport)
+        if self.near is not None:
+            reset(self.near)
 
     async def _dial(self, transport: asyncio.Transport) -> None:
         try:
-            member, far = await open_to(self._route, transport)
+            member, far, early = await open_to(self._route, transport)
         except UnreachableError:
             reset(transport)
             return
@@ -60,33 +84,25 @@ class Connection(asyncio.Protocol):
             member.end()
             self._sessions.leave(self)
 
-        join(transport, far, over)
-        transport.resume_reading()
-        far.resume_reading()
+        join((transport, self), (far, early), over)
 
 
-class _Waiting(asyncio.Protocol):
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # What it says first is for the protocol that follows.
-        cast("asyncio.Transport", transport).pause_reading()
-
-
-async def open_to(route: Route, client: asyncio.Transport) -> tuple[Member, asyncio.Transport]:
-    """A backend for a client, not read from yet.
+async def open_to(route: Route, client: asyncio.Transport) -> tuple[Member, asyncio.Transport, Early]:
+    """A backend for a client, and what it said by itself.
 
     Raises:
         UnreachableError: There is none.
     """
     member, made = await reach(route, peer_of(client), set(), patient=False)
     try:
-        far, _ = await asyncio.get_running_loop().create_connection(_Waiting, sock=made)
+        far, early = await asyncio.get_running_loop().create_connection(Early, sock=made)
     except BaseException as error:
         made.close()
         member.end()
         if isinstance(error, OSError):
             raise UnreachableError(502, f"{member.target.pod}: {error}") from error
         raise
-    return member, far
+    return member, far, early
 
 
 def peer_of(client: asyncio.BaseTransport) -> str:

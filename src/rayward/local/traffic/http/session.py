@@ -13,7 +13,7 @@ from rayward.local.traffic.http.refusal import refusal
 from rayward.local.traffic.route import Member, Route
 from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.splice import join, reset
-from rayward.local.traffic.tcp import open_to, peer_of
+from rayward.local.traffic.tcp import Early, open_to, peer_of
 
 _KEPT: Final = 64 * 1024
 """So much of a request is kept to ask again, and of the next one while one is answered."""
@@ -268,13 +268,10 @@ class Session(asyncio.Protocol):
         assert near is not None
         far = backend.transport
         assert far is not None
-        if rest:
-            near.write(rest)
-        if self._buffer:
-            far.write(self._buffer)
-            self._buffer = b""
+        early = Early()
+        early.said = rest
         self._backend = self._member = None
-        self._unite(near, far, member)
+        self._unite(near, far, early, member)
 
     def failed(self, reason: str, *, begun: bool, unread: bool) -> None:
         """There is no whole answer."""
@@ -368,7 +365,7 @@ class Session(asyncio.Protocol):
 
     async def _tunnel(self, near: asyncio.Transport) -> None:
         try:
-            member, far = await open_to(self._route, near)
+            member, far, early = await open_to(self._route, near)
         except UnreachableError:
             reset(near)
             return
@@ -378,22 +375,18 @@ class Session(asyncio.Protocol):
             far.abort()
             member.end()
             return
-        far.write(self._buffer)
-        self._buffer = b""
-        self._unite(near, far, member)
-        far.resume_reading()
+        self._unite(near, far, early, member)
 
-    def _unite(self, near: asyncio.Transport, far: asyncio.Transport, member: Member) -> None:
+    def _unite(self, near: asyncio.Transport, far: asyncio.Transport, early: Early, member: Member) -> None:
         self._state = _RAW
+        own = Early()
+        own.said, own.ended, self._buffer = self._buffer, self._left, b""
 
         def over() -> None:
             member.end()
             self._sessions.leave(self)
 
-        join(near, far, over)
-        if self._left:
-            far.write_eof()
-        near.resume_reading()
+        join((near, own), (far, early), over)
 
 
 def may_ask_again(*, kept: bool, repeatable: bool, unread: bool, attempts: int) -> bool:
