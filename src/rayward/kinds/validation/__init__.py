@@ -1,0 +1,10 @@
+"""What is wrong with an object that an API server took: each finding has a path, a reason and what to write instead.
+
+Admission says most of it already (the CRDs' schema and rules); here everything is said, also where KubeRay's own CRDs
+are installed, or an object is older than ours.
+"""
+
+from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
+from rayward.kinds.validation.problem import Problem, Reason
+
+__all__ = ["Problem", "Reason", "cluster_problems", "cluster_warnings"]
