@@ -125,7 +125,11 @@ class _Protocol(HttpToolsProtocol):
         protocol.connection_made(self.transport)
         if self._early:
             reader.feed_data(bytes(self._early))
-        self.transport.resume_reading()
+        if self.transport.is_closing():
+            # the client left before we agreed, and nobody will say so again
+            reader.feed_eof()
+        else:
+            self.transport.resume_reading()
         return Duplex(reader, asyncio.StreamWriter(self.transport, protocol, reader, self.loop))
 
     def abort(self) -> None:

@@ -82,6 +82,7 @@ class Line(handover.Line):
             left = self._leaving.pop(message["id"], None)
             if left is not None and not left.done():
                 left.set_result(message["code"])
+            return
         super()._take(message, descriptors)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import struct
-from collections.abc import Awaitable, Sequence
-from typing import Final
+from collections.abc import Awaitable, Coroutine, Sequence
+from typing import Any, Final
 
 from rayward.kube.machinery.jsonvalue import section
 from rayward.local.node.endpoint.channels import SocketChannels
@@ -17,12 +18,12 @@ from rayward.net.errors import ConnectionLost
 from rayward.net.spdysession import Session, Stream
 from rayward.net.tls import ClientTls, client_context
 
+_log = logging.getLogger(__name__)
 PROTOCOL: Final = "portforward.k8s.io"
 _LOOPBACK: Final = "127.0.0.1"
 _PAIR_SECONDS: Final = 30.0
 _DIAL_SECONDS: Final = 30.0
 _LOOK_SECONDS: Final = 0.5
-_MOST_UNPAIRED: Final = 256
 
 
 async def until_gone(worker: PodWorker, work: Awaitable[None]) -> None:
@@ -87,7 +88,7 @@ class Forwarding:
     def __init__(self, worker: PodWorker, session: Session) -> None:
         self._worker = worker
         self._session = session
-        self._unpaired: dict[str, dict[str, Stream]] = {}
+        self._unpaired: dict[str, tuple[str, Stream, asyncio.TimerHandle]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -96,6 +97,8 @@ class Forwarding:
             while (stream := await self._session.accept()) is not None:
                 await self._take(stream)
         finally:
+            for _, _, timer in self._unpaired.values():
+                timer.cancel()
             for task in self._tasks:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -107,29 +110,35 @@ class Forwarding:
             return
         # clients before request ids opened the two streams one after the other
         name = stream.headers.get("requestid", "") or str(stream.number + (0 if kind == "error" else -2))
-        pair = self._unpaired.setdefault(name, {})
-        if kind in pair or len(self._unpaired) > _MOST_UNPAIRED:
-            await stream.reset()
+        other = self._unpaired.pop(name, None)
+        if other is None:
+            timer = asyncio.get_running_loop().call_later(_PAIR_SECONDS, self._give_up, name)
+            self._unpaired[name] = (kind, stream, timer)
             return
-        pair[kind] = stream
-        if len(pair) == 1:
-            self._later(self._give_up(name, pair))
+        other[2].cancel()
+        if other[0] == kind:
+            self._later(other[1].reset())
+            self._later(stream.reset())
             return
-        del self._unpaired[name]
-        self._later(self._carry(pair["data"], pair["error"], int(port)))
+        data, error = (stream, other[1]) if kind == "data" else (other[1], stream)
+        self._later(self._carry(data, error, int(port)))
 
-    def _later(self, work: Awaitable[None]) -> None:
-        task = asyncio.ensure_future(work)
+    def _give_up(self, name: str) -> None:
+        lonely = self._unpaired.pop(name, None)
+        if lonely is not None:
+            self._later(lonely[1].reset())
+
+    def _later(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._done)
 
-    async def _give_up(self, name: str, pair: dict[str, Stream]) -> None:
-        await asyncio.sleep(_PAIR_SECONDS)
-        if self._unpaired.get(name) is pair:
-            del self._unpaired[name]
-            with contextlib.suppress(ConnectionLost):
-                for stream in pair.values():
-                    await stream.reset()
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        error = None if task.cancelled() else task.exception()
+        # a client that is gone needs no answer
+        if error is not None and not isinstance(error, ConnectionLost):
+            _log.error("forwarding a port failed", exc_info=error)
 
     async def _carry(self, data: Stream, error: Stream, port: int) -> None:
         with contextlib.suppress(ConnectionLost):

@@ -7,15 +7,18 @@ import contextlib
 import os
 from collections.abc import Mapping
 from contextlib import aclosing
+from typing import Any, Final
 
 import orjson
 
 from rayward.local.node.endpoint.channels import CLOSE, ERROR, RESIZE, STDERR, STDIN, STDOUT, Channels, tells_status
 from rayward.local.node.sandbox import Line, SandboxError
-from rayward.local.node.work import pipes
+from rayward.local.node.work import pipes, sandboxing
 from rayward.local.node.work.worker import PodWorker
 
 Query = Mapping[str, list[str]]
+
+_LAST_WORDS_SECONDS: Final = 5.0
 
 
 def outcome(code: int) -> bytes:
@@ -124,11 +127,14 @@ async def attach(worker: PodWorker, container: str, query: Query, channels: Chan
         asyncio.create_task(_pump(out_in, STDOUT, channels)),
         asyncio.create_task(_pump(err_in, STDERR, channels)),
     ]
-    inputs = asyncio.create_task(_take(channels, writer, line, terminal=flag(query, "tty")))
+    once = container if writer >= 0 and _reads_once(worker.pod, container) else ""
+    inputs = asyncio.create_task(_take(channels, writer, line, terminal=flag(query, "tty"), once=once))
     over = asyncio.create_task(_run_over(worker, container))
     try:
         await asyncio.wait((over, inputs), return_when=asyncio.FIRST_COMPLETED)
         if over.done():
+            # what it said last is still in the pipes, which end with it
+            await asyncio.wait(pumps, timeout=_LAST_WORDS_SECONDS)
             await _end(channels, outcome(0))
     finally:
         for task in (*pumps, inputs, over):
@@ -150,21 +156,34 @@ async def _pump(descriptor: int, channel: int, channels: Channels) -> None:
             await channels.write(channel, data)
 
 
-async def _take(channels: Channels, writer: int, line: Line, *, terminal: bool) -> None:
-    """Hand on what the client sends, until it goes."""
+async def _take(channels: Channels, writer: int, line: Line, *, terminal: bool, once: str = "") -> None:
+    """Hand on what the client sends, until it goes; the input of the container ``once`` ends with this client's."""
     try:
         while (message := await channels.read()) is not None:
             channel, data = message
             if channel == STDIN and writer >= 0:
-                await asyncio.to_thread(pipes.write_all, writer, data)
+                await pipes.write_all(writer, data)
             elif channel == CLOSE and data[:1] == bytes([STDIN]) and writer >= 0 and not terminal:
                 os.close(writer)
                 writer = -1
+                await _shut(line, once)
             elif channel == RESIZE and terminal and writer >= 0:
                 await _resize(line, writer, data)
     finally:
         if writer >= 0:
             os.close(writer)
+    if writer >= 0:
+        await _shut(line, once)
+
+
+async def _shut(line: Line, container: str) -> None:
+    if container:
+        with contextlib.suppress(SandboxError):
+            await line.ask("shut", name=container)
+
+
+def _reads_once(pod: dict[str, Any], container: str) -> bool:
+    return any(found["name"] == container and found.get("stdinOnce") for found in sandboxing.all_containers(pod))
 
 
 async def _resize(line: Line, terminal: int, data: bytes) -> None:

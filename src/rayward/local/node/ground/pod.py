@@ -85,6 +85,7 @@ class _Init:
             "leave": self._leave,
             "attach": self._attach,
             "resize": self._resize,
+            "shut": self._shut,
         }
 
     def _introduce(self) -> None:
@@ -291,6 +292,13 @@ class _Init:
         owner.listeners.append(run.Listener(os.dup(descriptors[0]), os.dup(descriptors[1])))
         writer = owner.terminal if owner.terminal is not None else owner.stdin
         return {}, [] if writer is None else [os.dup(writer)]
+
+    def _shut(self, message: Message, _: list[int], __: socket.socket) -> tuple[Message, list[int]]:
+        owner = self._runs.get(message["name"])
+        if owner is not None and owner.stdin is not None:
+            os.close(owner.stdin)
+            owner.stdin = None
+        return {}, []
 
     def _resize(self, message: Message, descriptors: list[int], _: socket.socket) -> tuple[Message, list[int]]:
         run.resize(descriptors[0], message["rows"], message["columns"])

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import select
 from collections.abc import AsyncGenerator
 from typing import Final
 
@@ -41,16 +40,23 @@ async def parts(descriptor: int) -> AsyncGenerator[bytes]:
         os.close(descriptor)
 
 
-def write_all(descriptor: int, data: bytes) -> None:
+async def write_all(descriptor: int, data: bytes) -> None:
     """Write all of ``data``, waiting as long as it takes; a reader that left is no error."""
+    loop = asyncio.get_running_loop()
+    os.set_blocking(descriptor, False)
     with contextlib.suppress(OSError):
         while data:
             try:
                 data = data[os.write(descriptor, data) :]
             except BlockingIOError:
-                select.select([], [descriptor], [])
+                writable = loop.create_future()
+                loop.add_writer(descriptor, _settle, writable)
+                try:
+                    await writable
+                finally:
+                    loop.remove_writer(descriptor)
 
 
-def _settle(readable: asyncio.Future[None]) -> None:
-    if not readable.done():
-        readable.set_result(None)
+def _settle(ready: asyncio.Future[None]) -> None:
+    if not ready.done():
+        ready.set_result(None)
