@@ -22,7 +22,7 @@ class AuthOptions(Slim, frozen=True, gc=False):
 
     mode: str | None = None
     secret_name: str | None = None
-    enable_k8s_token_auth: bool | None = None
+    enable_k8s_token_auth: bool | None = msgspec.field(default=None, name="enableK8sTokenAuth")
 
 
 class AutoscalerOptions(Slim, frozen=True, gc=False):
