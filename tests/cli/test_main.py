@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+_VERBS = ["up", "down", "status", "doctor", "apply", "get", "describe", "logs", "exec", "port-forward", "delete"]
 _HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
 
 
@@ -32,7 +33,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 def test_help_names_every_command() -> None:
     shown = _rayward("--help").stdout
-    assert all(name in shown for name in ("up", "down", "status"))
+    assert all(f"\n  {name} " in shown for name in _VERBS)
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str], code: int) -> None:
 def test_status_of_nothing_is_no(tmp_path: Path) -> None:
     done = _rayward("status", "--data-dir", str(tmp_path))
     assert done.returncode == 1
-    assert "rayward up --api-only" in done.stdout
+    assert "rayward up" in done.stdout
 
 
 def test_status_as_json(tmp_path: Path) -> None:
@@ -69,9 +70,10 @@ def test_a_stack_that_cannot_start_says_what_why_and_what_next(tmp_path: Path) -
     (tmp_path / "store.db").write_bytes(b"this is no database" * 100)
     done = _rayward("up", "--api-only", "--data-dir", str(tmp_path))
     assert done.returncode == 10
-    progress, error, *why, following = done.stderr.splitlines()
-    assert progress.startswith("starting")
-    assert error.startswith("error: the stack did not start")
+    told = done.stderr.splitlines()
+    assert told[0].startswith("starting")
+    start = next(place for place, line in enumerate(told) if line.startswith("error: the stack did not start"))
+    *why, following = told[start + 1 :]
     assert all(line.startswith("  why: ") for line in why)
     assert any("store.db" in line for line in why)
     assert following.startswith("  next: ")

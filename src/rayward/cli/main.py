@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from rayward.cli.output import UsageProblem, tell_failure
-from rayward.stack.errors import StackError
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.output import tell_failure
 
 _COMMANDS = {
     "up": "Start Kubernetes on this machine, without Kubernetes.",
     "down": "Stop it; --purge wipes its data.",
     "status": "Show what runs.",
+    "doctor": "Say whether pods can run on this machine, and what to change.",
+    "apply": "Make objects as a file says, or change them to it.",
+    "get": "List objects.",
+    "describe": "Show an object with its conditions and events.",
+    "logs": "Print what a pod says.",
+    "exec": "Run a command in a pod.",
+    "port-forward": "Reach a port of a pod from this machine.",
+    "delete": "Delete objects and wait until they are gone.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }
 
@@ -28,7 +38,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module: Any = importlib.import_module(f"rayward.cli.{cmd_name}")
+        module: Any = importlib.import_module(f"rayward.cli.{cmd_name.replace('-', '_')}")
         return module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -37,24 +47,50 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--kubeconfig", type=click.Path(path_type=Path, dir_okay=False), help="File that names the API server.")
+@click.option("--context", help="Context of the kubeconfig.")
+@click.option("-n", "--namespace", help="Namespace (default: the context's).")
 @click.version_option(package_name="rayward", message="rayward %(version)s")
-def commands() -> None:
+def commands(kubeconfig: Path | None, context: str | None, namespace: str | None) -> None:
     """Run Ray on Kubernetes, and change it safely."""
+
+
+def invoke(arguments: Sequence[str]) -> int:
+    """Run one command; returns its exit code."""
+    as_json = _wants_json(arguments)
+    try:
+        code = commands.main(list(arguments), prog_name="rayward", standalone_mode=False)
+    except click.ClickException as error:
+        if as_json:
+            tell_failure(CommandError(Code.USAGE, error.format_message()), as_json=True)
+        else:
+            error.show()
+        return Code.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        return Code.INTERRUPTED
+    except BrokenPipeError:
+        # who read our answer has seen enough
+        sys.stdout = None
+        return 0
+    except Exception as error:
+        from rayward.cli.explain import explained
+
+        told = explained(error)
+        if told is None:
+            raise
+        tell_failure(told, as_json=as_json)
+        return told.code
+    return code if isinstance(code, int) else 0
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    joined = " ".join(arguments)
+    return (
+        any(form in joined for form in ("-o json", "-ojson", "--output json", "--output=json"))
+        and "jsonpath" not in joined
+    )
 
 
 def run() -> None:
     """Entry point of the ``rayward`` command."""
-    try:
-        code = commands.main(standalone_mode=False)
-    except StackError as error:
-        tell_failure(error.what, error.why, error.following)
-        sys.exit(10)
-    except UsageProblem as error:
-        tell_failure(error.what, error.why, error.following)
-        sys.exit(2)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(2)
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
-    sys.exit(code if isinstance(code, int) else 0)
+    sys.exit(invoke(sys.argv[1:]))

@@ -9,15 +9,8 @@ from typing import Any
 import click
 import orjson
 
+from rayward.cli.failure import CommandError
 from rayward.stack.folder import Folder, default_root
-
-
-class UsageProblem(Exception):  # noqa: N818
-    """The command was called in a way that cannot work."""
-
-    def __init__(self, what: str, why: str, following: str) -> None:
-        super().__init__(what)
-        self.what, self.why, self.following = what, why, following
 
 
 def data_option(function: Any) -> Any:
@@ -56,9 +49,13 @@ def answer_json(value: Any) -> None:
     sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2).decode() + "\n")
 
 
-def tell_failure(what: str, why: str, following: str) -> None:
+def tell_failure(error: CommandError, *, as_json: bool = False) -> None:
     """A failure in three parts: what happened, why, and what to run next."""
-    click.echo(f"error: {what}", err=True)
-    for line in why.splitlines():
+    if as_json:
+        click.echo(orjson.dumps(error.document()).decode(), err=True)
+        return
+    click.echo(f"error: {error.what}", err=True)
+    for line in error.why.splitlines():
         click.echo(f"  why: {line}" if line else "", err=True)
-    click.echo(f"  next: {following}", err=True)
+    if error.following:
+        click.echo(f"  next: {error.following}", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import click
@@ -9,6 +10,7 @@ import msgspec
 
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option
 from rayward.stack import control
+from rayward.stack.state import PartState
 
 
 @click.command("status")
@@ -32,10 +34,20 @@ def command(data: Path | None, form: str) -> int:
         )
         return 0 if seen is not None else 1
     if seen is None:
-        answer(f"nothing runs in {folder.root}; start it with: rayward up --api-only")
+        answer(f"nothing runs in {folder.root}; start it with: rayward up")
         return 1
     answer(f"{'PART':<14}{'PHASE':<10}{'PID':<9}{'RESTARTS':<10}LAST END")
     for part in seen.parts:
-        answer(f"{part.name:<14}{part.phase:<10}{part.pid or '-':<9}{part.restarts:<10}{part.reason or '-'}")
+        answer(f"{part.name:<14}{part.phase:<10}{part.pid or '-':<9}{part.restarts:<10}{last_end(part, time.time())}")
+        if part.words:
+            answer(f"{'':<14}its last words: {part.words}")
     answer(f"kubeconfig    {folder.kubeconfig}")
+    answer(f"logs          {folder.logs}")
     return 0
+
+
+def last_end(part: PartState, now: float) -> str:
+    """How a part ended last, and when."""
+    from rayward.kube.machinery.duration import human
+
+    return f"{part.reason}, {human(now - part.ended)} ago" if part.reason else "-"

@@ -6,14 +6,18 @@ from pathlib import Path
 
 import click
 
+from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
 from rayward.stack import control
+from rayward.stack.folder import Folder
 
 _PORT = click.IntRange(0, 65535)
+_COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 
 
 @click.command("up")
-@click.option("--api-only", is_flag=True, help="Start the API server and its controllers, and no node.")
+@click.option("--api-only", is_flag=True, help="Start the API server and its controllers, and nothing that runs pods.")
+@click.option("--foreground", is_flag=True, help="Stay, show the logs of all parts; Ctrl-C ends everything.")
 @click.option("--port", type=_PORT, default=0, help="Port of the API server (default: the last one, or a free one).")
 @click.option("--nodes", type=click.IntRange(1, 64), default=1, help="How many nodes to simulate.")
 @click.option("--cpus", help="CPUs of each node (default: this machine's).")
@@ -21,10 +25,12 @@ _PORT = click.IntRange(0, 65535)
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each node.")
 @click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Python environment of an image.")
 @click.option("--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to.")
+@click.option("--operator", type=click.Choice(["none"]), default="none", help="Which operator to run.")
 @data_option
 @output_option
 def command(
     api_only: bool,
+    foreground: bool,
     port: int,
     nodes: int,
     cpus: str | None,
@@ -32,20 +38,19 @@ def command(
     gpus: int,
     images: tuple[str, ...],
     project: str | None,
+    operator: str,
     data: Path | None,
     form: str,
 ) -> None:
-    """Start Kubernetes on this machine, in the background: an API server, its controllers and a node for pods."""
+    """Start Kubernetes on this machine: an API server, its controllers and a node for pods."""
     folder = folder_of(data)
     flags = ["--nodes", str(nodes), "--gpus", str(gpus)]
-    flags += [
-        item
-        for name, value in (("--cpus", cpus), ("--memory", memory), ("--project", project))
-        if value
-        for item in (name, value)
-    ]
-    flags += [item for image in images for item in ("--image", image)]
-    up = control.up(folder, port=port, node=None if api_only else flags, tell=tell)
+    flags += _node_flags(cpus, memory, images, project)
+    up = control.up(folder, port=port, node=None if api_only else flags, foreground=foreground, tell=tell)
+    if up.trouble:
+        tell("warning: pods stay Pending: this machine refuses what they need")
+        for line in up.trouble.split("; allow"):
+            tell(f"  why: {line}" if not line.startswith(" them") else f"  next: allow{line}")
     if form == "json":
         answer_json(
             {
@@ -54,10 +59,50 @@ def command(
                 "dataDir": str(folder.root),
                 "kubeconfig": str(folder.kubeconfig),
                 "already": up.already,
+                "podsTrouble": up.trouble,
             }
         )
-        return
-    tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
-    if api_only:
-        tell("nothing here runs pods: they are stored and served, no more")
-    answer(f"export KUBECONFIG={folder.kubeconfig}")
+    else:
+        tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
+        if api_only:
+            tell("nothing here runs pods: they are stored and served, no more")
+        answer(f"export KUBECONFIG={folder.kubeconfig}")
+    if foreground:
+        _stay(folder)
+
+
+def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], project: str | None) -> list[str]:
+    from rayward.kube.machinery import quantity
+
+    for name, value in (("--cpus", cpus), ("--memory", memory)):
+        try:
+            quantity.parse(value or "1")
+        except quantity.QuantityError as error:
+            following = f"rayward up {name} {'4' if name == '--cpus' else '16Gi'}"
+            raise CommandError(Code.USAGE, f"{name} {value} is no quantity", str(error), following) from error
+    for image in images:
+        name, found, environment = image.partition("=")
+        if not found or not name or not (Path(environment) / "bin").is_dir():
+            why = "ENV is the folder of a Python environment, with a bin folder in it"
+            following = "rayward up --image rayproject/ray=.venv"
+            raise CommandError(Code.USAGE, f"--image {image} does not name an environment", why, following)
+    # the node runs in a folder of its own
+    place = str(Path(project).absolute()) if project else None
+    absolute = [f"{name}={Path(env).absolute()}" for name, _, env in (image.partition("=") for image in images)]
+    pairs = [("--cpus", cpus), ("--memory", memory), ("--project", place), *(("--image", one) for one in absolute)]
+    return [item for name, value in pairs if value for item in (name, value)]
+
+
+def _stay(folder: Folder) -> None:
+    """Show what the parts say until Ctrl-C, or until the stack is ended by another."""
+    from rayward.stack.following import Logs
+
+    colours: dict[str, str] = {}
+    try:
+        for said in Logs(folder).follow(lambda: control.status(folder) is None):
+            colour = colours.setdefault(said.part, _COLOURS[len(colours) % len(_COLOURS)])
+            answer(f"{click.style(f'{said.part:<12}', fg=colour)} {said.line}")
+    except KeyboardInterrupt:
+        tell("ending...")
+        control.down(folder, purge=False)
+        tell(f"stopped; objects stay in {folder.root}")

@@ -34,4 +34,7 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Par
         # pods see files of this machine, but never the keys to the server
         place = ("--data-dir", str(folder.node), "--hide", str(folder.root / "pki"))
         wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node), folder.node / "ready"))
+        beside = ("--data-dir", str(folder.node))
+        ready = folder.node / "traffic-ready"
+        wanted.append(Part("traffic", (*python, "rayward.local.traffic", *server, *beside), ready))
     return tuple(wanted)

@@ -1,0 +1,167 @@
+"""``rayward apply``."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import click
+import orjson
+
+from rayward.cli import manifests, naming
+from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
+from rayward.cli.explain import explained
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
+from rayward.cli.manifests import Manifest
+from rayward.cli.output import answer, tell, tell_failure
+from rayward.cli.target import Session, Target, target_options
+from rayward.kube.client import verbs
+from rayward.kube.client.errors import ApiError, NotFound
+from rayward.kube.client.options import PatchOptions, PatchType
+from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+MANAGER = "rayward"
+_FIRST = {NAMESPACES.kind: 0, CUSTOM_RESOURCE_DEFINITIONS.kind: 1}
+_ESTABLISHED_SECONDS = 30.0
+_warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
+
+
+@click.command("apply")
+@click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
+@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
+@click.option("--server-side", is_flag=True, expose_value=False, help="Always so; taken for kubectl's sake.")
+@click.option("--force-conflicts", is_flag=True, help="Take over fields that others own.")
+@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@target_options
+def command(
+    files: tuple[str, ...], recursive: bool, force_conflicts: bool, dry_run: str, form: Form | None, target: Target
+) -> int:
+    """Make objects as manifests say, or change them to it (server-side apply)."""
+    wanted = manifests.read(files, recursive=recursive)
+    with target.open() as session:
+        session.say_where()
+        flag = " ".join(f"-f {file}" for file in files)
+        applying = _Applying(session, target.namespace, flag, force=force_conflicts, dry=dry_run == "server")
+        for manifest in sorted(wanted, key=lambda one: _FIRST.get(one.kind, 2)):
+            applying.one(manifest, form)
+        if form is not None:
+            _show(applying.done, form)
+        return applying.code
+
+
+def _show(done: list[tuple[Kind, Object]], form: Form) -> None:
+    if form.name == "name":
+        for kind, made in done:
+            answer(naming.title(kind, made["metadata"]["name"]))
+        return
+    objects = [without_managed(made) for _, made in done]
+    if objects:
+        answer(rendered(objects[0] if len(objects) == 1 else as_list(objects), form))
+
+
+class _Applying:
+    """Applies one manifest after the other; one that fails does not keep the others back."""
+
+    def __init__(self, session: Session, namespace: str | None, flag: str, *, force: bool, dry: bool) -> None:
+        self._session = session
+        self._asked = namespace
+        self._flag = flag
+        self._force = force
+        self._dry = dry
+        self._catalogue: Catalogue | None = None
+        self._unsettled: list[str] = []
+        self.done: list[tuple[Kind, Object]] = []
+        self.code = 0
+
+    def one(self, manifest: Manifest, form: Form | None) -> None:
+        """Apply one manifest and say how it went."""
+        try:
+            kind, made, outcome = self._apply(manifest)
+        except (ApiError, CommandError) as error:
+            told = explained(error)
+            assert told is not None
+            what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
+            following = told.following.replace("-f ...", self._flag)
+            failure = CommandError(told.code, what, told.why, following, reason=told.reason)
+            tell_failure(failure, as_json=form is not None and form.name == "json")
+            self.code = self.code or told.code
+            return
+        self.done.append((kind, made))
+        if kind.resource == CUSTOM_RESOURCE_DEFINITIONS and not self._dry:
+            self._unsettled.append(manifest.name)
+        if form is None:
+            answer(f"{naming.title(kind, manifest.name)} {outcome}{' (server dry run)' if self._dry else ''}")
+
+    def _apply(self, manifest: Manifest) -> tuple[Kind, Object, str]:
+        if manifest.kind not in _FIRST:
+            self._settle()
+        kind = self._kind(manifest)
+        body = self._placed(manifest, kind)
+        name, namespace = manifest.name, section(body, "metadata").get("namespace")
+        client = self._session.client
+        try:
+            before = client.get(kind.resource, name, namespace)
+        except NotFound:
+            before = None
+        options = PatchOptions(field_manager=MANAGER, force=self._force, dry_run=self._dry, field_validation="Strict")
+        response = client.answer(verbs.patch(kind.resource, name, body, PatchType.APPLY, namespace, **options))
+        for warning in _warning(response.headers.get("warning", "")):
+            tell(f"Warning: {warning}")
+        made: Object = orjson.loads(response.body)
+        return kind, made, outcome(before, made)
+
+    def _kind(self, manifest: Manifest) -> Kind:
+        if self._catalogue is None:
+            self._catalogue = read_catalogue(self._session.client)
+        version = str(manifest.value["apiVersion"])
+        found = self._catalogue.of(version, manifest.kind)
+        if found is None:
+            what = f'the server has no kind "{manifest.kind}" in version "{version}"'
+            raise CommandError(Code.NOT_FOUND, what, "its definition is not installed", "apply its CRD first")
+        return found
+
+    def _placed(self, manifest: Manifest, kind: Kind) -> Object:
+        metadata = section(manifest.value, "metadata")
+        if not manifest.name:
+            why = "apply finds its object by metadata.name"
+            raise CommandError(Code.INVALID, "it has no name", why, "write metadata.name; generateName is for create")
+        if not kind.resource.namespaced:
+            return manifest.value
+        own = metadata.get("namespace")
+        if own and self._asked and own != self._asked:
+            what = f'it says namespace "{own}", the command says "{self._asked}"'
+            raise CommandError(Code.USAGE, what, "", f"rayward apply -n {own} {self._flag}")
+        return {**manifest.value, "metadata": {**metadata, "namespace": own or self._session.namespace}}
+
+    def _settle(self) -> None:
+        """Kinds that were just defined exist once their definition is established."""
+        deadline = time.monotonic() + _ESTABLISHED_SECONDS
+        while self._unsettled:
+            found = self._session.client.get(CUSTOM_RESOURCE_DEFINITIONS, self._unsettled[-1])
+            conditions = entries(section(found, "status"), "conditions")
+            if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
+                self._unsettled.pop()
+                self._catalogue = None
+                continue
+            if time.monotonic() > deadline:
+                why = "; ".join(str(one.get("message")) for one in conditions) or "it has no conditions yet"
+                what = f"the definition {self._unsettled[-1]} is not established"
+                raise CommandError(Code.TIMEOUT, what, why, f"rayward describe crd {self._unsettled[-1]}")
+            time.sleep(0.05)
+
+
+def outcome(before: Object | None, after: Object) -> str:
+    """What an apply did, in kubectl's words."""
+    if before is None:
+        return "created"
+    return "unchanged" if _essence(before) == _essence(after) else "configured"
+
+
+def _essence(obj: Object) -> Object:
+    """An object without what moves by itself; a dry run moves no version, so versions do not tell."""
+    metadata = section(obj, "metadata")
+    kept = {name: value for name, value in metadata.items() if name not in ("managedFields", "resourceVersion")}
+    return {**obj, "metadata": kept}

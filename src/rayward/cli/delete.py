@@ -1,0 +1,156 @@
+"""``rayward delete``."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import click
+
+from rayward.cli import fetch, manifests, naming
+from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
+from rayward.cli.durations import DurationType
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.fetch import Scope
+from rayward.cli.output import answer
+from rayward.cli.target import Session, Target, target_options
+from rayward.kube.client.errors import NotFound
+from rayward.kube.client.options import DeleteOptions
+from rayward.kube.machinery.jsonvalue import entries, section
+
+_CASCADE = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+_SHORTEST, _LONGEST = 0.05, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Doomed:
+    kind: Kind
+    name: str
+    namespace: str | None
+    uid: str = ""
+
+
+@click.command("delete")
+@click.argument("words", nargs=-1, metavar="[KIND NAME... | KIND/NAME...]")
+@click.option("-f", "--filename", "files", multiple=True, help="Objects of a file, folder, or - for stdin.")
+@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
+@click.option("-l", "--selector", "labels", default="", help="All objects with these labels.")
+@click.option("--all", "every", is_flag=True, help="All objects of the kind in the namespace.")
+@click.option("--wait/--no-wait", default=True, help="Wait until they are gone (default).")
+@click.option("--timeout", type=DurationType(), default=0.0, help="How long to wait (default 0: for ever).")
+@click.option("--grace-period", "grace", type=click.IntRange(0), help="Seconds a pod has to end.")
+@click.option("--force", is_flag=True, help="Take pods out of the API at once, with a grace period of 0.")
+@click.option("--cascade", type=click.Choice(list(_CASCADE)), default="background", help="What becomes of children.")
+@click.option("--ignore-not-found", is_flag=True, help="What is not there counts as deleted.")
+@target_options
+def command(
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    recursive: bool,
+    labels: str,
+    every: bool,
+    wait: bool,
+    timeout: float,
+    grace: int | None,
+    force: bool,
+    cascade: str,
+    ignore_not_found: bool,
+    target: Target,
+) -> None:
+    """Delete objects, and wait until they are gone."""
+    options = DeleteOptions(propagation_policy=_CASCADE[cascade])  # pyright: ignore[reportArgumentType]
+    if grace is not None or force:
+        options["grace_period_seconds"] = 0 if force else grace or 0
+    with target.open() as session:
+        catalogue = read_catalogue(session.client)
+        if files:
+            doomed = _written(session, catalogue, files, recursive=recursive)
+        else:
+            doomed = _named(session, catalogue, words, labels, every=every)
+        session.say_where()
+        missing: NotFound | None = None
+        gone: list[_Doomed] = []
+        for one in doomed:
+            try:
+                session.client.delete(one.kind.resource, one.name, one.namespace, **options)
+            except NotFound as error:
+                missing = missing or error
+                continue
+            gone.append(one)
+            answer(told(one.kind, one.name, one.namespace, force=force))
+        if wait:
+            _until_gone(session, gone, timeout)
+        if missing is not None and not ignore_not_found:
+            raise missing
+
+
+def told(kind: Kind, name: str, namespace: str | None, *, force: bool) -> str:
+    """What kubectl says of a deleted object."""
+    verb = "force deleted" if force else "deleted"
+    return f'{kind.title} "{name}" {verb}' + (f" from {namespace} namespace" if namespace else "")
+
+
+def _written(session: Session, catalogue: Catalogue, files: tuple[str, ...], *, recursive: bool) -> list[_Doomed]:
+    """The objects of manifests, the last first: what was made later may need what was made before."""
+    doomed: list[_Doomed] = []
+    for manifest in reversed(manifests.read(files, recursive=recursive)):
+        kind = catalogue.of(str(manifest.value["apiVersion"]), manifest.kind)
+        if kind is None:
+            # without its kind there can be no object of it
+            continue
+        own = section(manifest.value, "metadata").get("namespace") or session.namespace
+        doomed.append(_found(session, kind, manifest.name, own if kind.resource.namespaced else None))
+    return doomed
+
+
+def _named(
+    session: Session, catalogue: Catalogue, words: tuple[str, ...], labels: str, *, every: bool
+) -> list[_Doomed]:
+    asked = naming.parse(words, catalogue, verb="delete")
+    scope = Scope(session.namespace, labels)
+    if not any(one.names for one in asked) and not labels and not every:
+        why = "no name, no selector and not --all"
+        raise CommandError(Code.USAGE, "say which to delete", why, f"rayward delete {words[0]} NAME   # or --all")
+    if any(one.names for one in asked) and (labels or every):
+        raise CommandError(Code.USAGE, "names exclude --selector and --all", "", "leave one of them out")
+    doomed: list[_Doomed] = []
+    for one in asked:
+        namespace = scope.place(one.kind)
+        doomed += [_found(session, one.kind, name, namespace) for name in one.names]
+        if not one.names:
+            for item in fetch.objects(session.client, one, scope, []).items:
+                metadata = item["metadata"]
+                doomed.append(_Doomed(one.kind, metadata["name"], metadata.get("namespace"), metadata["uid"]))
+    return doomed
+
+
+def _found(session: Session, kind: Kind, name: str, namespace: str | None) -> _Doomed:
+    try:
+        uid = session.client.get(kind.resource, name, namespace)["metadata"]["uid"]
+    except NotFound:
+        uid = ""
+    return _Doomed(kind, name, namespace, uid)
+
+
+def _until_gone(session: Session, doomed: list[_Doomed], timeout: float) -> None:
+    deadline = time.monotonic() + timeout if timeout else float("inf")
+    for one in doomed:
+        pause = _SHORTEST
+        while True:
+            try:
+                left = session.client.get(one.kind.resource, one.name, one.namespace)
+            except NotFound:
+                break
+            if left["metadata"]["uid"] != one.uid:
+                break
+            if time.monotonic() > deadline:
+                raise _still_there(one, entries(left["metadata"], "finalizers"), timeout)
+            time.sleep(min(pause, max(0.0, deadline - time.monotonic())))
+            pause = min(pause * 1.5, _LONGEST)
+
+
+def _still_there(one: _Doomed, finalizers: list[str], timeout: float) -> CommandError:
+    what = f"{naming.title(one.kind, one.name)} is still there after {timeout:g} s; it is being deleted"
+    why = f"finalizers keep it: {', '.join(finalizers)}" if finalizers else "it has not ended yet"
+    place = f" -n {one.namespace}" if one.namespace else ""
+    return CommandError(Code.TIMEOUT, what, why, f"rayward describe {one.kind.title} {one.name}{place}")

@@ -1,0 +1,1 @@
+"""Objects told at length: pods as kubectl tells them, all others by their fields, conditions and events."""

@@ -1,0 +1,175 @@
+"""``rayward logs``."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+import click
+
+from rayward.cli import podfind
+from rayward.cli.durations import DurationType
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.output import tell
+from rayward.cli.target import Session, Target, target_options
+from rayward.kube.client.errors import ApiError, BadRequest
+from rayward.kube.client.paths import object_path
+from rayward.kube.client.request import Request
+from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.net.errors import NetworkError
+
+_SELECTED_TAIL = 10
+_MOST_FOLLOWED = 50
+_WAITING = "is waiting to start"
+_POLL = 0.3
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One container whose log is wanted."""
+
+    namespace: str
+    pod: str
+    container: str
+
+    def request(self, options: Mapping[str, str], *, follow: bool) -> Request:
+        """The request for its log."""
+        query = urlencode({"container": self.container, **options})
+        target = f"{object_path(PODS, self.namespace, self.pod, 'log')}?{query}"
+        return Request("GET", target, accept="*/*", seconds=None if follow else 60.0)
+
+
+@click.command("logs")
+@click.argument("word", required=False, metavar="POD | KIND/NAME")
+@click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
+@click.option("-f", "--follow", is_flag=True, help="Go on with what is said later.")
+@click.option("-p", "--previous", is_flag=True, help="What the container said before its last restart.")
+@click.option("--tail", type=click.IntRange(-1), help="Only so many lines from the end.")
+@click.option("--since", type=DurationType(), help="Only what was said in the last 90s, 5m, 1h...")
+@click.option("--timestamps", is_flag=True, help="Say when each line was said.")
+@click.option("-l", "--selector", help="All pods with these labels.")
+@click.option("--all-containers", is_flag=True, help="Every container of the pods.")
+@click.option("--prefix", is_flag=True, help="Say before each line who said it.")
+@target_options
+def command(
+    word: str | None,
+    container: str | None,
+    follow: bool,
+    previous: bool,
+    tail: int | None,
+    since: float | None,
+    timestamps: bool,
+    selector: str | None,
+    all_containers: bool,
+    prefix: bool,
+    target: Target,
+) -> None:
+    """Print what a pod, or the pods with some labels, say."""
+    if (word is None) == (selector is None):
+        why = "name one pod or KIND/NAME, or choose pods by labels"
+        raise CommandError(Code.USAGE, "cannot tell whose log is wanted", why, "rayward logs POD   # or -l app=web")
+    if tail is None and selector is not None:
+        tail = _SELECTED_TAIL
+    options = {
+        "follow": "true" if follow else "",
+        "previous": "true" if previous else "",
+        "timestamps": "true" if timestamps else "",
+        "tailLines": str(tail) if tail is not None and tail >= 0 else "",
+        "sinceSeconds": str(max(1, round(since))) if since is not None else "",
+    }
+    options = {name: value for name, value in options.items() if value}
+    with target.open() as session:
+        sources = _sources(session, word, selector, container, every=all_containers)
+        speaking = _Speaking(session, options, prefix=prefix, follow=follow)
+        if follow and len(sources) > 1:
+            speaking.together(sources)
+            return
+        for source in sources:
+            speaking.tell(source)
+
+
+def _sources(
+    session: Session, word: str | None, selector: str | None, container: str | None, *, every: bool
+) -> list[Source]:
+    if word is not None:
+        pods = [podfind.one_pod(session, word)]
+    else:
+        pods = session.client.list(PODS, session.namespace, label_selector=selector or "").items
+        if not pods:
+            tell(f"No resources found in {session.namespace} namespace.")
+    return [source for pod in pods for source in _containers(pod, container, every=every)]
+
+
+def _containers(pod: Object, container: str | None, *, every: bool) -> Iterator[Source]:
+    metadata = pod["metadata"]
+    names = [podfind.container_of(pod, container)]
+    if every and container is None:
+        spec = section(pod, "spec")
+        names = [str(one["name"]) for field in ("initContainers", "containers") for one in entries(spec, field)]
+    for name in names:
+        yield Source(metadata["namespace"], metadata["name"], name)
+
+
+class _Speaking:
+    """Prints logs; lines of several stay whole."""
+
+    def __init__(self, session: Session, options: Mapping[str, str], *, prefix: bool, follow: bool) -> None:
+        self._session = session
+        self._options = options
+        self._prefix = prefix
+        self._follow = follow
+        self._lock = threading.Lock()
+
+    def tell(self, source: Source) -> None:
+        """Print one log to its end."""
+        mark = f"[pod/{source.pod}/{source.container}] ".encode() if self._prefix else b""
+        rest = b""
+        for part in self._parts(source):
+            *lines, rest = (rest + part).split(b"\n")
+            self._write([mark + line + b"\n" for line in lines])
+        if rest:
+            self._write([mark + rest])
+
+    def together(self, sources: list[Source]) -> None:
+        """Print several logs at once, until all have ended."""
+        if len(sources) > _MOST_FOLLOWED:
+            why = f"{len(sources)} containers match, at most {_MOST_FOLLOWED} can be followed"
+            raise CommandError(Code.USAGE, "too many logs at once", why, "choose fewer with -l")
+        threads = [threading.Thread(target=self._quietly, args=(source,), daemon=True) for source in sources]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _quietly(self, source: Source) -> None:
+        try:
+            self.tell(source)
+        except (ApiError, NetworkError) as error:
+            tell(f"pod/{source.pod}/{source.container}: {error}")
+
+    def _parts(self, source: Source) -> Iterator[bytes]:
+        request = source.request(self._options, follow=self._follow)
+        said = ""
+        while True:
+            try:
+                with self._session.client.stream(request) as stream:
+                    yield from stream
+                    return
+            except BadRequest as error:
+                if not (self._follow and _WAITING in error.message):
+                    following = f"rayward describe pod {source.pod} -n {source.namespace}"
+                    raise CommandError(Code.INVALID, error.message, "", following) from error
+                if error.message != said:
+                    said = error.message
+                    tell(said)
+            time.sleep(_POLL)
+
+    def _write(self, lines: list[bytes]) -> None:
+        with self._lock:
+            sys.stdout.buffer.writelines(lines)
+            sys.stdout.buffer.flush()

@@ -1,0 +1,115 @@
+"""Manifests: files, folders or stdin, as objects."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rayward.cli.failure import Code, CommandError
+from rayward.kube.machinery.jsonvalue import Object, is_list, is_object, section
+
+_SUFFIXES: Final = (".json", ".yaml", ".yml")
+_LARGEST: Final = 32 * 1024 * 1024
+_MOST: Final = 10_000
+_EXAMPLE: Final = "rayward apply -f FILE   # or -f FOLDER, or -f - to read stdin"
+_separator = re.compile(rb"^---(?:[ \t].*)?\r?\n?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object and where it was written."""
+
+    source: str
+    value: Object
+
+    @property
+    def kind(self) -> str:
+        """Its kind."""
+        return str(self.value["kind"])
+
+    @property
+    def name(self) -> str:
+        """Its name; empty where it has none."""
+        return str(section(self.value, "metadata").get("name") or "")
+
+
+def read(sources: Sequence[str], *, recursive: bool) -> list[Manifest]:
+    """Every object in the sources, in the order in which they are written.
+
+    Raises:
+        CommandError: A source cannot be read, or holds something else.
+    """
+    found = [manifest for source in sources for manifest in _source(source, recursive=recursive)]
+    if not found:
+        raise CommandError(Code.USAGE, "there is nothing to read", f"no object in {', '.join(sources)}", _EXAMPLE)
+    if len(found) > _MOST:
+        raise CommandError(
+            Code.INVALID, f"{len(found)} objects are more than {_MOST} at once", "", "apply them in parts"
+        )
+    return found
+
+
+def _source(source: str, *, recursive: bool) -> Iterator[Manifest]:
+    if source == "-":
+        yield from parse(sys.stdin.buffer.read(_LARGEST + 1), "stdin")
+        return
+    path = Path(source)
+    if path.is_dir():
+        walk = path.rglob("*") if recursive else path.glob("*")
+        for file in sorted(one for one in walk if one.suffix in _SUFFIXES and one.is_file()):
+            yield from parse(_bytes(file), str(file))
+        return
+    yield from parse(_bytes(path), source)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_LARGEST + 1)
+    except OSError as error:
+        raise CommandError(Code.USAGE, f"cannot read {path}", str(error.strerror), _EXAMPLE) from error
+
+
+def parse(data: bytes, source: str) -> Iterator[Manifest]:
+    """The objects in JSON or in YAML of one or more documents.
+
+    Raises:
+        CommandError: The text holds something else.
+    """
+    from rayward.local.apiserver.body import MalformedError, decode_yaml
+
+    if len(data) > _LARGEST:
+        raise CommandError(Code.INVALID, f"{source} is larger than {_LARGEST >> 20} MiB", "", "apply it in parts")
+    for number, document in enumerate(_separator.split(data), 1):
+        if not document.strip():
+            continue
+        where = f"{source} (document {number})"
+        try:
+            decoded = decode_yaml(document, strict=True)
+        except MalformedError as error:
+            raise CommandError(
+                Code.INVALID, f"{where} is neither JSON nor YAML", str(error), "mend the text"
+            ) from error
+        if decoded.strict:
+            why = "\n".join(decoded.strict)
+            raise CommandError(Code.INVALID, f"{where} says the same field twice", why, "keep one of them")
+        if decoded.value is not None:
+            yield from _objects(decoded.value, where)
+
+
+def _objects(value: Any, where: str) -> Iterator[Manifest]:
+    if not is_object(value) or not isinstance(value.get("kind"), str) or not isinstance(value.get("apiVersion"), str):
+        why = "an object says its apiVersion and its kind"
+        raise CommandError(
+            Code.INVALID, f"{where} is no Kubernetes object", why, "write apiVersion and kind at its top"
+        )
+    items = value.get("items")
+    if value["kind"].endswith("List") and is_list(items):
+        for item in items:
+            yield from _objects(item, where)
+        return
+    yield Manifest(where, value)

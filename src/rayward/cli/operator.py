@@ -1,0 +1,41 @@
+"""``rayward operator``."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+_PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+@click.group()
+def command() -> None:
+    """Run the operator on any Kubernetes, or print what it needs there."""
+
+
+@command.command("run", context_settings=_PASS_ON, add_help_option=False)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def run(words: tuple[str, ...]) -> None:
+    """Make RayClusters true, in the foreground; --help shows every flag."""
+    from rayward.operator.arguments import main
+
+    sys.exit(main(words))
+
+
+@command.command("rbac")
+@click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
+@click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
+def rbac(namespaces: tuple[str, ...], account: str) -> None:
+    r"""Print the rights that the operator needs, and no more, to be piped into kubectl.
+
+    \b
+    rayward operator rbac | kubectl apply -f -
+    """
+    import yaml
+
+    from rayward.operator.rbac import manifests
+
+    where, _, name = account.rpartition("/")
+    made = manifests(namespaces, where or "rayward-system", name)
+    click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)
