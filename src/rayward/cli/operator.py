@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 
-_PASS_ON = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+_PASS_ON: dict[str, Any] = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
 
 @click.group()

@@ -1,0 +1,10 @@
+"""``python -m rayward.operator``: the operator, in the foreground."""
+
+from __future__ import annotations
+
+import sys
+
+from rayward.operator.arguments import main
+
+if __name__ == "__main__":
+    sys.exit(main())

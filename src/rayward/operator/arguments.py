@@ -1,0 +1,99 @@
+"""The operator's own command line; ``rayward operator run`` hands its words on to it."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import uvloop
+
+from rayward.kube.client.access import Access, ConfigError
+from rayward.kube.client.config import find_access
+from rayward.kube.runtime.leader import LeadershipLost
+from rayward.operator.errors import OperatorError
+from rayward.operator.process import Settings, run
+
+REFUSED = 10
+LOST = 11
+
+
+def parser() -> argparse.ArgumentParser:
+    """Every flag."""
+    made = argparse.ArgumentParser(prog="rayward operator run", description="Make Ray's kinds true on a cluster.")
+    made.add_argument("--kubeconfig", type=Path, help="whose cluster (default: KUBECONFIG, ~/.kube/config, the pod's)")
+    made.add_argument("--context", help="context of the kubeconfig")
+    made.add_argument(
+        "--watch-namespace",
+        action="append",
+        default=[],
+        metavar="NS[,NS]",
+        help="watch only these namespaces; may be repeated (default: all)",
+    )
+    made.add_argument(
+        "--leader-election",
+        choices=["auto", "true", "false"],
+        default="auto",
+        help="whether several operators take turns (auto: unless the API server is on this machine)",
+    )
+    made.add_argument("--leader-election-namespace", default="", metavar="NS", help="namespace of the lease")
+    made.add_argument("--metrics-addr", default="", metavar="[HOST]:PORT", help="serve /metrics there")
+    made.add_argument(
+        "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
+    )
+    made.add_argument("--reconcile-concurrency", type=int, default=32, metavar="N", help="clusters at once")
+    made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
+    made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
+    return made
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """What the flags say."""
+    names = [part.strip() for given in options.watch_namespace for part in given.split(",")]
+    return Settings(
+        namespaces=tuple(dict.fromkeys(name for name in names if name)),
+        leader_election={"auto": None, "true": True, "false": False}[options.leader_election],
+        lease_namespace=options.leader_election_namespace,
+        metrics_address=options.metrics_addr,
+        health_address=options.health_probe_bind_address,
+        ready_file=options.ready_file,
+        workers=max(options.reconcile_concurrency, 1),
+        check_for_kuberay=not options.beside_kuberay,
+    )
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Work until told to stop."""
+    options = parser().parse_args(words)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        access = find_access(options.kubeconfig, options.context)
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(_until_told(access, settings_of(options)))
+    except ConfigError as error:
+        return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")
+    except OperatorError as error:
+        return _failed(error.what, error.why, error.following)
+    except LeadershipLost as error:
+        _failed("another operator may lead now", str(error), "start it again: it waits for its turn")
+        return LOST
+    return 0
+
+
+async def _until_told(access: Access, settings: Settings) -> None:
+    working = asyncio.ensure_future(run(access, settings))
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, working.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
+
+
+def _failed(what: str, why: str, following: str) -> int:
+    print(f"error: {what}\n  why: {why}\n  next: {following}", file=sys.stderr)  # noqa: T201
+    return REFUSED

@@ -1,0 +1,112 @@
+"""The objects a cluster has beside its pods: made where missing, mended where the spec has moved on."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds.raycluster import RayCluster
+from rayward.kube.core.meta import controller_of
+from rayward.kube.core.resource import (
+    INGRESSES,
+    NETWORK_POLICIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    Resource,
+)
+from rayward.operator.cluster import desired
+from rayward.operator.cluster.observe import Observed
+from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
+
+APPLIED: Final = "rayward.dev/applied"
+"""On a child: a hash of what it was made from. Compared instead of the child, which servers and webhooks fill in."""
+
+Object = dict[str, Any]
+
+_FOLLOWING: Final = frozenset({INGRESSES, NETWORK_POLICIES, SERVICES})
+"""Kinds of which nothing stays that the spec no longer asks for."""
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class Belongings(msgspec.Struct, frozen=True):
+    """What to write about them."""
+
+    before_pods: tuple[Write, ...] = ()
+    """Without which a pod would be refused, could not start, or would be open to everyone."""
+    beside_pods: tuple[Write, ...] = ()
+
+
+def plan_belongings(cluster: RayCluster, observed: Observed) -> Belongings:
+    """Bring everything but the pods to the spec."""
+    before: list[Write] = []
+    beside: list[Write] = []
+    kept: set[tuple[Resource, str]] = set()
+    secret = desired.auth_secret(cluster, "")
+    if secret is not None:
+        name: str = secret["metadata"]["name"]
+        kept.add((SECRETS, name))
+        if (SECRETS, name) not in observed.owned:
+            before.append(NewSecret(name))
+    before += _claim(cluster, observed)
+    early = [(SERVICE_ACCOUNTS, desired.service_account(cluster))]
+    early += [(NETWORK_POLICIES, policy) for policy in desired.network_policies(cluster)]
+    late = [
+        (SERVICES, desired.head_service(cluster)),
+        (SERVICES, desired.headless_service(cluster)),
+        (SERVICES, desired.serve_service(cluster)),
+        (ROLES, desired.role(cluster)),
+        (ROLE_BINDINGS, desired.role_binding(cluster)),
+        (INGRESSES, desired.ingress(cluster)),
+    ]
+    for wanted, writes in ((early, before), (late, beside)):
+        for resource, body in wanted:
+            if body is not None:
+                kept.add((resource, body["metadata"]["name"]))
+                writes += _bring(resource, body, observed)
+    for (resource, name), found in observed.owned.items():
+        # What others made and gave to the cluster is theirs to remove.
+        ours = resource in _FOLLOWING and bool(found.metadata.annotation(APPLIED))
+        if ours and (resource, name) not in kept and not found.deleting:
+            beside.append(Remove(resource, name, found.metadata.uid, why="the spec no longer asks for it"))
+    return Belongings(tuple(before), tuple(beside))
+
+
+def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
+    metadata: Object = body["metadata"]
+    found = observed.owned.get((resource, metadata["name"]))
+    digest = hashlib.sha256(_encoder.encode(body)).hexdigest()[:16]
+    annotations: Object = {**(metadata.get("annotations") or {}), APPLIED: digest}
+    marked: Object = {**body, "metadata": {**metadata, "annotations": annotations}}
+    if found is None:
+        return [Make(resource, marked)]
+    if found.deleting or found.metadata.annotation(APPLIED) == digest:
+        return []
+    change: Object = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
+    change["metadata"] = {
+        "uid": found.metadata.uid,
+        "labels": metadata.get("labels"),
+        "annotations": annotations,
+    }
+    return [Mend(resource, metadata["name"], found.metadata.uid, change, replaceable=True)]
+
+
+def _claim(cluster: RayCluster, observed: Observed) -> list[Write]:
+    """A claim is made and never changed; only whether it goes with the cluster follows the spec."""
+    body = desired.storage_claim(cluster)
+    if body is None:
+        return []
+    found = observed.claim
+    if found is None:
+        return [Make(PERSISTENT_VOLUME_CLAIMS, body)]
+    owners: list[Object] | None = body["metadata"].get("ownerReferences")
+    owner = controller_of(found)
+    if found.deleting or bool(owners) == (owner is not None) or (owner and owner.uid != cluster.metadata.uid):
+        return []
+    change: Object = {"metadata": {"uid": found.metadata.uid, "ownerReferences": owners}}
+    return [Mend(PERSISTENT_VOLUME_CLAIMS, found.metadata.name, found.metadata.uid, change)]

@@ -1,0 +1,206 @@
+"""Carries out writes. Each may be sent twice: names and uids make the second one harmless."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds import names
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client import verbs
+from rayward.kube.client.api import Client
+from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.client.request import Request
+from rayward.kube.core.meta import controller_of, is_controlled_by
+from rayward.kube.core.objects import KubeObject
+from rayward.kube.core.resource import PODS, SECRETS, Resource
+from rayward.net.errors import NetworkError
+from rayward.operator.cluster import desired
+from rayward.operator.cluster.memory import Memory, Slot
+from rayward.operator.cluster.outcomes import Outcome
+from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Object, Remove, Write
+from rayward.operator.cluster.pod import RayPod
+
+MANAGER: Final = "rayward-operator"
+
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+"""Kubernetes' own choice for generated names: no words come of them."""
+_SUFFIX: Final = 5
+_WHOLE_REPLICA: Final = -1
+_UNCHANGEABLE: Final = ("immutable", "may not change", "cannot change")
+
+Wrote = Callable[[Resource, KubeObject], None]
+
+
+def random_suffix() -> str:
+    """The end of a pod's name."""
+    return "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
+
+
+class Carrier:
+    """The writes of one cluster's run."""
+
+    def __init__(self, client: Client, cluster: RayCluster, memory: Memory, wrote: Wrote) -> None:
+        self._client = client
+        self._cluster = cluster
+        self._memory = memory
+        self._wrote = wrote
+        self._namespace = cluster.metadata.namespace
+
+    async def carry_out(self, stage: Iterable[Write]) -> list[Outcome]:
+        """Send what is in one stage, at once."""
+        writes = list(stage)
+        prepared = [self._pod(write) if isinstance(write, NewPod) else None for write in writes]
+        outcomes = await asyncio.gather(*(self._one(write, body) for write, body in zip(writes, prepared, strict=True)))
+        for outcome in outcomes:
+            write = outcome.write
+            if isinstance(write, NewPod) and outcome.error is None:
+                # From now on the replica's name is to be read from its pods.
+                self._memory.forget_slot(_replica_slot(write))
+        return list(outcomes)
+
+    async def _one(self, write: Write, pod: Object | None) -> Outcome:
+        if isinstance(write, NewPod):
+            assert pod is not None
+            name: str = pod["metadata"]["name"]
+            sending = self._create_pod(write, pod)
+        elif isinstance(write, Remove):
+            name, sending = write.name, self._remove(write)
+        elif isinstance(write, Mend):
+            name, sending = write.name, self._mend(write)
+        elif isinstance(write, Make):
+            name, sending = write.body["metadata"]["name"], self._make(write.resource, write.body)
+        elif isinstance(write, NewSecret):
+            name, sending = write.name, self._make(SECRETS, self._secret())
+        else:
+            name, sending = self._cluster.metadata.name, self._finalize(write)
+        try:
+            return Outcome(write, name, changed=await sending)
+        except (ApiError, NetworkError) as error:
+            return Outcome(write, name, error)
+
+    def _pod(self, new: NewPod) -> Object:
+        cluster, group = self._cluster, new.group
+        suffix = self._memory.suffix(new.slot, random_suffix)
+        if group is None:
+            return desired.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
+        name = names.pod_prefix(cluster.metadata.name, group.group_name) + suffix
+        replica = new.replica_name
+        if not replica and (group.num_of_hosts or 1) > 1:
+            replica = names.replica(group.group_name, self._memory.suffix(_replica_slot(new), random_suffix))
+        return desired.worker_pod(cluster, group, name, desired.ReplicaPlace(replica, new.replica, new.host))
+
+    async def _create_pod(self, new: NewPod, body: Object) -> bool:
+        request = _repeatable(verbs.create(PODS, body, self._namespace, field_manager=MANAGER))
+        try:
+            pod = await self._client.send_as(request, RayPod)
+        except AlreadyExists:
+            pod = await self._client.send_as(verbs.get(PODS, body["metadata"]["name"], self._namespace), RayPod)
+            if not is_controlled_by(pod, self._cluster):
+                self._memory.forget_slot(new.slot)
+                raise
+        self._memory.made(new.slot, pod)
+        self._wrote(PODS, pod)
+        return True
+
+    async def _remove(self, write: Remove) -> bool:
+        request = _repeatable(verbs.delete(write.resource, write.name, self._namespace, uid=write.uid))
+        gone = False
+        try:
+            answer = await self._client.send_as(request, KubeObject)
+            self._wrote(write.resource, answer)
+        except NotFound:
+            gone = True
+        except Conflict:
+            # The uid may be another's by now; but a server under pressure says Conflict for less.
+            if await self._is_there(write):
+                raise
+            gone = True
+        if write.pod is not None:
+            self._memory.removed(write.uid)
+        return not gone
+
+    async def _is_there(self, write: Remove) -> bool:
+        try:
+            found = await self._client.send_as(verbs.get(write.resource, write.name, self._namespace), KubeObject)
+        except NotFound:
+            return False
+        return found.metadata.uid == write.uid
+
+    async def _mend(self, write: Mend) -> bool:
+        request = _repeatable(
+            verbs.patch(write.resource, write.name, write.body, PatchType.MERGE, self._namespace, field_manager=MANAGER)
+        )
+        try:
+            answer = await self._client.send_as(request, KubeObject)
+        except NotFound:
+            return False
+        except Invalid as error:
+            if not write.replaceable or not any(word in error.message for word in _UNCHANGEABLE):
+                raise
+            # What cannot be changed is made anew in the next run.
+            return await self._remove(Remove(write.resource, write.name, write.uid))
+        self._wrote(write.resource, answer)
+        return True
+
+    async def _make(self, resource: Resource, body: Object) -> bool:
+        request = _repeatable(verbs.create(resource, body, self._namespace, field_manager=MANAGER))
+        name: str = body["metadata"]["name"]
+        try:
+            answer = await self._client.send_as(request, KubeObject)
+        except AlreadyExists:
+            found = await self._client.send_as(verbs.get(resource, name, self._namespace), KubeObject)
+            owners: list[Any] | None = body["metadata"].get("ownerReferences")
+            if owners and not is_controlled_by(found, self._cluster):
+                if controller_of(found) is not None or found.deleting:
+                    raise
+                await self._adopt(resource, found, body)
+                return True
+            self._wrote(resource, found)
+            return False
+        self._wrote(resource, answer)
+        return True
+
+    async def _adopt(self, resource: Resource, found: KubeObject, body: Object) -> None:
+        """An object of our name that nobody owns, left behind when its owner went alone, becomes the cluster's."""
+        change = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
+        if resource == SECRETS:
+            # Whoever has the old token keeps it.
+            change = {"metadata": body["metadata"]}
+        change["metadata"] = {**change["metadata"], "uid": found.metadata.uid}
+        request = verbs.patch(
+            resource, found.metadata.name, change, PatchType.MERGE, self._namespace, field_manager=MANAGER
+        )
+        self._wrote(resource, await self._client.send_as(_repeatable(request), KubeObject))
+
+    async def _finalize(self, write: Finalizers) -> bool:
+        metadata = self._cluster.metadata
+        change = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": list(write.finalizers)}}
+        request = verbs.patch(
+            RAY_CLUSTERS, metadata.name, change, PatchType.MERGE, metadata.namespace, field_manager=MANAGER
+        )
+        try:
+            self._wrote(RAY_CLUSTERS, await self._client.send_as(request, KubeObject))
+        except NotFound:
+            return False
+        return True
+
+    def _secret(self) -> Object:
+        body = desired.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
+        assert body is not None
+        return body
+
+
+def _repeatable(request: Request) -> Request:
+    return msgspec.structs.replace(request, repeatable=True)
+
+
+def _replica_slot(new: NewPod) -> Slot:
+    return (new.group.group_name if new.group else "", new.replica, _WHOLE_REPLICA)

@@ -1,0 +1,139 @@
+"""One cluster and what belongs to it, as one look at the caches found it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import msgspec
+
+from rayward.kinds import labels, names
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.options import Selectors
+from rayward.kube.core.job import Job
+from rayward.kube.core.meta import controller_of
+from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.resource import (
+    INGRESSES,
+    JOBS,
+    NETWORK_POLICIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PODS,
+    ROLE_BINDINGS,
+    ROLES,
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    SERVICES,
+    Resource,
+)
+from rayward.kube.core.service import Service
+from rayward.kube.runtime.cache import Cache, by_label, by_owner
+from rayward.operator.cluster.memory import Memory
+from rayward.operator.cluster.pod import RayPod
+
+BY_CLUSTER: Final = "cluster"
+BY_OWNER: Final = "owner"
+
+POD_SELECTOR: Final[Selectors] = {
+    "label_selector": f"{labels.NODE_TYPE} in ({labels.HEAD},{labels.WORKER},{labels.REDIS_CLEANUP})"
+}
+JOB_SELECTOR: Final[Selectors] = {"label_selector": f"{labels.NODE_TYPE}={labels.REDIS_CLEANUP}"}
+CHILD_SELECTOR: Final[Selectors] = {"label_selector": labels.CLUSTER}
+CHILDREN: Final = (
+    SECRETS,
+    SERVICE_ACCOUNTS,
+    ROLES,
+    ROLE_BINDINGS,
+    INGRESSES,
+    PERSISTENT_VOLUME_CLAIMS,
+    NETWORK_POLICIES,
+)
+"""Of these only the metadata is watched: no secret is ever read."""
+
+
+class Caches(msgspec.Struct, frozen=True):
+    """What decisions about clusters are made from."""
+
+    clusters: Cache[RayCluster]
+    pods: Cache[RayPod]
+    services: Cache[Service]
+    jobs: Cache[Job]
+    children: Mapping[Resource, Cache[KubeObject]]
+
+    @property
+    def of_children(self) -> Iterable[Cache[KubeObject]]:
+        """Every cache of objects that a cluster owns, but for its pods."""
+        return (self.services, self.jobs, *self.children.values())  # pyright: ignore[reportReturnType]
+
+    def of(self, resource: Resource) -> Cache[KubeObject]:
+        """The cache of a collection of children."""
+        own = {PODS: self.pods, SERVICES: self.services, JOBS: self.jobs, RAY_CLUSTERS: self.clusters}
+        return self.children[resource] if resource in self.children else own[resource]  # pyright: ignore[reportReturnType]
+
+
+def empty_caches() -> Caches:
+    """Caches for reflectors to fill."""
+    owned = {BY_OWNER: by_owner}
+    return Caches(
+        clusters=Cache(RAY_CLUSTERS, RayCluster, keep_raw=False, indexes=owned),
+        pods=Cache(PODS, RayPod, keep_raw=False, indexes={BY_CLUSTER: by_label(labels.CLUSTER)}),
+        services=Cache(SERVICES, Service, keep_raw=False, indexes=owned),
+        jobs=Cache(JOBS, Job, keep_raw=False, indexes=owned),
+        children={resource: Cache(resource, KubeObject, keep_raw=False, indexes=owned) for resource in CHILDREN},
+    )
+
+
+class Observed(msgspec.Struct, frozen=True):
+    """What is there."""
+
+    pods: tuple[RayPod, ...] = ()
+    """The cluster's own, in the order they came; those it was seen to delete are terminating."""
+    lingering: tuple[RayPod, ...] = ()
+    """Pods of a cluster that had the same name and is gone."""
+    owned: Mapping[tuple[Resource, str], KubeObject] = msgspec.field(
+        default_factory=dict[tuple[Resource, str], KubeObject]
+    )
+    services: tuple[Service, ...] = ()
+    claim: KubeObject | None = None
+    cleanup_job: Job | None = None
+    logs: Mapping[tuple[str, str], tuple[int, str]] = msgspec.field(
+        default_factory=dict[tuple[str, str], tuple[int, str]]
+    )
+    """By pod uid and container: after how many restarts, and the last words then."""
+    quiet_for: float = float("inf")
+    """Seconds since the status was last written."""
+
+
+def observe(caches: Caches, cluster: RayCluster, memory: Memory, now: float) -> Observed:
+    """Look at one cluster; what the caches do not show yet of our own writes is added from ``memory``."""
+    metadata = cluster.metadata
+    uid = metadata.uid
+    mine: list[RayPod] = []
+    lingering: list[RayPod] = []
+    for pod in caches.pods.find(BY_CLUSTER, f"{metadata.namespace}/{metadata.name}"):
+        if not (pod.is_head or pod.is_worker):
+            continue
+        owner = controller_of(pod)
+        if owner is None or owner.uid == uid:
+            mine.append(memory.as_known(pod))
+        elif owner.kind == RAY_CLUSTERS.kind:
+            lingering.append(pod)
+    mine += memory.unseen(caches.pods)
+    services = tuple(caches.services.find(BY_OWNER, uid))
+    jobs = caches.jobs.find(BY_OWNER, uid)
+    owned: dict[tuple[Resource, str], KubeObject] = {(SERVICES, found.metadata.name): found for found in services}
+    for resource, cache in caches.children.items():
+        for found in cache.find(BY_OWNER, uid):
+            owned[resource, found.metadata.name] = found
+    claim = caches.children[PERSISTENT_VOLUME_CLAIMS].get(Key(metadata.namespace, names.storage_claim(metadata.name)))
+    return Observed(
+        pods=tuple(mine),
+        lingering=tuple(lingering),
+        owned=owned,
+        services=services,
+        claim=claim,
+        cleanup_job=jobs[0] if jobs else None,
+        logs=memory.logs,
+        quiet_for=now - memory.status_at if memory.status_at is not None else float("inf"),
+    )

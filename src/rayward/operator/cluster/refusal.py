@@ -1,0 +1,44 @@
+"""A spec that cannot be acted upon: said in a condition and an event, and what ran keeps running."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.validation import Problem, cluster_warnings
+from rayward.operator.cluster.observe import Observed
+from rayward.operator.cluster.plan import Note, Plan
+from rayward.operator.cluster.status import changed, refused_status
+
+FEATURE_MISSING: Final = "FeatureNotAvailable"
+_SHOWN: Final = 10
+
+
+def refuse(cluster: RayCluster, observed: Observed, now: datetime, problems: Sequence[Problem]) -> Plan:
+    """Tell what is wrong, and touch nothing."""
+    about_name = all(problem.path.startswith("metadata") for problem in problems)
+    missing = all(problem.reason == FEATURE_MISSING for problem in problems)
+    reason = FEATURE_MISSING if missing else "InvalidMetadata" if about_name else "InvalidSpec"
+    message = _listed(problems)
+    status = refused_status(cluster, observed, now, reason, message)
+    event = "InvalidRayClusterMetadata" if about_name else "InvalidRayClusterSpec"
+    return Plan(
+        notes=(Note("Warning", event, message),),
+        status=status if changed(cluster.status, status) else None,
+    )
+
+
+def warnings(cluster: RayCluster) -> tuple[Note, ...]:
+    """What works otherwise than its author may think; said when a generation is new."""
+    if cluster.status.observed_generation == cluster.metadata.generation:
+        return ()
+    found = cluster_warnings(cluster)
+    return (Note("Warning", "UnexpectedRayClusterSpec", _listed(found)),) if found else ()
+
+
+def _listed(problems: Sequence[Problem]) -> str:
+    shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:_SHOWN])
+    more = len(problems) - _SHOWN
+    return f"{shown}; and {more} more" if more > 0 else shown

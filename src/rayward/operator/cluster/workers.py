@@ -1,0 +1,171 @@
+"""Which pods of one worker group to make and which to delete."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+import msgspec
+
+from rayward.kinds import names
+from rayward.kinds.raycluster import WorkerGroup
+from rayward.operator.cluster.plan import NewPod, Note
+from rayward.operator.cluster.pod import RayPod
+
+Doomed = dict[str, str]
+"""Why a pod goes, by its uid."""
+
+
+class GroupPlan(msgspec.Struct, frozen=True):
+    """What one group asks for."""
+
+    creates: tuple[NewPod, ...] = ()
+    doomed: Doomed = msgspec.field(default_factory=dict[str, str])
+    notes: tuple[Note, ...] = ()
+
+
+def plan_group(
+    cluster: str,
+    group: WorkerGroup,
+    pods: Sequence[RayPod],
+    replicas: int,
+    *,
+    autoscaled: bool,
+    outdated: Collection[str] = (),
+) -> GroupPlan:
+    """Bring a group to ``replicas``.
+
+    Args:
+        cluster: The cluster's name.
+        group: The group's spec.
+        pods: All pods of the group. Terminating ones are not counted: one that hangs must not hold up the others.
+        replicas: How many replicas there shall be, of ``num_of_hosts`` pods each.
+        autoscaled: Only the autoscaler says which pods go.
+        outdated: The uids of pods made from another template: they go first.
+    """
+    live = [pod for pod in pods if not pod.deleting]
+    doomed: Doomed = {pod.metadata.uid: why for pod in live if (why := pod.ended())}
+    named, notes = _named(cluster, group, live)
+    hosts = group.num_of_hosts or 1
+    if hosts > 1:
+        return _multi_host(group, pods, replicas, hosts, doomed, named, notes, autoscaled, outdated)
+    doomed.update((uid, why) for uid, why in named.items() if uid not in doomed)
+    kept = [pod for pod in live if pod.metadata.uid not in doomed]
+    missing = replicas - len(kept)
+    if missing >= 0:
+        free = _free_indexes((pod.replica_index for pod in kept), missing)
+        return GroupPlan(tuple(NewPod(group, index) for index in free), doomed, notes)
+    if not autoscaled:
+        for pod in expendable(kept, outdated)[:-missing]:
+            doomed[pod.metadata.uid] = "the group was scaled down"
+    return GroupPlan((), doomed, notes)
+
+
+def expendable(pods: Iterable[RayPod], outdated: Collection[str] = ()) -> list[RayPod]:
+    """The pods, those first that are missed least: not placed, not running, not ready, of an old template, newest."""
+
+    def made(pod: RayPod) -> tuple[str, str]:
+        return (pod.metadata.creation_timestamp or "", pod.metadata.name)
+
+    return sorted(sorted(pods, key=made, reverse=True), key=lambda pod: _worth(pod, outdated))
+
+
+def _worth(pod: RayPod, outdated: Collection[str]) -> tuple[bool, bool, bool, bool]:
+    return (bool(pod.spec.node_name), pod.running, pod.ready, pod.metadata.uid not in outdated)
+
+
+def _multi_host(
+    group: WorkerGroup,
+    pods: Sequence[RayPod],
+    replicas: int,
+    hosts: int,
+    ended: Doomed,
+    named: Doomed,
+    notes: tuple[Note, ...],
+    autoscaled: bool,
+    outdated: Collection[str],
+) -> GroupPlan:
+    doomed: Doomed = {}
+    whole: dict[str, list[RayPod]] = {}
+    creates: list[NewPod] = []
+    for name, members in _by_replica(pods).items():
+        live = [pod for pod in members if not pod.deleting]
+        why = _broken(name, members, hosts, ended, named)
+        if why:
+            doomed.update((pod.metadata.uid, why) for pod in live)
+        elif live:
+            whole[name] = live
+            creates += _missing_hosts(group, name, live, hosts)
+    missing = replicas - len(whole)
+    for index in _free_indexes((members[0].replica_index for members in whole.values()), max(missing, 0)):
+        creates += [NewPod(group, index, host) for host in range(hosts)]
+    if missing < 0 and not autoscaled:
+        weakest_first = sorted(whole.values(), key=lambda members: min(_worth(pod, outdated) for pod in members))
+        for members in weakest_first[:-missing]:
+            doomed.update((pod.metadata.uid, "the group was scaled down") for pod in members)
+        gone = {members[0].replica_name for members in weakest_first[:-missing]}
+        creates = [new for new in creates if new.replica_name not in gone]
+    return GroupPlan(tuple(creates), doomed, notes)
+
+
+def _by_replica(pods: Iterable[RayPod]) -> dict[str, list[RayPod]]:
+    replicas: dict[str, list[RayPod]] = {}
+    for pod in pods:
+        replicas.setdefault(pod.replica_name, []).append(pod)
+    return replicas
+
+
+def _broken(name: str, members: Sequence[RayPod], hosts: int, ended: Doomed, named: Doomed) -> str:
+    """Why a whole replica goes: its hosts start and end together."""
+    for pod in members:
+        uid = pod.metadata.uid
+        why = ended.get(uid) or named.get(uid)
+        if why:
+            return why if len(members) == 1 else f"of its replica's pod {pod.metadata.name}: {why}"
+    if not name:
+        return f"it is no host of a replica of {hosts}"
+    live = [pod for pod in members if not pod.deleting]
+    if len(live) > hosts or any((pod.host_index or 0) >= hosts for pod in live):
+        return f"its replica has more hosts than {hosts}"
+    if len(live) < len(members):
+        return "another host of its replica ended"
+    if len(live) < hosts and any(pod.running for pod in live):
+        return "its replica has lost a host"
+    return ""
+
+
+def _missing_hosts(group: WorkerGroup, name: str, live: Sequence[RayPod], hosts: int) -> list[NewPod]:
+    """Hosts of a replica that was only half made, and of which nothing runs yet."""
+    present = {pod.host_index for pod in live}
+    replica = live[0].replica_index or 0
+    return [NewPod(group, replica, host, name) for host in range(hosts) if host not in present]
+
+
+def _named(cluster: str, group: WorkerGroup, live: Iterable[RayPod]) -> tuple[Doomed, tuple[Note, ...]]:
+    """The pods in ``workersToDelete``; a name that can be no pod of this group is told, never acted upon."""
+    wanted = (group.scale_strategy.workers_to_delete if group.scale_strategy else None) or ()
+    if not wanted:
+        return {}, ()
+    by_name = {pod.metadata.name: pod.metadata.uid for pod in live}
+    prefix = names.pod_prefix(cluster, group.group_name)
+    strangers = [name for name in wanted if name not in by_name and not name.startswith(prefix)]
+    notes = tuple(
+        Note(
+            "Warning",
+            "IgnoredWorkersToDelete",
+            f"scaleStrategy.workersToDelete of group {group.group_name} names {name}, which is no pod of that group: "
+            f"ignored",
+        )
+        for name in strangers
+    )
+    return {by_name[name]: "it is in workersToDelete" for name in wanted if name in by_name}, notes
+
+
+def _free_indexes(used: Iterable[int | None], count: int) -> list[int]:
+    taken = set(used)
+    free: list[int] = []
+    index = 0
+    while len(free) < count:
+        if index not in taken:
+            free.append(index)
+        index += 1
+    return free

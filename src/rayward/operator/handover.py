@@ -1,0 +1,129 @@
+"""Whether KubeRay's operator is at work where ours is to begin: two operators would undo each other's pods."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.errors import Forbidden, NotFound
+from rayward.kube.client.values import as_dict, as_list, as_str
+from rayward.kube.core.meta import parse_time
+from rayward.kube.core.resource import DEPLOYMENTS, LEASES
+from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.operator.errors import OperatorError
+
+LEASE: Final = "ray-operator-leader"
+_SELECTOR: Final = "app.kubernetes.io/component=kuberay-operator"
+_WATCH_FLAG: Final = "--watch-namespace"
+_POLL_SECONDS: Final = 1.0
+_LONG_AGO_SECONDS: Final = 300.0
+_LEASE_SECONDS: Final = 15.0
+
+Object = dict[str, Any]
+
+_log = logging.getLogger(__name__)
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """A KubeRay operator that is alive."""
+
+    kind: str
+    namespace: str
+    name: str
+
+    def refusal(self) -> OperatorError:
+        """What to tell the user."""
+        where = f"{self.kind} {self.namespace}/{self.name}"
+        deployment = self.name if self.kind == "Deployment" else "kuberay-operator"
+        stop = f"kubectl -n {self.namespace} scale deployment {deployment} --replicas=0"
+        return OperatorError(
+            "KubeRay's operator is at work in these namespaces",
+            f"{where} says that it is alive; two operators would each delete what the other makes",
+            f"{stop}\n  then: rayward operator run (it takes over clusters, pods and services as they are; to go back, "
+            f"stop it and scale the deployment to 1)",
+        )
+
+
+def watched_namespaces(deployment: Object) -> frozenset[str] | None:
+    """The namespaces a KubeRay deployment watches, by its flags; None for all."""
+    template = as_dict(as_dict(deployment.get("spec")).get("template"))
+    for container in map(as_dict, as_list(as_dict(template.get("spec")).get("containers"))):
+        words = [as_str(word) for word in (*as_list(container.get("command")), *as_list(container.get("args")))]
+        for place, word in enumerate(words):
+            name, _, value = word.partition("=")
+            if name.lstrip("-") == _WATCH_FLAG.lstrip("-"):
+                given = value or (words[place + 1] if place + 1 < len(words) else "")
+                found = frozenset(part.strip() for part in given.split(",") if part.strip())
+                return found or None
+    return None
+
+
+def overlaps(theirs: frozenset[str] | None, ours: Sequence[str]) -> bool:
+    """Whether two operators would meet; ``ours`` empty means all namespaces."""
+    return theirs is None or not ours or bool(theirs & set(ours))
+
+
+def is_ready(deployment: Object) -> bool:
+    """Whether a deployment has a pod that works."""
+    return bool(as_dict(deployment.get("status")).get("readyReplicas"))
+
+
+async def find_kuberay(client: Client, namespaces: Sequence[str], clock: Clock = SYSTEM_CLOCK) -> Holder | None:
+    """A live KubeRay operator that watches one of ``namespaces``, or all if there are none."""
+    deployments = await _list(client, DEPLOYMENTS, namespaces, label_selector=_SELECTOR)
+    elsewhere = frozenset(
+        as_str(as_dict(found.get("metadata")).get("namespace"))
+        for found in deployments
+        if not overlaps(watched_namespaces(found), namespaces)
+    )
+    for found in deployments:
+        metadata = as_dict(found.get("metadata"))
+        if is_ready(found) and as_str(metadata.get("namespace")) not in elsewhere:
+            return Holder("Deployment", as_str(metadata.get("namespace")), as_str(metadata.get("name")))
+    for lease in await _list(client, LEASES, namespaces, field_selector=f"metadata.name={LEASE}"):
+        namespace = as_str(as_dict(lease.get("metadata")).get("namespace"))
+        if namespace not in elsewhere and await _is_renewed(client, lease, namespace, clock):
+            return Holder("Lease", namespace, LEASE)
+    return None
+
+
+async def _is_renewed(client: Client, lease: Object, namespace: str, clock: Clock) -> bool:
+    """Whether its holder is seen to renew it. Clocks of two machines are compared only as far as any clock is right."""
+    first = as_dict(lease.get("spec"))
+    renewed = as_str(first.get("renewTime"))
+    if not first.get("holderIdentity") or not renewed:
+        return False
+    if (clock.utc() - parse_time(renewed)).total_seconds() > _LONG_AGO_SECONDS:
+        return False
+    seconds = first.get("leaseDurationSeconds")
+    deadline = clock.now() + (seconds if isinstance(seconds, int) else _LEASE_SECONDS)
+    _log.info("lease %s/%s is held by %s: looking whether it is renewed", namespace, LEASE, first["holderIdentity"])
+    while clock.now() < deadline:
+        await clock.sleep(_POLL_SECONDS)
+        try:
+            spec = as_dict((await client.get(LEASES, LEASE, namespace)).get("spec"))
+        except NotFound:
+            return False
+        if not spec.get("holderIdentity"):
+            return False
+        if spec.get("renewTime") != renewed:
+            return True
+    return False
+
+
+async def _list(client: Client, resource: Any, namespaces: Sequence[str], **selectors: str) -> list[Object]:
+    found: list[Object] = []
+    for namespace in _places(namespaces):
+        try:
+            found += (await client.list(resource, namespace, **selectors)).items  # pyright: ignore[reportArgumentType]
+        except Forbidden as error:
+            _log.warning("cannot look for KubeRay's operator: %s", error.message)
+    return found
+
+
+def _places(namespaces: Sequence[str]) -> Iterable[str | None]:
+    return namespaces or (None,)

@@ -1,0 +1,65 @@
+"""The caches of one namespace, or of all, and the controllers that work on them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Never
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.metadata import metadata_client
+from rayward.kube.client.options import Selectors
+from rayward.kube.runtime import manager
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.runtime.reflector import Reflector
+from rayward.operator.cluster.observe import CHILD_SELECTOR, JOB_SELECTOR, POD_SELECTOR, empty_caches
+from rayward.operator.cluster.reconcile import NAME, WORKERS, ClusterReconciler
+from rayward.operator.metrics import OperatorMetrics
+
+
+class Scope:
+    """Everything the operator does in ``namespace``, or in all namespaces."""
+
+    def __init__(
+        self,
+        client: Client,
+        namespace: str | None = None,
+        *,
+        recorder: EventRecorder,
+        metrics: OperatorMetrics | None = None,
+        workers: int = WORKERS,
+        clock: Clock = SYSTEM_CLOCK,
+    ) -> None:
+        self.caches = caches = empty_caches()
+        self._namespace = namespace
+        self._clock = clock
+        metadata = metadata_client(client)
+        self.reflectors: list[Reflector[Any]] = [
+            self._reflect(client, caches.clusters),
+            self._reflect(client, caches.pods, POD_SELECTOR),
+            self._reflect(client, caches.services),
+            self._reflect(client, caches.jobs, JOB_SELECTOR),
+            *(self._reflect(metadata, cache, CHILD_SELECTOR) for cache in caches.children.values()),
+        ]
+        self.clusters = ClusterReconciler(
+            client,
+            caches,
+            recorder,
+            workers=workers,
+            observer=metrics.of_controller(NAME, workers) if metrics else None,
+            clock=clock,
+            status_written=metrics.cluster_written if metrics else None,
+        )
+        if metrics is not None:
+            metrics.follow(self.reflectors, caches.clusters)
+
+    async def run(self, background: Callable[[], Awaitable[Any]] | None = None) -> Never:
+        """Fill the caches, then work, until cancelled; then wait for the answers to what was sent."""
+        try:
+            await manager.run(self.reflectors, [self.clusters.controller], () if background is None else (background,))
+        finally:
+            await self.clusters.drain()
+
+    def _reflect(self, client: Client, cache: Cache[Any], selectors: Selectors | None = None) -> Reflector[Any]:
+        return Reflector(client, cache, namespace=self._namespace, selectors=selectors, clock=self._clock)

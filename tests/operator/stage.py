@@ -1,0 +1,207 @@
+"""A server, a simulated kubelet and our operator on it, for the length of one test."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+from rayward.kinds import labels
+from rayward.kinds.crds import manifests
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.access import Access
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import AlreadyExists, ApiError
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import (
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    PODS,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
+from rayward.kube.runtime.events import EventRecorder
+from rayward.local.controllers.run import Controllers
+from rayward.operator.scope import Scope
+from tests.apiserver.inprocess import serving
+from tests.operator.kubelet import Kubelet, add_node
+
+PATIENCE: Final = 60.0
+
+Object = dict[str, Any]
+
+
+@asynccontextmanager
+async def running(*works: Callable[[], Awaitable[Any]]) -> AsyncGenerator[None]:
+    """Let works go on beside the block; one that fails fails the block."""
+    tasks = [asyncio.ensure_future(work()) for work in works]
+    try:
+        yield
+        for task in tasks:
+            if task.done():
+                task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@asynccontextmanager
+async def embedded_access(folder: Path) -> AsyncGenerator[Access]:
+    """Our own server with its controllers, in this very loop."""
+    async with serving(folder):
+        access = find_access(folder / "kubeconfig")
+        async with Client.connect(access) as client:
+            controllers = Controllers(client, authority=access.tls.authority or "")
+            async with running(controllers.run):
+                yield access
+
+
+async def install(client: Client) -> None:
+    """What every server of these tests needs: Ray's kinds and a node."""
+    for manifest in manifests():
+        await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests", force=True)
+    await add_node(client)
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            with suppress(ApiError):
+                await client.page(RAY_CLUSTERS, limit=1)
+                return
+            await asyncio.sleep(0.05)
+
+
+class Stage:
+    """One namespace of a server, with a kubelet; operators come and go."""
+
+    def __init__(self, client: Client, access: Access, namespace: str) -> None:
+        self.client = client
+        self.access = access
+        self.namespace = namespace
+        self.kubelet = Kubelet(client, namespace)
+
+    @asynccontextmanager
+    async def operator(self, client: Client | None = None) -> AsyncGenerator[Scope]:
+        """Our operator, watching this namespace."""
+        client = client or self.client
+        recorder = EventRecorder(client, "raycluster-controller")
+        scope = Scope(client, self.namespace, recorder=recorder)
+        async with running(scope.run, recorder.run):
+            yield scope
+
+    async def create(self, manifest: Object) -> Object:
+        """A RayCluster."""
+        return await self.client.create(RAY_CLUSTERS, manifest, self.namespace)
+
+    async def cluster(self, name: str = "plain") -> Object:
+        """A RayCluster as it is."""
+        return await self.client.get(RAY_CLUSTERS, name, self.namespace)
+
+    async def patch(self, change: Object | list[Any], name: str = "plain") -> Object:
+        """Edit a RayCluster."""
+        kind = PatchType.JSON if isinstance(change, list) else PatchType.MERGE
+        return await self.client.patch(RAY_CLUSTERS, name, change, kind, self.namespace)
+
+    async def objects(self, resource: Resource) -> list[Object]:
+        """All objects of one collection."""
+        return (await self.client.list(resource, self.namespace)).items
+
+    async def pods(self, group: str | None = None) -> list[Object]:
+        """The live pods, of one group (``headgroup`` is the head's) or all."""
+        found = [pod for pod in await self.objects(PODS) if "deletionTimestamp" not in pod["metadata"]]
+        return [pod for pod in found if group is None or pod["metadata"]["labels"].get(labels.GROUP) == group]
+
+    async def eventually(self, holds: Callable[[], Awaitable[bool]]) -> None:
+        """Wait until something is so."""
+        async with asyncio.timeout(PATIENCE):
+            while not await holds():  # noqa: ASYNC110 - what holds is on a server
+                await asyncio.sleep(0.02)
+
+    async def until_state(self, state: str, name: str = "plain", generation: int | None = None) -> Object:
+        """Wait for a state of this generation, and give back the cluster."""
+
+        async def holds() -> bool:
+            found = await self.cluster(name)
+            status = found.get("status") or {}
+            wanted = found["metadata"]["generation"] if generation is None else generation
+            return status.get("state") == state and status.get("observedGeneration") == wanted
+
+        await self.eventually(holds)
+        return await self.cluster(name)
+
+    async def until_pods(self, count: int, name: str = "plain") -> None:
+        """Wait until so many live pods are ready and no other is left, and the status says so."""
+
+        async def holds() -> bool:
+            pods = await self.objects(PODS)
+            cluster = await self.cluster(name)
+            status = cluster.get("status") or {}
+            ready = condition(cluster, "Ready")
+            return (
+                len(pods) == count
+                and all("deletionTimestamp" not in pod["metadata"] for pod in pods)
+                and status.get("observedGeneration") == cluster["metadata"]["generation"]
+                and ready.get("status") == "True"
+                and status.get("readyWorkerReplicas", 0) == count - 1
+            )
+
+        await self.eventually(holds)
+
+
+@asynccontextmanager
+async def stage(access: Access) -> AsyncGenerator[Stage]:
+    """A fresh namespace on a server."""
+    async with Client.connect(access) as client:
+        await install(client)
+        name = f"ray-{random.randrange(10**9):x}"
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        # Until it is there every pod is refused.
+        with suppress(AlreadyExists):
+            await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
+        made = Stage(client, access, name)
+        async with running(made.kubelet.run):
+            yield made
+
+
+def condition(cluster: Object, kind: str) -> Object:
+    """One condition of a cluster; empty if it has none."""
+    found: Sequence[Object] = (cluster.get("status") or {}).get("conditions") or ()
+    return next((each for each in found if each["type"] == kind), {})
+
+
+def template(name: str = "ray", image: str = "rayproject/ray:2.52.0", **spec: Any) -> Object:
+    """A small pod template."""
+    resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}}
+    return {"spec": {"containers": [{"name": name, "image": image, "resources": resources}], **spec}}
+
+
+def group(name: str = "small", replicas: int = 2, **more: Any) -> Object:
+    """A worker group."""
+    return {
+        "groupName": name,
+        "replicas": replicas,
+        "minReplicas": 0,
+        "maxReplicas": 10,
+        "rayStartParams": {},
+        "template": template(),
+        **more,
+    }
+
+
+def manifest(name: str = "plain", *, groups: Sequence[Object] | None = None, **spec: Any) -> Object:
+    """A RayCluster of one head and two workers."""
+    metadata = {"name": name, **spec.pop("metadata", {})}
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": metadata,
+        "spec": {
+            "rayVersion": "2.52.0",
+            "headGroupSpec": {"rayStartParams": {}, "template": template()},
+            "workerGroupSpecs": list(groups) if groups is not None else [group()],
+            **spec,
+        },
+    }
