@@ -11,11 +11,12 @@ from typing import Final
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from tests.controllers.endpoints_play import ENDPOINTS_PLAY
+from tests.controllers.jobs_play import JOB_PLAYS
 from tests.controllers.plays import Play
 from tests.controllers.scenarios import space
 from tests.kube.real.cluster import RealControlPlane
 
-PLAYS: Final = (ENDPOINTS_PLAY,)
+PLAYS: Final = (ENDPOINTS_PLAY, *JOB_PLAYS)
 # Not those that would act on nodes whose kubelet says nothing.
 _CONTROLLERS: Final = (
     "endpoints-controller",
@@ -37,9 +38,13 @@ def real_plane() -> AbstractContextManager[RealControlPlane]:
 
 async def _record(plays: Sequence[Play]) -> None:
     with real_plane() as plane:
-        for play in plays:
-            async with Client.connect(find_access(plane.kubeconfig)) as client, space(client) as namespace:
-                await play.record(client, namespace)
+        async with Client.connect(find_access(plane.kubeconfig)) as client:
+            await asyncio.gather(*(_record_one(client, play) for play in plays))
+
+
+async def _record_one(client: Client, play: Play) -> None:
+    async with space(client) as namespace:
+        await play.record(client, namespace)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from rayward.kube.core.resource import (
     CONFIG_MAPS,
     ENDPOINT_SLICES,
     EVENTS,
+    JOBS,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
@@ -23,6 +24,7 @@ from rayward.kube.core.resource import (
 )
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers import standard
 from rayward.local.controllers.catalogue import Catalogue
@@ -30,6 +32,8 @@ from rayward.local.controllers.endpoints.controller import ENDPOINTS, EndpointsC
 from rayward.local.controllers.endpoints.service import SelectingService
 from rayward.local.controllers.expiry import EventExpiry, TimedEvent
 from rayward.local.controllers.garbage.controller import GarbageController
+from rayward.local.controllers.jobs.controller import BY_JOB, JobController, by_job
+from rayward.local.controllers.jobs.job import SeenJob
 from rayward.local.controllers.kept import Kept, Wanted
 from rayward.local.controllers.monitors import Monitors
 from rayward.local.controllers.namespaces.controller import NamespaceController
@@ -55,6 +59,7 @@ class Controllers:
         self._client = client
         self._clock = clock
         self._reflectors: list[Reflector[Any]] = []
+        self._recorders: list[EventRecorder] = []
         self._monitors = Monitors(client, Catalogue(), clock=clock)
         namespaces: Cache[Namespace] = Cache(NAMESPACES, Namespace)
         events: Cache[TimedEvent] = Cache(EVENTS, TimedEvent, keep_raw=False)
@@ -72,11 +77,12 @@ class Controllers:
                 self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
             ]
         claims: Cache[KubeObject] = Cache(PERSISTENT_VOLUME_CLAIMS, KubeObject, keep_raw=False)
-        pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False)
+        pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False, indexes={BY_JOB: by_job})
         self._reflect(claims)
         self._parts = [
             ClaimProtection(client, claims, pods, clock=clock),
             self._endpoints(pods),
+            self._jobs(pods),
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),
@@ -94,7 +100,7 @@ class Controllers:
             tasks.create_task(self._monitors.run())
             for reflector in self._reflectors:
                 await reflector.wait_synced()
-            for part in self._parts:
+            for part in (*self._parts, *self._recorders):
                 tasks.create_task(part.run())
         raise AssertionError("controllers run until they are cancelled")
 
@@ -124,6 +130,13 @@ class Controllers:
             endpoints=endpoints,
             clock=self._clock,
         )
+
+    def _jobs(self, pods: Cache[SeenPod]) -> JobController:
+        jobs: Cache[SeenJob] = Cache(JOBS, SeenJob)
+        self._reflect(jobs)
+        events = EventRecorder(self._client, "job-controller", clock=self._clock)
+        self._recorders.append(events)
+        return JobController(self._client, jobs, pods, events, clock=self._clock)
 
     def _keep(self, cache: Cache[Any], wanted: Wanted) -> Kept:
         return Kept(f"standard {cache.resource}", self._client, cache, wanted, clock=self._clock)
