@@ -22,8 +22,10 @@ class UnreachableError(Exception):
         self.status = status
 
 
-async def reach(route: Route, client: str, tried: set[Member], *, patient: bool) -> tuple[Member, socket.socket]:
-    """A connected backend, already counted as having something in flight.
+async def reach(
+    route: Route, client: str, tried: set[Member], *, patient: bool, first: Member | None = None
+) -> tuple[Member, socket.socket]:
+    """A connected backend, already counted as having something in flight; ``first`` if it was picked already.
 
     Raises:
         UnreachableError: There is none; a ``patient`` caller hears that only after a while.
@@ -33,7 +35,7 @@ async def reach(route: Route, client: str, tried: set[Member], *, patient: bool)
     failure = ""
     status = 502
     while True:
-        member = route.pick(tried, client)
+        member, first = first or route.pick(tried, client), None
         if member is None:
             left = deadline - loop.time()
             if not patient or left <= 0 or (not failure and not tried and not route.in_gap):

@@ -46,7 +46,7 @@ class Backend(asyncio.Protocol):
     """One connection to one backend."""
 
     __slots__ = (
-        "_asked", "_asker", "_begun", "_body", "_buffer", "_ending", "_held", "_keeps", "delimited", "member",
+        "_asked", "_asker", "_begun", "_body", "_buffer", "_ending", "_held", "_keeps", "_last", "delimited", "member",
         "transport", "used",
     )  # fmt: skip
 
@@ -64,6 +64,7 @@ class Backend(asyncio.Protocol):
         self._begun = False
         self._keeps = True
         self._held = False
+        self._last = False
         self._ending: asyncio.TimerHandle | None = None
 
     def ask(self, asker: Asker, asked: Request, data: bytes) -> None:
@@ -78,11 +79,17 @@ class Backend(asyncio.Protocol):
         if self.transport is not None:
             self.transport.write(data)
 
+    def no_more(self) -> None:
+        """Tell the backend that its client sends no more: whether to answer still is its decision."""
+        self._last = True
+        if self._alive and self.transport is not None:
+            self.transport.write_eof()
+
     def rest(self) -> None:
         """The request is whole too: wait for the next one, if that can be."""
         member = self.member
         self._asker = None
-        if self._keeps and member.current and len(member.idle) < _MOST_IDLE and self._alive:
+        if self._keeps and not self._last and member.current and len(member.idle) < _MOST_IDLE and self._alive:
             self.used = True
             if self._held:
                 self.go_on()

@@ -79,11 +79,13 @@ class Session(asyncio.Protocol):
             self._hold(data)
 
     def eof_received(self) -> bool:
-        """The client sends no more, but may still listen."""
+        """The client sends no more, but may still listen: as between two connections, its backend hears of it."""
         self._left = True
         if self._state == _BUSY and self._body is not None:
             self._abort()
             return False
+        if self._backend is not None:
+            self._backend.no_more()
         return self._state in (_BUSY, _RAW)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -186,11 +188,11 @@ class Session(asyncio.Protocol):
             member.begin()
             self._ask(request, member, backend)
         else:
-            self._dialing = asyncio.create_task(self._dial(request))
+            self._dialing = asyncio.create_task(self._dial(request, member))
 
-    async def _dial(self, request: Request) -> None:
+    async def _dial(self, request: Request, first: Member | None = None) -> None:
         try:
-            member, made = await reach(self._route, self._client, self._tried, patient=True)
+            member, made = await reach(self._route, self._client, self._tried, patient=True, first=first)
         except UnreachableError as error:
             self._dialing = None
             self._refuse(error.status, str(error))
@@ -219,6 +221,8 @@ class Session(asyncio.Protocol):
         if self._full:
             backend.hold()
         backend.ask(self, request, kept)
+        if self._left and self._body is None:
+            backend.no_more()
         if self._body is not None:
             self._read_on()
 
@@ -285,7 +289,7 @@ class Session(asyncio.Protocol):
             self._state = _ENDING
             if self._transport is not None:
                 reset(self._transport)
-        elif may_ask_again(
+        elif not self._left and may_ask_again(
             kept=self._kept is not None, repeatable=request.repeatable, unread=unread, attempts=self._attempts
         ):
             if not again:
