@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rayward.kinds.raycluster import Object, RayClusterSpec
 from rayward.kube.core.objects import Condition, KubeObject, Slim
 
@@ -20,7 +22,8 @@ class RayServiceSpec(Slim, frozen=True, gc=False):
     """What the user asks for."""
 
     ray_cluster_config: RayClusterSpec = _NO_CLUSTER
-    serve_config_v2: str | Object | None = None
+    serve_config_v2: Any = None
+    """A text or an object; the API server lets anything through."""
     serve_deployment_graph_spec: Object | None = None
     serve_service: Object | None = None
     exclude_head_pod_from_serve_svc: bool = False

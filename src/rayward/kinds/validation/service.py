@@ -1,0 +1,131 @@
+"""What is wrong with a RayService."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from rayward.kinds import labels, names
+from rayward.kinds.rayservice import RayService, RayServiceSpec
+from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
+from rayward.kinds.validation import template
+from rayward.kinds.validation.cluster import (
+    label_problems,
+    label_warnings,
+    name_problems,
+    spec_problems,
+    spec_warnings,
+)
+from rayward.kinds.validation.problem import Problem
+
+_CLUSTER: Final = "spec.rayClusterConfig"
+_STRATEGIES: Final = ("NewCluster", "None")
+_INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
+_DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, "rayward.dev/progress-deadline", "rayward.dev/drain-timeout")
+
+_duration: Final = re.compile(r"\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|\d+", re.ASCII).fullmatch
+_nonzero: Final = re.compile(r"[1-9]").search
+
+
+def service_problems(service: RayService) -> list[Problem]:
+    """Why the service cannot be acted upon; empty when it can."""
+    spec = service.spec
+    return [
+        *name_problems("RayService", service.metadata.name, names.SERVICE_MAX),
+        *_annotation_problems(service),
+        *label_problems(service.metadata.labels or {}),
+        *_strategy_problems(spec),
+        *_number_problems(spec),
+        *spec_problems(spec.ray_cluster_config, service.metadata.annotations or {}, _CLUSTER),
+        *_nested_problems(spec),
+        *_config_problems(spec),
+    ]
+
+
+def service_warnings(service: RayService) -> list[Problem]:
+    """What works otherwise than its author may think."""
+    spec = service.spec
+    found = [*label_warnings(service.metadata.labels or {}), *spec_warnings(spec.ray_cluster_config, _CLUSTER)]
+    if spec.service_unhealthy_second_threshold is not None:
+        message = (
+            "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
+        )
+        found.append(Problem("spec.serviceUnhealthySecondThreshold", "Invalid", message))
+    if spec.serve_config_v2 is not None and not isinstance(spec.serve_config_v2, str):
+        message = "Go clients cannot read an object here: write it as YAML in a string, as rayward apply does"
+        found.append(Problem("spec.serveConfigV2", "Invalid", message))
+    try:
+        config = serve_config(spec)
+    except ServeConfigError:
+        return found
+    return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in config.warnings]
+
+
+def serve_config(spec: RayServiceSpec) -> ServeConfig:
+    """What the service serves, from whichever field says it.
+
+    Raises:
+        ServeConfigError: It cannot be deployed.
+    """
+    given = spec.serve_config_v2 if spec.serve_config_v2 is not None else spec.serve_deployment_graph_spec
+    return parse(given, spec.ray_cluster_config.ray_version)
+
+
+def _config_path(spec: RayServiceSpec) -> str:
+    is_graph = spec.serve_config_v2 is None and spec.serve_deployment_graph_spec is not None
+    return "spec.serveDeploymentGraphSpec" if is_graph else "spec.serveConfigV2"
+
+
+def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+    if spec.serve_config_v2 is not None and spec.serve_deployment_graph_spec is not None:
+        message = "serveConfigV2 says the same and both are set: delete one"
+        yield Problem("spec.serveDeploymentGraphSpec", "Forbidden", message)
+    try:
+        serve_config(spec)
+    except ServeConfigError as error:
+        for finding in error.findings:
+            yield Problem(_config_path(spec), "Invalid", str(finding))
+
+
+def _annotation_problems(service: RayService) -> Iterator[Problem]:
+    for name in _DURATIONS:
+        value = service.metadata.annotation(name)
+        if value and not (len(value) <= 64 and _duration(value) and _nonzero(value)):
+            message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
+            yield Problem("metadata.annotations", "Invalid", message)
+
+
+def _strategy_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+    strategy = spec.upgrade_strategy
+    if strategy is None or strategy.type is None or strategy.type in _STRATEGIES:
+        return
+    at = "spec.upgradeStrategy.type"
+    if strategy.type == _INCREMENTAL:
+        message = "Rayward switches all requests at once and loses none: write NewCluster, or delete upgradeStrategy"
+        yield Problem(at, "FeatureNotAvailable", message)
+    else:
+        yield Problem(at, "Invalid", f"{strategy.type!r} is no strategy: write NewCluster or None")
+
+
+def _number_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+    for field, value in (
+        ("rayClusterDeletionDelaySeconds", spec.ray_cluster_deletion_delay_seconds),
+        ("deploymentUnhealthySecondThreshold", spec.deployment_unhealthy_second_threshold),
+        ("deploymentUnhealthyRestartThreshold", spec.deployment_unhealthy_restart_threshold),
+    ):
+        if value is not None and value < 0:
+            yield Problem(f"spec.{field}", "Invalid", f"{value} is less than 0: write 0 or more")
+
+
+def _nested_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+    cluster = spec.ray_cluster_config
+    if cluster.auth_options is not None and cluster.auth_options.enable_k8s_token_auth:
+        message = "a RayService cannot use Kubernetes' tokens: delete it; mode: token makes a token of its own"
+        yield Problem(f"{_CLUSTER}.authOptions.enableK8sTokenAuth", "Forbidden", message)
+    if template.name_in(cluster.head_group_spec.head_service):
+        message = "every cluster of the service needs a head service of its own: delete the name"
+        yield Problem(f"{_CLUSTER}.headGroupSpec.headService.metadata.name", "Forbidden", message)
+    if cluster.upgrade_strategy is not None and cluster.upgrade_strategy.type is not None:
+        message = "what a change does is for spec.upgradeStrategy of the service to say: delete it here"
+        yield Problem(f"{_CLUSTER}.upgradeStrategy", "Forbidden", message)
