@@ -1,0 +1,81 @@
+"""A whole machine for tests of the traffic: API server, controllers, node and traffic as processes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import SERVICES
+from rayward.local.traffic.addresses import shell_addresses_of
+from tests.node.machine import Machine, Object
+
+
+class TrafficMachine(Machine):
+    """The machine of the node's tests, with services."""
+
+    def __enter__(self) -> Self:
+        super().__enter__()
+        try:
+            self.start_traffic()
+        except BaseException:
+            super().__exit__(None, None, None)
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop_traffic()
+        super().__exit__(kind, error, trace)
+
+    def start_traffic(self) -> None:
+        """Start it, and wait until it serves."""
+        ready = self.folder / "node" / "traffic-ready"
+        ready.unlink(missing_ok=True)
+        options = ("--kubeconfig", str(self.kubeconfig), "--data-dir", str(self.folder / "node"))
+        self._start("traffic", "rayward.local.traffic", *options)
+        self._wait("traffic", ready.exists)
+
+    def stop_traffic(self, number: int = signal.SIGTERM) -> int:
+        """End it; returns its exit code."""
+        process: subprocess.Popen[bytes] = self._processes.pop("traffic")
+        process.send_signal(number)
+        return process.wait(30)
+
+    def service(self, ports: list[Object], *, metadata: Object | None = None, **spec: Any) -> Object:
+        """Create a service."""
+        name = f"svc-{uuid4().hex[:8]}"
+        return self.make(SERVICES, {"metadata": {"name": name, **(metadata or {})}, "spec": {"ports": ports, **spec}})
+
+    def service_now(self, name: str) -> Object:
+        """A service as it is."""
+        return self.client.get(SERVICES, name, "default")
+
+    def annotation(self, name: str, key: str) -> str | None:
+        """An annotation of a service."""
+        return (self.service_now(name)["metadata"].get("annotations") or {}).get(key)
+
+    def change(self, name: str, patch: Object) -> Object:
+        """Change a service."""
+        return self.client.patch(SERVICES, name, patch, PatchType.MERGE, "default")
+
+    def shell(self, name: str) -> tuple[str, int]:
+        """Where the first port of a service answers here."""
+        found = shell_addresses_of(self.service_now(name))[0]
+        return found.host, found.shell_port
+
+
+def python(script: str, **more: Any) -> Object:
+    """A container that runs a Python script of this environment."""
+    command = [sys.executable, "-c", script]
+    return {"name": "c", "image": "python", "command": command, **more}
+
+
+def environment(**values: str) -> list[Object]:
+    """Variables of a container."""
+    return [{"name": name, "value": value} for name, value in values.items()]
