@@ -21,7 +21,7 @@ pytestmark = pytest.mark.kube
 
 Object = dict[str, Any]
 
-_SEEDS = range(24)
+_SEEDS = range(100)
 
 
 @pytest.fixture(scope="module", params=[targets.embedded, targets.real], ids=["embedded", "real"])

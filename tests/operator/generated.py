@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from rayward.operator.cluster.desired.children import fresh
+
 Object = dict[str, Any]
 
 _AMOUNTS = ("1", "500m", "2", "0.25", "1e3", "1500m", "0", "3.7")
@@ -42,7 +44,29 @@ _VARIABLES = (
     {"name": "NODE", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}},
 )
 _COMMANDS = (["echo", "hi"], ["/bin/bash", "-c"], ["sh", "-c", "ray start --head"], [])
-_LABELS = ("ray.io/cluster", "ray.io/identifier", "ray.io/zone", "app", "app.kubernetes.io/name", "ray.io/node-type")
+_ANNOTATIONS = ({}, {"a": "b"}, {"ray.io/overwrite-container-cmd": "true"}, {"ray.io/ft-enabled": "x"})
+_LABELS = (
+    "ray.io/serve",
+    "ray.io/worker-group-replica-index",
+    "ray.io/cluster",
+    "ray.io/identifier",
+    "ray.io/zone",
+    "app",
+    "app.kubernetes.io/name",
+    "ray.io/node-type",
+)
+_HEAD_SERVICES: tuple[Object, ...] = (
+    {},
+    {"metadata": {"name": "own", "labels": {"ray.io/node-type": "x", "a": "b"}}},
+    {"metadata": {"annotations": {"a": "own"}}, "spec": {"type": "NodePort", "externalTrafficPolicy": "Local"}},
+    {
+        "spec": {
+            "type": "ClusterIP",
+            "clusterIP": "None",
+            "ports": [{"name": "extra", "port": 1, "targetPort": "client"}],
+        }
+    },
+)
 _PORT_NAMES = ("gcs-server", "dashboard", "client", "serve", "metrics", "serve-grpc", "", "other")
 
 
@@ -64,6 +88,8 @@ def generated(seed: int) -> Object:
         if autoscaling:
             group["template"]["spec"].pop("restartPolicy", None)
         sizes = {"replicas": draw.randint(0, 2), "minReplicas": draw.randint(0, 1), "maxReplicas": draw.randint(1, 2)}
+        if not autoscaling and draw.random() < 0.2:
+            group["suspend"] = draw.choice((True, False))
         spec["workerGroupSpecs"].append(
             {"groupName": f"g{index}", "numOfHosts": draw.choice((1, 1, 2)), **sizes, **group}
         )
@@ -73,6 +99,8 @@ def generated(seed: int) -> Object:
     if draw.random() < 0.3:
         annotations["ray.io/enable-serve-service"] = "true"
         spec["headGroupSpec"]["template"]["spec"]["containers"][0].pop("ports", None)
+    if draw.random() < 0.3:
+        spec["headServiceAnnotations"] = {"a": "b"}
     _fault_tolerance(draw, spec, annotations)
     if draw.random() < 0.4 and spec["rayVersion"] in ("2.52.0", "2.53.0", "v2.54", "3.0"):
         spec["authOptions"] = draw.choice(
@@ -123,6 +151,10 @@ def _group(draw: random.Random, *, head: bool) -> Object:
         container["readinessProbe"] = {"tcpSocket": {"port": 1}}
     if draw.random() < 0.2:
         container["securityContext"] = {"runAsUser": 0}
+    if draw.random() < 0.2:
+        container["lifecycle"] = {"postStart": {"exec": {"command": ["true"]}}}
+    if draw.random() < 0.2:
+        container["envFrom"] = [{"configMapRef": {"name": "c", "optional": True}}]
     spec: Object = {"containers": [container], "volumes": [{"name": "v", "emptyDir": {}}]}
     if draw.random() < 0.3:
         spec["containers"].append({"name": "beside", "image": "b", "resources": {"limits": {"cpu": "1"}}})
@@ -136,10 +168,10 @@ def _group(draw: random.Random, *, head: bool) -> Object:
     if draw.random() < 0.4:
         # A head whose own labels its service looks for is found by ours and lost by KubeRay's.
         kept = [name for name in draw.sample(_LABELS, 2) if not (head and name == "ray.io/identifier")]
-        template["metadata"] = {"labels": dict.fromkeys(kept, "t")}
+        template["metadata"] = {"labels": dict.fromkeys(kept, "t"), "annotations": draw.choice(_ANNOTATIONS)}
     flags = draw.sample(sorted(_FLAGS), draw.randint(0, 4))
     params = {name: draw.choice(_FLAGS[name]) for name in flags}
-    group: Object = {"template": template, "rayStartParams": params}
+    group: Object = {"template": template, "rayStartParams": params} if params else {"template": template}
     if draw.random() < 0.3:
         for name in ("num-cpus", "num-gpus", "memory", "resources"):
             params.pop(name, None)
@@ -152,6 +184,8 @@ def _group(draw: random.Random, *, head: bool) -> Object:
         group["serviceType"] = draw.choice(("ClusterIP", "NodePort", "LoadBalancer"))
     if head and draw.random() < 0.3:
         group["enableIngress"] = draw.choice((True, False))
+    if head and draw.random() < 0.3:
+        group["headService"] = fresh(draw.choice(_HEAD_SERVICES))
     return group
 
 

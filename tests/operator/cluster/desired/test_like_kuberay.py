@@ -26,6 +26,8 @@ Object = dict[str, Any]
 _ENTRIES: Final[dict[str, Object]] = json.loads(gzip.decompress(RECORDED.read_bytes()))
 
 _IMPROVED: Final = {
+    # Nothing would read the secret.
+    "auth-unset": ["Secret/undecided: we make none"],
     # KubeRay's service would find no head here: it looks for a label that the group's labels overrode.
     "labels-and-resources": [
         'Service/labelled-head-svc: .spec.selector.app.kubernetes.io/name: "kuberay" is ours "by-group"'

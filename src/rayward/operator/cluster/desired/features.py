@@ -25,9 +25,9 @@ def autoscaler_version(cluster: RayCluster) -> str | None:
 
 
 def token_auth(cluster: RayCluster) -> bool:
-    """Whether Ray asks its callers for a token: the documented default of ``authOptions``."""
+    """Whether Ray asks its callers for a token."""
     options = cluster.spec.auth_options
-    return options is not None and options.mode in (None, "", "token")
+    return options is not None and options.mode == "token"
 
 
 def account_auth(cluster: RayCluster) -> bool:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from typing import Final
 
+from rayward.kinds import rayversion
 from rayward.operator.cluster.desired.children import Object
 from rayward.operator.cluster.desired.startcommand import AGENT_PORT
 
 _DASHBOARD_PORT: Final = "8265"
 _SERVE_PORT: Final = 8000
-_ONE_ENDPOINT_SINCE: Final = (2, 53)
 _MAX_PORT_DIGITS: Final = 10
 _INT32: Final = 2**31
-_version: Final = re.compile(r"\s*v?(0|[1-9][0-9]{0,17})\.([0-9]{1,18})(?![0-9])", re.ASCII).match
 
 
 def add_probes(container: Object, params: dict[str, str], ray_version: str, *, head: bool, serving: bool) -> None:
@@ -23,7 +21,8 @@ def add_probes(container: Object, params: dict[str, str], ray_version: str, *, h
     if head:
         # Ten seconds for a check whose probe ends after five: KubeRay's, and harmless.
         checks.append(_check(10, _port(params, "dashboard-port", _DASHBOARD_PORT), "api/gcs_healthz"))
-    action = _http(agent) if _has_one_endpoint(ray_version) else _shell(checks)
+    # Since 2.53 one endpoint of the agent answers for everything.
+    action = _http(agent) if rayversion.at_least(ray_version, 2, 53) else _shell(checks)
     timeout = 5 if head else 2
     if not container.get("livenessProbe"):
         container["livenessProbe"] = _probe(action, delay=30, timeout=timeout, failures=120)
@@ -69,8 +68,3 @@ def _port(params: dict[str, str], name: str, default: str) -> int:
 def _serve_port(container: Object) -> int:
     ports: list[Object] = container.get("ports") or []
     return next((port["containerPort"] for port in ports if port.get("name") == "serve"), _SERVE_PORT)
-
-
-def _has_one_endpoint(ray_version: str) -> bool:
-    found = _version(ray_version)
-    return found is not None and (int(found[1]), int(found[2])) >= _ONE_ENDPOINT_SINCE
