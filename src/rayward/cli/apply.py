@@ -19,11 +19,10 @@ from rayward.cli.target import Session, Target, target_options
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.options import PatchOptions, PatchType
-from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, NAMESPACES
+from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 MANAGER = "rayward"
-_FIRST = {NAMESPACES.kind: 0, CUSTOM_RESOURCE_DEFINITIONS.kind: 1}
 _ESTABLISHED_SECONDS = 30.0
 _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 
@@ -45,7 +44,7 @@ def command(
         session.say_where()
         flag = " ".join(f"-f {file}" for file in files)
         applying = _Applying(session, target.namespace, flag, force=force_conflicts, dry=dry_run == "server")
-        for manifest in sorted(wanted, key=lambda one: _FIRST.get(one.kind, 2)):
+        for manifest in wanted:
             applying.one(manifest, form)
         if form is not None:
             _show(applying.done, form)
@@ -96,7 +95,7 @@ class _Applying:
             answer(f"{naming.title(kind, manifest.name)} {outcome}{' (server dry run)' if self._dry else ''}")
 
     def _apply(self, manifest: Manifest) -> tuple[Kind, Object, str]:
-        if manifest.kind not in _FIRST:
+        if not manifest.comes_first:
             self._settle()
         kind = self._kind(manifest)
         body = self._placed(manifest, kind)

@@ -25,7 +25,6 @@ from rayward.net.errors import NetworkError
 
 _SELECTED_TAIL = 10
 _MOST_FOLLOWED = 50
-_WAITING = "is waiting to start"
 _POLL = 0.3
 
 
@@ -153,23 +152,42 @@ class _Speaking:
             tell(f"pod/{source.pod}/{source.container}: {error}")
 
     def _parts(self, source: Source) -> Iterator[bytes]:
-        request = source.request(self._options, follow=self._follow)
+        if self._follow:
+            self._await_start(source)
+        try:
+            with self._session.client.stream(source.request(self._options, follow=self._follow)) as stream:
+                yield from stream
+        except BadRequest as error:
+            following = f"rayward describe pod {source.pod} -n {source.namespace}"
+            raise CommandError(Code.INVALID, error.message, "", following) from error
+
+    def _await_start(self, source: Source) -> None:
+        """Who follows a container that has said nothing yet wants its first word too."""
         said = ""
-        while True:
-            try:
-                with self._session.client.stream(request) as stream:
-                    yield from stream
-                    return
-            except BadRequest as error:
-                if not (self._follow and _WAITING in error.message):
-                    following = f"rayward describe pod {source.pod} -n {source.namespace}"
-                    raise CommandError(Code.INVALID, error.message, "", following) from error
-                if error.message != said:
-                    said = error.message
-                    tell(said)
+        while why := waiting(self._session.client.get(PODS, source.pod, source.namespace), source.container):
+            if why != said:
+                said = why
+                tell(f'container "{source.container}" in pod "{source.pod}" is waiting to start: {why}')
             time.sleep(_POLL)
 
     def _write(self, lines: list[bytes]) -> None:
         with self._lock:
             sys.stdout.buffer.writelines(lines)
             sys.stdout.buffer.flush()
+
+
+def waiting(pod: Object, container: str) -> str:
+    """Why a container has not said a word yet; empty if it has run."""
+    status = section(pod, "status")
+    told = [
+        one
+        for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+        for one in entries(status, field)
+        if one["name"] == container
+    ]
+    if not told:
+        return str(status.get("reason") or status.get("phase") or "Pending")
+    state = section(told[0], "state")
+    if section(told[0], "lastState") or not state.keys() <= {"waiting"}:
+        return ""
+    return str(section(state, "waiting").get("reason") or "ContainerCreating")

@@ -15,6 +15,7 @@ from rayward.kube.machinery.jsonvalue import Object, is_list, is_object, section
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
 _LARGEST: Final = 32 * 1024 * 1024
 _MOST: Final = 10_000
+_FIRST: Final = {"Namespace": 0, "CustomResourceDefinition": 1}
 _EXAMPLE: Final = "rayward apply -f FILE   # or -f FOLDER, or -f - to read stdin"
 _separator = re.compile(rb"^---(?:[ \t].*)?\r?\n?", re.MULTILINE)
 
@@ -32,13 +33,18 @@ class Manifest:
         return str(self.value["kind"])
 
     @property
+    def comes_first(self) -> bool:
+        """Whether other objects may need it: a namespace, or the definition of a kind."""
+        return self.kind in _FIRST
+
+    @property
     def name(self) -> str:
         """Its name; empty where it has none."""
         return str(section(self.value, "metadata").get("name") or "")
 
 
 def read(sources: Sequence[str], *, recursive: bool) -> list[Manifest]:
-    """Every object in the sources, in the order in which they are written.
+    """Every object in the sources, namespaces and definitions of kinds first, then as they are written.
 
     Raises:
         CommandError: A source cannot be read, or holds something else.
@@ -50,7 +56,7 @@ def read(sources: Sequence[str], *, recursive: bool) -> list[Manifest]:
         raise CommandError(
             Code.INVALID, f"{len(found)} objects are more than {_MOST} at once", "", "apply them in parts"
         )
-    return found
+    return sorted(found, key=lambda one: _FIRST.get(one.kind, len(_FIRST)))
 
 
 def _source(source: str, *, recursive: bool) -> Iterator[Manifest]:

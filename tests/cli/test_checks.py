@@ -1,0 +1,62 @@
+"""What ``rayward doctor`` makes of a machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rayward.cli import checks
+from rayward.cli.checks import Check, Verdict
+from rayward.stack.folder import Folder
+from tests.cli.rayward import Rayward, run
+
+_FOLDER = Folder(Path("/data"))
+_GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("check", "verdict", "remedy"),
+    [
+        (checks.python((3, 12, 1)), "ok", ""),
+        (checks.python((3, 10, 9)), "fail", "install Python 3.11"),
+        (checks.disk(_FOLDER, 5 * _GIB), "ok", ""),
+        (checks.disk(_FOLDER, 5), "fail", "--data-dir"),
+        (checks.memory(8 * _GIB), "ok", ""),
+        (checks.memory(3 * _GIB), "warn", "one small Ray cluster"),
+        (checks.memory(1), "warn", "2 GiB"),
+        (checks.memory(None), "warn", ""),
+        (checks.loopback(""), "ok", ""),
+        (checks.loopback("Cannot assign requested address"), "warn", "127.43.0.1"),
+        (checks.ray("2.60.0"), "ok", ""),
+        (checks.ray(""), "warn", "pip install"),
+        (checks.kubectl(None), "ok", ""),
+    ],
+    ids=lambda value: f"{value.name} {value.found}" if isinstance(value, Check) else None,
+)
+def test_verdicts(check: Check, verdict: str, remedy: str) -> None:
+    assert check.verdict == verdict
+    assert remedy in check.remedy
+
+
+def test_each_missing_namespace_says_why_and_the_line_that_allows_it() -> None:
+    line = "user namespaces: Operation not permitted; allow them: sudo sysctl -w user.max_user_namespaces=10000"
+    (found,) = checks.namespaces([line])
+    assert found.verdict is Verdict.FAIL
+    assert found.found == "user namespaces: Operation not permitted"
+    assert found.remedy == "allow them: sudo sysctl -w user.max_user_namespaces=10000"
+
+
+def test_the_exit_code_is_the_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for missing, code in (([], 0), (["user namespaces: no; allow them: x"], 1)):
+        monkeypatch.setattr(checks, "_missing", lambda missing=missing: missing)
+        done = run("doctor", "-o", "json", "--data-dir", str(tmp_path))
+        assert done.code == code
+        assert done.json()["healthy"] is (code == 0)
+
+
+def test_a_machine_told_to_people(rayward: Rayward) -> None:
+    done = run("doctor", "--data-dir", str(rayward.folder))
+    assert "python" in done.out
+    assert "parts run" in done.out
+    assert "\x1b" not in done.out, "no colour where nobody looks"
