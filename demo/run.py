@@ -1,104 +1,108 @@
-"""The main job, shown: Kubernetes comes up, an object is applied, watched and shown, and a pod runs and is heard.
+"""The main job, shown: Kubernetes comes up, a pod serves a page, a service is in front of it, and both are reached.
 
-Everything lies in .cache/demo of this checkout; `make down` removes it.
+Every step is a command that you can type yourself. It all lies in .cache/demo of this checkout; `make down` removes it.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-import threading
 import time
+import urllib.request
 from pathlib import Path
 
-from rayward.kube.client import verbs
-from rayward.kube.client.config import find_access
-from rayward.kube.client.sync import SyncClient
-from rayward.kube.client.watch import Change
-from rayward.kube.core.objects import KubeObject
-from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS
-from rayward.stack import control
-from rayward.stack.folder import Folder
+_FOLDER = (Path(__file__).parent.parent / ".cache" / "demo").resolve()
+_RAYWARD = (sys.executable, "-m", "rayward.cli")
+_PATIENCE = 60.0
+_MANIFEST = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: page}
+data: {index.html: "hello from a pod on your own machine\\n"}
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: web, labels: {app: web}}
+spec:
+  containers:
+  - name: main
+    image: python
+    command: [python3, -u, -m, http.server, "8080", --directory, /page]
+    readinessProbe: {httpGet: {path: /, port: 8080}, periodSeconds: 1}
+    volumeMounts: [{name: page, mountPath: /page}]
+  volumes: [{name: page, configMap: {name: page}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {selector: {app: web}, ports: [{port: 8080}]}
+"""
 
-_FOLDER = Folder((Path(__file__).parent.parent / ".cache" / "demo").resolve())
-_GREETING = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "greeting", "namespace": "default"},
-    "data": {"text": "hello"},
-}
 
-
-def _say(text: str) -> None:
+def _show(text: str) -> None:
     print(text, flush=True)
+
+
+def _rayward(*words: str, given: str = "", quiet: bool = False) -> str:
+    """Run a command as a user would type it; returns its answer."""
+    if not quiet:
+        _show(f"\n$ rayward {' '.join(words)}")
+    done = subprocess.run([*_RAYWARD, *words], input=given, stdout=subprocess.PIPE, text=True, check=False)
+    if not quiet:
+        _show(done.stdout.rstrip())
+    if done.returncode:
+        raise SystemExit(f"error: `rayward {' '.join(words)}` ended with {done.returncode}\n  next: rayward status")
+    return done.stdout
+
+
+def _until_ready() -> None:
+    deadline = time.monotonic() + _PATIENCE
+    ready = "jsonpath={.status.containerStatuses[0].ready}"
+    while _rayward("get", "pod", "web", "-o", ready, quiet=True).strip() != "true":
+        if time.monotonic() > deadline:
+            _rayward("describe", "pod", "web")
+            raise SystemExit(f"error: the pod is not ready after {_PATIENCE:.0f} s\n  next: see its events above")
+        time.sleep(0.1)
+
+
+def _page(address: str) -> str:
+    """Ask the service, which may hear of its pod a moment later than we do."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            with urllib.request.urlopen(f"http://{address}/", timeout=10) as answer:
+                return answer.read().decode()
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise SystemExit(
+                    f"error: http://{address}/ does not answer: {error}\n  next: rayward get svc"
+                ) from None
+        time.sleep(0.1)
 
 
 def main() -> int:
     """Run the demo."""
-    _say("$ rayward up")
-    up = control.up(_FOLDER, node=[], tell=lambda text: _say(f"  {text}"))
-    _say(f"  {'it runs already' if up.already else f'ready in {up.seconds:.1f} s'}")
-    _say(f"  export KUBECONFIG={_FOLDER.kubeconfig}")
-    with SyncClient.connect(find_access(_FOLDER.kubeconfig)) as client:
-        names = [item["metadata"]["name"] for item in client.list(NAMESPACES).items]
-        _say(f"\nnamespaces: {', '.join(names)}")
-        _apply_and_watch(client)
-        stored = client.get(CONFIG_MAPS, "greeting", "default")
-        owners = ", ".join(f"{m['manager']} ({m['operation']})" for m in stored["metadata"]["managedFields"])
-        _say(f"\nconfigmap/greeting says {stored['data']['text']!r}; its fields belong to {owners}")
-        _run_a_pod(client)
-    _say(f"\n$ rayward status --data-dir {_FOLDER.root}")
-    command = [sys.executable, "-m", "rayward.cli", "status", "--data-dir", str(_FOLDER.root)]
-    subprocess.run(command, check=True)
-    _say("\nIt stays up for you: point kubectl at the KUBECONFIG above. `make down` ends it and removes its data.")
+    os.environ["RAYWARD_DATA_DIR"] = str(_FOLDER)
+    began = time.monotonic()
+    _rayward("up")
+    _show(f"\n$ cat web.yaml\n{_MANIFEST.rstrip()}")
+    _rayward("apply", "-f", "-", given=_MANIFEST)
+    _until_ready()
+    _rayward("get", "pods,services", "-o", "wide")
+    address = _rayward("get", "service", "web", "--no-headers", quiet=True).split()[-1]
+    _show(f"\n$ curl http://{address}/")
+    page = _page(address)
+    _show(page.rstrip())
+    if "hello from a pod" not in page:
+        raise SystemExit("error: that is not the page of the pod\n  next: rayward describe service web")
+    _rayward("exec", "web", "--", "python3", "-c", "import socket, os; print(socket.gethostname(), os.getpid())")
+    _rayward("logs", "web", "--tail", "3")
+    _rayward("status")
+    _show(f"\nFrom nothing to here in {time.monotonic() - began:.1f} s. It stays up for you:")
+    _show(f"  export RAYWARD_DATA_DIR={_FOLDER} KUBECONFIG={_FOLDER / 'kubeconfig'}")
+    _show("  rayward get all   # or kubectl; `make down` ends it and removes its data")
     return 0
-
-
-def _run_a_pod(client: SyncClient) -> None:
-    script = "import os, socket; print('hello from', socket.gethostname(), 'where I am process', os.getpid())"
-    container = {"name": "main", "image": "python", "command": ["python3", "-c", script]}
-    spec = {"restartPolicy": "Never", "containers": [container]}
-    if any(item["metadata"]["name"] == "talker" for item in client.list(PODS, "default").items):
-        client.delete(PODS, "talker", "default", grace_period_seconds=0)
-    _say("\nrunning pod/talker, a process in namespaces of its own:")
-    client.create(PODS, {"metadata": {"name": "talker"}, "spec": spec}, "default")
-    deadline = time.monotonic() + 60
-    while True:
-        status = client.get(PODS, "talker", "default")["status"]
-        if status["phase"] in {"Succeeded", "Failed"}:
-            break
-        if time.monotonic() > deadline:
-            why = status.get("conditions", [{}])[-1].get("message", "no reason given")
-            raise SystemExit(f"error: the pod did not finish\n  why: {why}\n  next: read {_FOLDER.logs}/node.log")
-        time.sleep(0.05)
-    log = client.answer(verbs.get(PODS, "talker", "default", subresource="log"))
-    _say(f"  {status['phase']} on {status.get('podIP', 'no address')}; its log: {log.body.decode().strip()}")
-
-
-def _apply_and_watch(client: SyncClient) -> None:
-    start = client.list(CONFIG_MAPS, "default").resource_version
-    seen = threading.Event()
-
-    def watch() -> None:
-        with (
-            SyncClient.connect(find_access(_FOLDER.kubeconfig)) as watcher,
-            watcher.watch(CONFIG_MAPS, KubeObject, "default", resource_version=start) as events,
-        ):
-            for event in events:
-                if isinstance(event, Change):
-                    _say(f"  watch: {event.type} configmap/{event.object.metadata.name}")
-                    if event.type == "MODIFIED":
-                        seen.set()
-                        return
-
-    follower = threading.Thread(target=watch, daemon=True)
-    follower.start()
-    _say("\napplying configmap/greeting twice, with a watch open:")
-    client.apply(CONFIG_MAPS, _GREETING, field_manager="demo", force=True)
-    client.apply(CONFIG_MAPS, {**_GREETING, "data": {"text": "hello, Ray"}}, field_manager="demo", force=True)
-    if not seen.wait(30):
-        raise SystemExit("error: the watch did not see the change\n  next: rayward status")
-    follower.join()
 
 
 if __name__ == "__main__":
