@@ -4,64 +4,86 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from rayward.kinds.raycluster import RayClusterSpec
+from rayward.kube.machinery.patch import json_patch
+from rayward.operator.service.memory import REPLICAS
 from rayward.operator.service.scale import replicas_text, resize
 
+Object = dict[str, Any]
 
-def spec(*groups: dict[str, Any], **more: Any) -> dict[str, Any]:
+
+def group(name: str = "w", **sizes: Any) -> Object:
+    return {"groupName": name, "template": {}, **sizes}
+
+
+def spec(*groups: Object, **more: Any) -> Object:
     return {"workerGroupSpecs": list(groups), **more}
 
 
-def group(name: str = "w", **sizes: Any) -> dict[str, Any]:
-    return {"groupName": name, "template": {}, **sizes}
+def _typed(whole: Object) -> RayClusterSpec:
+    return msgspec.convert(whole, RayClusterSpec)
+
+
+def _resized(wanted: Object, running: Object, given: Object | str) -> Object | None:
+    """The running cluster's groups and memory after the patch; None where there is none."""
+    text = given if isinstance(given, str) else replicas_text(_typed(given))
+    operations = resize(_typed(wanted), wanted["workerGroupSpecs"], _typed(running), text)
+    if not operations:
+        return None
+    before = {"metadata": {"annotations": {REPLICAS: text}}, "spec": running}
+    after = json_patch.apply(before, operations)
+    return {"groups": after["spec"]["workerGroupSpecs"], "given": after["metadata"]["annotations"][REPLICAS]}
 
 
 def test_nothing_changes_when_nothing_was_edited_though_the_autoscaler_moved() -> None:
     wanted = spec(group(replicas=1, minReplicas=0, maxReplicas=5))
     running = spec(group(replicas=4, minReplicas=0, maxReplicas=5))
 
-    assert resize(wanted, running, replicas_text(wanted)) is None
+    assert _resized(wanted, running, wanted) is None
 
 
 def test_bounds_follow_the_user_and_replicas_stay() -> None:
-    before = spec(group(replicas=1, maxReplicas=5))
     wanted = spec(group(replicas=1, maxReplicas=9, minReplicas=2))
     running = spec(group(replicas=4, maxReplicas=5), enableInTreeAutoscaling=True)
 
-    found = resize(wanted, running, replicas_text(before))
+    found = _resized(wanted, running, spec(group(replicas=1, maxReplicas=5)))
 
     assert found is not None
-    assert found.groups == [group(replicas=4, maxReplicas=9, minReplicas=2)]
+    assert found["groups"] == [group(replicas=4, maxReplicas=9, minReplicas=2)]
+
+
+def test_a_bound_taken_away_is_taken_away() -> None:
+    found = _resized(spec(group()), spec(group(maxReplicas=5)), spec(group()))
+
+    assert found is not None
+    assert found["groups"] == [group()]
 
 
 def test_replicas_follow_when_the_user_changed_them() -> None:
-    before = spec(group(replicas=1))
-    found = resize(spec(group(replicas=3)), spec(group(replicas=2)), replicas_text(before))
+    found = _resized(spec(group(replicas=3)), spec(group(replicas=2)), spec(group(replicas=1)))
 
-    assert found is not None
-    assert found.groups == [group(replicas=3)]
-    assert found.given == '{"w":3}'
+    assert found == {"groups": [group(replicas=3)], "given": '{"w":3}'}
 
 
 def test_replicas_of_an_autoscaled_cluster_belong_to_the_autoscaler() -> None:
     running = spec(group(replicas=2), enableInTreeAutoscaling=True)
-    found = resize(spec(group(replicas=3)), running, replicas_text(spec(group(replicas=1))))
 
-    assert found is not None
-    assert found.groups == [group(replicas=2)]
+    assert _resized(spec(group(replicas=3)), running, spec(group(replicas=1))) == {
+        "groups": [group(replicas=2)],
+        "given": '{"w":3}',
+    }
 
 
 def test_a_group_at_the_end_is_added() -> None:
-    wanted = spec(group(), group("gpu", replicas=1))
-    found = resize(wanted, spec(group()), replicas_text(spec(group())))
+    found = _resized(spec(group(), group("gpu", replicas=1)), spec(group()), spec(group()))
 
     assert found is not None
-    assert [entry["groupName"] for entry in found.groups] == ["w", "gpu"]
+    assert found["groups"] == [group(), group("gpu", replicas=1)]
 
 
 def test_a_damaged_memory_counts_as_none_and_is_mended() -> None:
-    wanted = spec(group(replicas=3))
-    found = resize(wanted, spec(group(replicas=2)), "{damaged")
+    found = _resized(spec(group(replicas=3)), spec(group(replicas=2)), "{damaged")
 
-    assert found is not None
-    assert found.groups == [group(replicas=2)]
-    assert found.given == replicas_text(wanted)
+    assert found == {"groups": [group(replicas=2)], "given": '{"w":3}'}

@@ -65,8 +65,10 @@ class World:
                 name, decision.create.cluster_hash, decision.create.config,
                 created=self.now, heals=decision.heals, applications=frozenset({"app"}),
             )  # fmt: skip
-        for name in decision.send:
+        for name in [member.name for member in (decision.active, decision.pending) if member]:
             member = self.members[name]
+            if member.serve is None or member.serve.config == member.config:
+                continue
             self.sent.append((member.cluster_hash, member.config))
             status = DEPLOY_FAILED if member.config in self.broken else "DEPLOYING"
             serve = ServeSeen(member.config, (Application("app", status, "no such module"),))

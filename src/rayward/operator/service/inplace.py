@@ -7,7 +7,6 @@ from datetime import datetime
 from rayward.operator.service.healing import Healing
 from rayward.operator.service.member import Member
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.upgrade import unsent
 from rayward.operator.service.verdict import Stage, judge, overdue, progress_of
 
 
@@ -37,7 +36,6 @@ def decide(
     return Decision(
         active=active,
         notes=tuple(notes),
-        send=(active.name,) if unsent(active) and not any(note.config for note in notes) else (),
         redeploy=active.name if heal.redeploy else "",
         failure=failure,
         verdict=verdict,

@@ -29,6 +29,8 @@ class ServeSeen:
 
     config: str
     applications: tuple[Application, ...] = ()
+    refusal: str = ""
+    """Why Ray does not take the config at all."""
 
 
 @dataclass(frozen=True, slots=True)

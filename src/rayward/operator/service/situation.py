@@ -86,7 +86,10 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What to do, in this order: notes, new cluster, serve configs, traffic, deletions."""
+    """What to do, in this order: notes, new cluster, traffic, deletions.
+
+    The active and the pending cluster are always to be sent the config noted on them, if their Serve has another.
+    """
 
     active: Member | None = None
     pending: Member | None = None
@@ -94,8 +97,6 @@ class Decision:
     create: Release | None = None
     heals: int = 0
     """Carried on by the created cluster, when it replaces an unhealthy one."""
-    send: tuple[str, ...] = ()
-    """Members whose Serve is to be sent their config."""
     redeploy: str = ""
     """The member whose applications start anew though their config is the same."""
     switch_to: str = ""

@@ -30,17 +30,9 @@ def decide(target: Member, active: Member | None, goal: Release, rules: Rules, n
         active=active,
         pending=target,
         notes=notes,
-        send=(target.name,) if unsent(target) else (),
         failure=failure,
         verdict=verdict,
         next_look=_next_look(target, active, rules),
-    )
-
-
-def unsent(member: Member) -> bool:
-    """Whether Serve is there to be told, and works towards something else."""
-    return (
-        member.head_ready and not member.suspended and member.serve is not None and member.serve.config != member.config
     )
 
 

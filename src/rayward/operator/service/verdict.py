@@ -43,6 +43,10 @@ def judge(member: Member) -> Verdict:
         return Verdict(Stage.WAITING, "ServeUnknown", f"the dashboard of RayCluster {member.name} has not answered")
     if serve.config != member.config:
         return Verdict(Stage.WAITING, "ConfigNotSent", f"RayCluster {member.name} has not taken the serve config")
+    if serve.refusal:
+        return Verdict(
+            Stage.FAILED, "ServeConfigRefused", f"Ray refuses the serve config: {serve.refusal[-_MESSAGE_LIMIT:]}"
+        )
     failed = [app for app in serve.applications if app.status == DEPLOY_FAILED]
     if failed:
         return Verdict(Stage.FAILED, "ServeDeployFailed", _told(failed[0].name, failed[0].status, failed[0].message))

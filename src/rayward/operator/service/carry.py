@@ -1,0 +1,145 @@
+"""Carries out what was decided about a service. Each write may be sent twice: the second one does no harm."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds import labels
+from rayward.kinds.raycluster import Object, RayCluster
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client import verbs
+from rayward.kube.client.api import Client
+from rayward.kube.client.errors import AlreadyExists, Conflict, NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.client.request import Request
+from rayward.kube.core.meta import controller_of
+from rayward.kube.core.objects import KubeObject
+from rayward.kube.core.resource import PODS, SERVICES, Resource
+from rayward.kube.core.service import Service
+from rayward.operator.cluster.belongings import APPLIED
+from rayward.operator.cluster.carry import MANAGER
+from rayward.operator.cluster.pod import RayPod
+
+Wrote = Callable[[Resource, KubeObject], None]
+
+_encoder: Final = msgspec.json.Encoder(order="deterministic")
+
+
+class Carrier:
+    """The writes of one service's run."""
+
+    def __init__(self, client: Client, service: RayService, wrote: Wrote) -> None:
+        self._client = client
+        self._service = service
+        self._wrote = wrote
+        self._namespace = service.metadata.namespace
+
+    async def create_cluster(self, body: Object) -> None:
+        """Make a Ray cluster; one of its name that is ours already is it."""
+        await self._create(RAY_CLUSTERS, body, self._service.metadata.uid)
+
+    async def annotate(self, cluster: RayCluster, annotations: dict[str, str | None]) -> None:
+        """Have a Ray cluster remember."""
+        change = {"metadata": {"uid": cluster.metadata.uid, "annotations": annotations}}
+        await self._patch(RAY_CLUSTERS, cluster.metadata.name, change)
+
+    async def resize(self, cluster: RayCluster, operations: list[Object]) -> None:
+        """Change the sizes of a Ray cluster's groups, unless somebody moved the groups meanwhile."""
+        await self._patch(RAY_CLUSTERS, cluster.metadata.name, operations, PatchType.JSON)
+
+    async def label_head(self, head: RayPod, value: str) -> None:
+        """Let the head take requests, or not."""
+        change = {"metadata": {"uid": head.metadata.uid, "labels": {labels.SERVE: value}}}
+        await self._patch(PODS, head.metadata.name, change)
+
+    async def bring(self, body: Object, found: Service | None) -> bool:
+        """Make a Service, or bring the one that is there to what it should be; whether anything changed."""
+        metadata: Object = body["metadata"]
+        digest = hashlib.sha256(_encoder.encode(body)).hexdigest()[:16]
+        marked: Object = {**(metadata.get("annotations") or {}), APPLIED: digest}
+        if found is None:
+            owner: str = metadata["ownerReferences"][0]["uid"]
+            await self._create(SERVICES, {**body, "metadata": {**metadata, "annotations": marked}}, owner)
+            return True
+        if found.metadata.annotation(APPLIED) == digest or found.deleting:
+            return False
+        # A selector is replaced as a whole: a label that is no longer asked for must not stay in it.
+        selector: dict[str, Any] = dict.fromkeys(found.spec.selector or {}) | body["spec"].get("selector", {})
+        change: Object = {
+            "metadata": {"uid": found.metadata.uid, "labels": metadata.get("labels"), "annotations": marked},
+            "spec": {**body["spec"], "selector": selector},
+        }
+        await self._patch(SERVICES, found.metadata.name, change)
+        return True
+
+    async def delete(self, resource: Resource, found: KubeObject) -> None:
+        """Delete this very object, if it is still there."""
+        request = verbs.delete(
+            resource, found.metadata.name, self._namespace, uid=found.metadata.uid, propagation_policy="Background"
+        )
+        try:
+            answer = await self._client.send_as(_repeatable(request), KubeObject)
+        except (NotFound, Conflict):
+            return
+        self._wrote(resource, answer)
+
+    async def unfinalize(self, finalizer: str) -> None:
+        """Let the service go."""
+        metadata = self._service.metadata
+        left = [name for name in metadata.finalizers or () if name != finalizer]
+        change = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": left}}
+        await self._patch(RAY_SERVICES, metadata.name, change)
+
+    async def forget(self, annotation: str) -> None:
+        """Take away a wish of the user's that was fulfilled."""
+        metadata = self._service.metadata
+        change = {"metadata": {"uid": metadata.uid, "annotations": {annotation: None}}}
+        await self._patch(RAY_SERVICES, metadata.name, change)
+
+    async def write_status(self, change: Object) -> KubeObject | None:
+        """Tell what is."""
+        metadata = self._service.metadata
+        request = verbs.patch(
+            RAY_SERVICES,
+            metadata.name,
+            {"metadata": {"uid": metadata.uid}, "status": change},
+            PatchType.MERGE,
+            self._namespace,
+            subresource="status",
+            field_manager=MANAGER,
+        )
+        try:
+            answer = await self._client.send_as(_repeatable(request), KubeObject)
+        except NotFound:
+            return None
+        self._wrote(RAY_SERVICES, answer)
+        return answer
+
+    async def _create(self, resource: Resource, body: Object, owner: str) -> None:
+        request = verbs.create(resource, body, self._namespace, field_manager=MANAGER)
+        try:
+            answer = await self._client.send_as(_repeatable(request), KubeObject)
+        except AlreadyExists:
+            found = verbs.get(resource, body["metadata"]["name"], self._namespace)
+            answer = await self._client.send_as(found, KubeObject)
+            controller = controller_of(answer)
+            if controller is None or controller.uid != owner:
+                raise
+        self._wrote(resource, answer)
+
+    async def _patch(self, resource: Resource, name: str, change: Any, how: PatchType = PatchType.MERGE) -> None:
+        request = verbs.patch(resource, name, change, how, self._namespace, field_manager=MANAGER)
+        try:
+            answer = await self._client.send_as(_repeatable(request), KubeObject)
+        except NotFound:
+            return
+        self._wrote(resource, answer)
+
+
+def _repeatable(request: Request) -> Request:
+    return msgspec.structs.replace(request, repeatable=True)

@@ -1,0 +1,177 @@
+"""What a service owns: its Ray clusters, and the services that lead to the one that serves."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from rayward.kinds import labels, names
+from rayward.kinds.raycluster import Object, RayCluster
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.core.objects import ObjectMeta
+from rayward.operator.cluster import desired
+from rayward.operator.service import memory
+from rayward.operator.service.rules import ABORT, PAUSE, PROMOTE
+from rayward.operator.service.scale import replicas_text
+
+KIND: Final = RAY_SERVICES.kind
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_NOT_COPIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", PAUSE, PROMOTE, ABORT})
+
+
+def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) -> str:
+    """The name of the cluster for a release.
+
+    It follows from the release, so that a creation whose answer is lost is found again instead of repeated; with a
+    name that is ``taken``, by a cluster on its way out, the next one is tried.
+    """
+    attempt = 0
+    while True:
+        seed = f"{service.metadata.uid}/{cluster_hash}/{attempt}".encode()
+        digest = int.from_bytes(hashlib.sha256(seed).digest()[:8])
+        letters: list[str] = []
+        for _ in range(5):
+            digest, index = divmod(digest, len(_LETTERS))
+            letters.append(_LETTERS[index])
+        name = names.child_cluster(service.metadata.name, "".join(letters))
+        if name not in taken:
+            return name
+        attempt += 1
+
+
+def child_cluster(service: RayService, config: Object, name: str, cluster_hash: str, serve: str, heals: int) -> Object:
+    """A RayCluster for one release.
+
+    Args:
+        service: The owner.
+        config: Its ``rayClusterConfig``, as the user wrote it.
+        name: The cluster's name.
+        cluster_hash: Which release it is.
+        serve: The serve config that belongs to it.
+        heals: How often an unhealthy service was given a remedy before.
+    """
+    metadata, spec = service.metadata, service.spec.ray_cluster_config
+    annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in _NOT_COPIED}
+    annotations |= {
+        labels.SPEC_HASH: cluster_hash,
+        labels.WORKER_GROUP_COUNT: str(len(spec.worker_group_specs or ())),
+        labels.OPERATOR_VERSION: desired.OPERATOR,
+        memory.CONFIG: serve,
+        memory.REPLICAS: replicas_text(spec),
+    }
+    if heals:
+        annotations[memory.HEALS] = str(heals)
+    return {
+        "apiVersion": RAY_CLUSTERS.api_version,
+        "kind": RAY_CLUSTERS.kind,
+        "metadata": {
+            "name": name,
+            "namespace": metadata.namespace,
+            "labels": {**(metadata.labels or {}), **_origin(service)},
+            "annotations": annotations,
+            "ownerReferences": [_owner(service)],
+        },
+        "spec": config,
+    }
+
+
+def head_service(service: RayService, cluster: str) -> Object:
+    """The stable way to the head of the cluster that serves."""
+    made = desired.head_service(_as_cluster(service, cluster))
+    name = service.metadata.name
+    made["metadata"] |= {
+        "name": names.head_service(name),
+        "labels": {
+            **_origin(service),
+            labels.NODE_TYPE: labels.HEAD,
+            labels.IDENTIFIER: names.identifier(name, labels.HEAD),
+        },
+        "ownerReferences": [_owner(service)],
+    }
+    return made
+
+
+def serve_service(service: RayService, cluster: str) -> Object | None:
+    """The stable way to the applications; None where the head has no port for Serve."""
+    made = _serve(service, cluster)
+    given = service.spec.serve_service
+    if made is None and given is None:
+        return None
+    made = made or {"apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {"ports": []}}
+    name = service.metadata.name
+    its_labels = {**_origin(service), labels.SERVE: names.serve_label(name)}
+    metadata: Object = {"name": names.serve_service(name), "labels": its_labels, "annotations": {}}
+    spec: Object = dict(made["spec"])
+    if given is not None:
+        theirs: Object = given.get("metadata") or {}
+        metadata["name"] = theirs.get("name") or metadata["name"]
+        metadata["labels"] = {**(theirs.get("labels") or {}), **its_labels}
+        metadata["annotations"] = dict(theirs.get("annotations") or {})
+        spec = _merged(spec, given.get("spec") or {})
+    spec["selector"] = _selector(cluster)
+    metadata |= {"namespace": service.metadata.namespace, "ownerReferences": [_owner(service)]}
+    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+
+
+def cluster_serve_service(service: RayService, cluster: RayCluster) -> Object | None:
+    """The way to the applications of one cluster, whether it serves yet or not: its endpoints tell when it can."""
+    made = _serve(service, cluster.metadata.name)
+    if made is None:
+        return None
+    name = cluster.metadata.name
+    owner = {
+        "apiVersion": RAY_CLUSTERS.api_version,
+        "kind": RAY_CLUSTERS.kind,
+        "name": name,
+        "uid": cluster.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    made["metadata"] = {
+        "name": names.serve_service(name),
+        "namespace": service.metadata.namespace,
+        "labels": {labels.ORIGIN_NAME: name, labels.ORIGIN_KIND: KIND, labels.SERVE: names.serve_label(name)},
+        "ownerReferences": [owner],
+    }
+    made["spec"] = {"selector": _selector(name), "ports": made["spec"]["ports"]}
+    return made
+
+
+def _merged(ours: Object, theirs: Object) -> Object:
+    """The user's service, with the ports that the head has; of two ports of one name the user's counts."""
+    given = {port.get("name"): port for port in theirs.get("ports") or ()}
+    ports = [given.get(port["name"], port) for port in ours["ports"]] or list(theirs.get("ports") or ())
+    return {**({"type": ours["type"]} if "type" in ours else {}), **theirs, "ports": ports}
+
+
+def _serve(service: RayService, cluster: str) -> Object | None:
+    return desired.serve_service(_as_cluster(service, cluster))
+
+
+def _as_cluster(service: RayService, name: str) -> RayCluster:
+    annotations = {labels.ENABLE_SERVE_SERVICE: "true"}
+    metadata = ObjectMeta(name=name, namespace=service.metadata.namespace, annotations=annotations)
+    spec = msgspec.structs.replace(service.spec.ray_cluster_config, head_service_annotations=None)
+    return RayCluster(metadata=metadata, spec=spec)
+
+
+def _selector(cluster: str) -> dict[str, str]:
+    return {labels.CLUSTER: cluster, labels.SERVE: "true"}
+
+
+def _origin(service: RayService) -> dict[str, str]:
+    return {labels.ORIGIN_NAME: service.metadata.name, labels.ORIGIN_KIND: KIND}
+
+
+def _owner(service: RayService) -> Object:
+    return {
+        "apiVersion": RAY_SERVICES.api_version,
+        "kind": KIND,
+        "name": service.metadata.name,
+        "uid": service.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
