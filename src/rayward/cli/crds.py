@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import click
-import yaml
 
 from rayward.kinds import crds
-
-_Dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+from rayward.kube.machinery import yamltext
 
 
 @click.command()
@@ -21,5 +19,5 @@ def command(plurals: tuple[str, ...]) -> None:
     They hold every field of KubeRay's own and more, and take their place where those are installed. KIND is
     rayclusters or rayservices; all are printed without one.
     """
-    manifests = [crds.manifest(plural) for plural in plurals or crds.PLURALS]
-    click.echo(yaml.dump_all(manifests, Dumper=_Dumper, sort_keys=False, width=4096), nl=False)
+    for plural in plurals or crds.PLURALS:
+        click.echo(f"---\n{yamltext.dump(crds.manifest(plural))}", nl=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, cast
 
 import msgspec
-import yaml
 
 from rayward.kinds import rayversion
 from rayward.kinds.serveconfig.finding import Finding, Path, ServeConfigError, written
@@ -15,17 +15,17 @@ from rayward.kinds.serveconfig.keys import APPLICATION, RAY_VERSION, TOP, Words
 from rayward.kinds.serveconfig.naming import Namer
 from rayward.kinds.serveconfig.reading import MAX_DEPTH, MAX_VALUES, Reading, python_source, read
 from rayward.kinds.serveconfig.rules import EXAMPLE, complaints
+from rayward.kube.machinery import yamltext
 
 Object = dict[str, Any]
 
-_Dumper: Final[Any] = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 _SINGLE: Final[Words] = {**APPLICATION, **{name: below for name, below in TOP.items() if name != "applications"}}
 _OF_THE_PROXY: Final = ("host", "port")
 
 
 @dataclass(frozen=True, slots=True)
 class ServeConfig:
-    """A configuration that Ray Serve can be given."""
+    """A configuration that Ray Serve can be given; shared by all who ask for it, so never change its payload."""
 
     payload: Object
     """What is put to Ray, in Ray's words."""
@@ -52,13 +52,25 @@ def parse(value: Any, ray_version: str = "") -> ServeConfig:
     Raises:
         ServeConfigError: It cannot be deployed.
     """
+    return _parse_text(value, ray_version) if isinstance(value, str) else _parse(value, ray_version)
+
+
+@lru_cache(maxsize=256)
+def _parse_text(text: str, ray_version: str) -> ServeConfig:
+    """One text is asked about many times, by validation and by whoever acts on it."""
+    return _parse(text, ray_version)
+
+
+def _parse(value: Any, ray_version: str) -> ServeConfig:
     reading = _read(value)
     version = rayversion.parse(ray_version)
     compiler = _Compiler(reading, strict=version is not None and version[:2] == RAY_VERSION)
     payload = compiler.compile(reading.value)
+    if "applications" not in payload and isinstance(value, str) and (source := python_source(value)):
+        raise ServeConfigError([source])
     if compiler.errors:
         raise ServeConfigError(sorted(compiler.errors, key=lambda finding: (finding.line, finding.column)))
-    text = value if isinstance(value, str) else yaml.dump(payload, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    text = value if isinstance(value, str) else yamltext.dump(payload)
     canonical = msgspec.json.encode(payload, order="deterministic")
     digest = f"v1-{hashlib.sha256(canonical).hexdigest()[:32]}"
     return ServeConfig(payload, text, digest, tuple(compiler.warnings))

@@ -61,7 +61,7 @@ def read(text: str) -> Reading:
     except yaml.MarkedYAMLError as error:
         if source := python_source(text):
             raise ServeConfigError([source]) from None
-        raise _unreadable(error) from None
+        raise _unreadable(error, text) from None
     except yaml.YAMLError as error:
         position = getattr(error, "position", 0)
         before = text[: position if isinstance(position, int) else 0]
@@ -222,8 +222,11 @@ def _key(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _unreadable(error: yaml.MarkedYAMLError) -> ServeConfigError:
+def _unreadable(error: yaml.MarkedYAMLError, text: str) -> ServeConfigError:
     mark = error.problem_mark or error.context_mark
+    if mark is not None and error.context_mark is not None and mark.line >= len(text.splitlines()):
+        # the text ended too soon: what was left open is the place to mend
+        mark = error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
     told = ", ".join(_told(error))
     return _error(f"this is no YAML: {told}; mend the indentation, quotes or brackets here", line, column)

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.validation import service_problems, service_warnings
+from tests.kinds.clusters import changed, service_manifest
+from tests.kinds.judgements import BAD, GOOD, Judgement
+
+CLUSTER = "spec.rayClusterConfig"
+CONFIG = "spec.serveConfigV2"
+PROGRAM = "import ray\nfrom ray import serve\napp = serve.Application(...)\n"
+OBJECT = {"importPath": "app.MyModel", "deployments": [{"name": "MyModel", "numReplicas": 2}]}
+
+
+def _service(changes: dict[str, Any]) -> RayService:
+    value = service_manifest()
+    for path, part in changes.items():
+        value = changed(value, path, part)
+    return msgspec.convert(value, RayService)
+
+
+def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(problem.path, problem.reason) for problem in service_problems(_service(changes))]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({}, id="the small one"),
+        pytest.param({CONFIG: OBJECT}, id="an object"),
+        pytest.param({CONFIG: None, "spec.serveDeploymentGraphSpec": OBJECT}, id="a graph"),
+        pytest.param({"spec.upgradeStrategy": {"type": "None"}}, id="no upgrades"),
+        pytest.param({"spec.rayClusterDeletionDelaySeconds": 0}, id="no delay"),
+        pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "1h30m"}}, id="a timeout"),
+        pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "90"}}, id="a timeout in seconds"),
+        pytest.param({f"{CLUSTER}.suspend": True}, id="born suspended"),
+        pytest.param({f"{CLUSTER}.headGroupSpec.headService": {"spec": {}}}, id="a head service without name"),
+    ],
+)
+def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
+    assert _found(changes) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "reason"),
+    [
+        pytest.param({CONFIG: None}, CONFIG, "Invalid", id="no config"),
+        pytest.param({CONFIG: PROGRAM}, CONFIG, "Invalid", id="a program"),
+        pytest.param({CONFIG: [1]}, CONFIG, "Invalid", id="a list"),
+        pytest.param(
+            {"spec.serveDeploymentGraphSpec": OBJECT}, "spec.serveDeploymentGraphSpec", "Forbidden", id="two configs"
+        ),
+        pytest.param(
+            {CONFIG: None, "spec.serveDeploymentGraphSpec": {"importPath": "x"}},
+            "spec.serveDeploymentGraphSpec",
+            "Invalid",
+            id="a bad graph",
+        ),
+        pytest.param(
+            {"spec.upgradeStrategy": {"type": "NewClusterWithIncrementalUpgrade"}},
+            "spec.upgradeStrategy.type",
+            "FeatureNotAvailable",
+            id="incremental",
+        ),
+        pytest.param({"spec.upgradeStrategy": {"type": "x"}}, "spec.upgradeStrategy.type", "Invalid", id="strategy"),
+        pytest.param(
+            {"spec.rayClusterDeletionDelaySeconds": -1}, "spec.rayClusterDeletionDelaySeconds", "Invalid", id="delay"
+        ),
+        pytest.param(
+            {"spec.deploymentUnhealthySecondThreshold": -1},
+            "spec.deploymentUnhealthySecondThreshold",
+            "Invalid",
+            id="threshold",
+        ),
+        pytest.param(
+            {"metadata.annotations": {"ray.io/initializing-timeout": "soon"}},
+            "metadata.annotations",
+            "Invalid",
+            id="soon",
+        ),
+        pytest.param(
+            {"metadata.annotations": {"rayward.dev/progress-deadline": "0s"}},
+            "metadata.annotations",
+            "Invalid",
+            id="0s",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.upgradeStrategy": {"type": "Recreate"}}, f"{CLUSTER}.upgradeStrategy", "Forbidden", id="nested"
+        ),
+        pytest.param(
+            {f"{CLUSTER}.headGroupSpec.headService": {"metadata": {"name": "h"}}},
+            f"{CLUSTER}.headGroupSpec.headService.metadata.name",
+            "Forbidden",
+            id="a named head service",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.authOptions": {"mode": "token", "enableK8sTokenAuth": True}},
+            f"{CLUSTER}.authOptions.enableK8sTokenAuth",
+            "Forbidden",
+            id="Kubernetes' tokens",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.workerGroupSpecs.0.minReplicas": 9},
+            f"{CLUSTER}.workerGroupSpecs[0].minReplicas",
+            "Invalid",
+            id="a bad cluster",
+        ),
+    ],
+)
+def test_what_cannot_work_is_told_with_its_path(changes: dict[str, Any], path: str, reason: str) -> None:
+    assert _found(changes) == [(path, reason)]
+
+
+def test_a_bad_config_is_told_with_line_and_column() -> None:
+    text = "applications:\n- name: a\n  import_path: m:a\n  num_gpu: 1\n"
+    assert [str(problem) for problem in service_problems(_service({CONFIG: text}))] == [
+        f"{CONFIG}: line 4, column 3: Ray Serve knows no 'num_gpu' here: delete it"
+    ]
+
+
+@pytest.mark.parametrize(
+    "judgement", [one for one in BAD if one.body["kind"] == "RayService"], ids=lambda one: one.name
+)
+def test_what_admission_refuses_is_refused_here_too(judgement: Judgement) -> None:
+    assert service_problems(msgspec.convert(judgement.body, RayService))
+
+
+@pytest.mark.parametrize(
+    "judgement", [one for one in GOOD if one.body["kind"] == "RayService"], ids=lambda one: one.name
+)
+def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
+    both_set = [("spec.serveDeploymentGraphSpec", "Forbidden")] if judgement.name == "a graph" else []
+    problems = service_problems(msgspec.convert(judgement.body, RayService))
+    assert [(problem.path, problem.reason) for problem in problems] == both_set
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        pytest.param({CONFIG: OBJECT}, CONFIG, id="an object"),
+        pytest.param(
+            {"spec.serviceUnhealthySecondThreshold": 5}, "spec.serviceUnhealthySecondThreshold", id="no effect"
+        ),
+        pytest.param(
+            {CONFIG: "import_path: m:a\nnum_gpu: 1\n", f"{CLUSTER}.rayVersion": "2.9.0"}, CONFIG, id="an unknown word"
+        ),
+        pytest.param({f"{CLUSTER}.authOptions": {}}, f"{CLUSTER}.authOptions.mode", id="of the cluster"),
+    ],
+)
+def test_what_works_otherwise_than_it_seems_is_a_warning(changes: dict[str, Any], path: str) -> None:
+    assert [warning.path for warning in service_warnings(_service(changes))] == [path]
+    assert service_problems(_service(changes)) == []
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=30),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=12), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(data=st.data())
+def test_any_decoded_service_is_judged(data: st.DataObject) -> None:
+    value = service_manifest(data.draw(st.text(max_size=60)))
+    value = changed(value, CONFIG, data.draw(_JSON))
+    value = changed(value, "metadata.annotations", {"ray.io/initializing-timeout": data.draw(st.text(max_size=80))})
+    value = changed(value, "spec.upgradeStrategy", {"type": data.draw(st.none() | st.text(max_size=5))})
+    value = changed(
+        value, f"{CLUSTER}.headGroupSpec.headService", data.draw(st.dictionaries(st.text(max_size=8), _JSON))
+    )
+    service = msgspec.convert(value, RayService)
+    for problem in (*service_problems(service), *service_warnings(service)):
+        assert problem.path
+        assert problem.message
