@@ -15,6 +15,7 @@ _A = TypeVar("_A")
 _APPLICATIONS: Final = "/api/serve/applications/"
 _DENIED: Final = frozenset({401, 403})
 _AWAY: Final = frozenset({502, 503, 504})
+_MISTAKES: Final = frozenset({400, 413, 422})
 _PUT_SECONDS: Final = 90.0
 """The first one starts Serve's controller and proxies: 2 to 6 s on a quiet machine."""
 _LONGEST_MESSAGE: Final = 4096
@@ -77,7 +78,7 @@ class Dashboard:
             raise Unreachable(f"{self._place}: Ray is not ready ({status}): {text}")
         if status >= 500:
             raise Failed(f"{self._place}: Ray failed with {status}: {text}")
-        if status >= 400 and ask.body is not None:
+        if status in _MISTAKES and ask.body is not None:
             raise Refused(text)
         raise Unintelligible(f"{self._place}: {ask.method} {ask.path} was answered {status}: {text}")
 

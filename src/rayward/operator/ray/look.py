@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError, Refused, WrongSession
+from rayward.operator.ray.holding import holds
 from rayward.operator.ray.observation import Deploy, Failure, Observation, Target
 from rayward.operator.ray.reach import Reach
 
@@ -15,7 +16,7 @@ Belongs = Callable[[str], bool]
 
 
 async def look(reach: Reach, target: Target, before: Observation, belongs: Belongs) -> Observation:
-    """What ``target`` shows now; sends its configuration first if this session has not got it.
+    """What ``target`` shows now; sends its configuration first if this session does not have it.
 
     ``belongs`` says whether a session may be this target's. Nothing is sent to a head that is not the one meant.
     """
@@ -28,8 +29,13 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Belon
         if version.session_name != seen.session:
             seen = Observation(version.session_name)
         seen = replace(seen, ray_version=version.ray_version, failure=None)
-        if target.deploy is not None and target.deploy.key != seen.deployed:
-            seen = await _deployed(dashboard, target.deploy, seen)
+        deploy = target.deploy
+        if deploy is not None and deploy.key != seen.deployed:
+            if not seen.deployed and not deploy.anew:
+                seen = replace(seen, serve=(serve := await dashboard.serve()))
+                if holds(serve, deploy.config):
+                    return replace(seen, deployed=deploy.key, refusal="")
+            seen = await _deployed(dashboard, deploy, seen)
         return replace(seen, serve=await dashboard.serve())
     except RayError as error:
         return replace(seen, failure=_failure(error))
@@ -41,8 +47,8 @@ async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> 
     except Refused as refusal:
         return replace(seen, deployed=deploy.key, refusal=str(refusal))
     except RayError as error:
-        # It may have arrived all the same: Serve is looked at, and the configuration sent again at the next look.
-        return replace(seen, failure=_failure(error))
+        # It may have arrived all the same: the next look finds out.
+        return replace(seen, deployed="", refusal="", failure=_failure(error))
     return replace(seen, deployed=deploy.key, refusal="")
 
 

@@ -15,11 +15,14 @@ from rayward.operator.ray.schedule import Pace
 class Deploy:
     """A Serve configuration to send.
 
-    ``key`` names it: it is sent once for each key to each session of a head, so a new key sends the same again.
+    ``key`` names it: each session of a head gets it once. Where nothing was sent yet, as after a restart of the
+    operator, it is sent only if the head does not hold it, or if it is ``anew``: the same configuration sent again
+    begins a build that is under way from its start.
     """
 
     key: str
     config: bytes = field(repr=False)
+    anew: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,8 @@ class Failure(msgspec.Struct, frozen=True):
 class Observation(msgspec.Struct, frozen=True):
     """The latest news of a head.
 
-    ``serve`` outlives failed looks, but not the session it came from. ``deployed`` is the key of the configuration that
-    this session took; with ``refusal`` it is the one that Ray will not take, and why.
+    ``serve`` outlives failed looks, but not the session it came from. ``deployed`` is the key of the configuration
+    that this session took; with ``refusal`` it is the one that Ray will not take, and why.
     """
 
     session: str = ""
