@@ -47,6 +47,9 @@ def parser() -> argparse.ArgumentParser:
         "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
     )
     made.add_argument("--reconcile-concurrency", type=int, default=32, metavar="N", help="clusters at once")
+    made.add_argument(
+        "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
+    )
     made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
     made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
     return made
@@ -64,6 +67,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         ready_file=options.ready_file,
         workers=max(options.reconcile_concurrency, 1),
         check_for_kuberay=not options.beside_kuberay,
+        use_kubernetes_proxy=options.use_kubernetes_proxy,
     )
 
 

@@ -16,18 +16,20 @@ from urllib.parse import urlsplit
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Forbidden, NotFound
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.health import Health, follows
 from rayward.kube.runtime.leader import Elector, Terms
+from rayward.net.client import HttpClient
 from rayward.net.errors import NetworkError
 from rayward.operator.endpoints import Endpoints
 from rayward.operator.errors import OperatorError
 from rayward.operator.handover import find_kuberay
 from rayward.operator.metrics import OperatorMetrics
+from rayward.operator.ray.reach import DirectReach, ProxiedReach, Reach
 from rayward.operator.scope import Scope
 
 LEASE: Final = "rayward-operator"
@@ -50,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True):
     ready_file: Path | None = None
     workers: int = 32
     check_for_kuberay: bool = True
+    use_kubernetes_proxy: bool = False
+    """Dashboards are reached through the API server, not over the cluster's network."""
 
 
 async def run(access: Access, settings: Settings) -> None:
@@ -63,19 +67,29 @@ async def run(access: Access, settings: Settings) -> None:
     observe = metrics.client(access.server)
     async with Client.connect(access, user_agent="rayward-operator", observe=observe) as client:
         await _check(client, settings)
-        await Operator(client, settings, metrics, local=on_this_machine(access.server)).run()
+        async with HttpClient() as http:
+            reach = ProxiedReach(client.transport) if settings.use_kubernetes_proxy else DirectReach(http)
+            await Operator(client, settings, metrics, reach, local=on_this_machine(access.server)).run()
 
 
 class Operator:
     """The parts of the process, on one client."""
 
-    def __init__(self, client: Client, settings: Settings, metrics: OperatorMetrics, *, local: bool = False) -> None:
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings,
+        metrics: OperatorMetrics,
+        reach: Reach | None = None,
+        *,
+        local: bool = False,
+    ) -> None:
         self._client = client
         self._settings = settings
         self._metrics = metrics
         self._recorder = EventRecorder(client, COMPONENT)
         self.scopes = [
-            Scope(client, namespace, recorder=self._recorder, metrics=metrics, workers=settings.workers)
+            Scope(client, namespace, recorder=self._recorder, reach=reach, metrics=metrics, workers=settings.workers)
             for namespace in settings.namespaces or (None,)
         ]
         metrics.show_reflectors()
@@ -134,17 +148,20 @@ def on_this_machine(server: str) -> bool:
 async def _check(client: Client, settings: Settings) -> None:
     namespaces: Sequence[str] = settings.namespaces
     try:
-        await client.page(RAY_CLUSTERS, namespaces[0] if namespaces else None, limit=1)
+        for resource in (RAY_CLUSTERS, RAY_SERVICES):
+            await client.page(resource, namespaces[0] if namespaces else None, limit=1)
     except NotFound as error:
         raise OperatorError(
-            "this cluster does not know RayClusters",
+            "this cluster does not know RayClusters and RayServices",
             error.message,
             "rayward crds | kubectl apply --server-side --force-conflicts -f -",
         ) from error
     except Forbidden as error:
         flag = f" --namespace {namespaces[0]}" if namespaces else ""
         raise OperatorError(
-            "the operator may not read RayClusters", error.message, f"rayward operator rbac{flag} | kubectl apply -f -"
+            "the operator may not read RayClusters and RayServices",
+            error.message,
+            f"rayward operator rbac{flag} | kubectl apply -f -",
         ) from error
     except (ApiError, NetworkError) as error:
         raise OperatorError(

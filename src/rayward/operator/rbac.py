@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rayward.kinds.resources import GROUP, RAY_CLUSTERS
+from rayward.kinds.resources import GROUP, RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.resource import (
     DEPLOYMENTS,
+    ENDPOINT_SLICES,
     EVENTS,
     INGRESSES,
     JOBS,
@@ -28,6 +29,7 @@ RBAC: Final = "rbac.authorization.k8s.io"
 
 Object = dict[str, Any]
 
+_KINDS: Final = (RAY_CLUSTERS, RAY_SERVICES)
 _FOLLOW: Final = ("get", "list", "watch")
 _OWN: Final = (*_FOLLOW, "create", "patch", "delete")
 
@@ -35,13 +37,18 @@ _OWN: Final = (*_FOLLOW, "create", "patch", "delete")
 def rules() -> list[Object]:
     """What happens in the namespaces that are watched."""
     return [
-        _rule(("get", "list", "watch", "patch"), RAY_CLUSTERS),
-        {"apiGroups": [GROUP], "resources": [f"{RAY_CLUSTERS.plural}/status"], "verbs": ["patch"]},
-        # Children point back to their cluster and block its foreground deletion: some servers ask for this right.
-        {"apiGroups": [GROUP], "resources": [f"{RAY_CLUSTERS.plural}/finalizers"], "verbs": ["update"]},
+        _rule(_OWN, RAY_CLUSTERS),
+        _rule((*_FOLLOW, "patch"), RAY_SERVICES),
+        {"apiGroups": [GROUP], "resources": [f"{kind.plural}/status" for kind in _KINDS], "verbs": ["patch"]},
+        # Children point back to their owner and block its foreground deletion: some servers ask for this right.
+        {"apiGroups": [GROUP], "resources": [f"{kind.plural}/finalizers" for kind in _KINDS], "verbs": ["update"]},
         _rule(_OWN, PODS, SERVICES, SERVICE_ACCOUNTS),
         {"apiGroups": [""], "resources": ["pods/log"], "verbs": ["get"]},
-        # Of secrets the operator watches the metadata alone; Kubernetes has no smaller right.
+        # Dashboards, where they are reached through the API server: the verb follows the request's method.
+        {"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get", "update"]},
+        _rule(_FOLLOW, ENDPOINT_SLICES),
+        # Of secrets the operator watches the metadata, and reads the tokens of its own clusters; Kubernetes has no
+        # smaller right.
         _rule((*_FOLLOW, "create", "patch"), SECRETS, PERSISTENT_VOLUME_CLAIMS),
         _rule(("create", "patch"), EVENTS),
         _rule((*_FOLLOW, "create"), JOBS),

@@ -16,10 +16,17 @@ from rayward.kube.runtime.reflector import Reflector
 from rayward.operator.cluster.observe import CHILD_SELECTOR, JOB_SELECTOR, POD_SELECTOR, empty_caches
 from rayward.operator.cluster.reconcile import NAME, WORKERS, ClusterReconciler
 from rayward.operator.metrics import OperatorMetrics
+from rayward.operator.ray.reach import Reach
+from rayward.operator.service import observe as services
+from rayward.operator.service import reconcile as service_loop
+from rayward.operator.service.reconcile import ServiceReconciler
 
 
 class Scope:
-    """Everything the operator does in ``namespace``, or in all namespaces."""
+    """Everything the operator does in ``namespace``, or in all namespaces.
+
+    Without a ``reach`` to dashboards, RayServices are left alone.
+    """
 
     def __init__(
         self,
@@ -27,6 +34,7 @@ class Scope:
         namespace: str | None = None,
         *,
         recorder: EventRecorder,
+        reach: Reach | None = None,
         metrics: OperatorMetrics | None = None,
         workers: int = WORKERS,
         clock: Clock = SYSTEM_CLOCK,
@@ -51,13 +59,29 @@ class Scope:
             clock=clock,
             status_written=metrics.cluster_written if metrics else None,
         )
+        self.services: ServiceReconciler | None = None
+        if reach is not None:
+            seen = services.empty_caches(caches)
+            self.reflectors += [
+                self._reflect(client, seen.services),
+                self._reflect(client, seen.slices, services.SLICE_SELECTOR),
+            ]
+            observer = metrics.of_controller(service_loop.NAME, workers) if metrics else None
+            self.services = ServiceReconciler(
+                client, seen, recorder, reach, workers=workers, observer=observer, clock=clock
+            )
         if metrics is not None:
             metrics.follow(self.reflectors, caches.clusters)
 
     async def run(self, background: Callable[[], Awaitable[Any]] | None = None) -> Never:
         """Fill the caches, then work, until cancelled; then wait for the answers to what was sent."""
+        controllers = [self.clusters.controller]
+        others = [] if background is None else [background]
+        if self.services is not None:
+            controllers.append(self.services.controller)
+            others.append(self.services.poller.run)
         try:
-            await manager.run(self.reflectors, [self.clusters.controller], () if background is None else (background,))
+            await manager.run(self.reflectors, controllers, others)
         finally:
             await self.clusters.drain()
 

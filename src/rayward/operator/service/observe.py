@@ -15,6 +15,7 @@ from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.client.options import Selectors
 from rayward.kube.core.meta import condition_of, parse_time
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import ENDPOINT_SLICES
@@ -32,6 +33,8 @@ from rayward.operator.service.memory import Memory, config_hash, remembered
 BY_SERVICE: Final = "service"
 DRAINING: Final = "rayward.dev/draining"
 """On a Service: pods that take no new requests and still owe answers, as the proxy in front of it tells."""
+SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
+"""EndpointSlices carry the labels of their Service."""
 _SERVICE_NAME: Final = "kubernetes.io/service-name"
 
 

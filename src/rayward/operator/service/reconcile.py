@@ -20,6 +20,7 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.workers import WorkersObserver
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.poller import Poller
+from rayward.operator.ray.reach import Reach
 from rayward.operator.service.observe import Caches, service_of_cluster
 from rayward.operator.service.pursuit import Known, Pursuit, Tools
 
@@ -30,22 +31,23 @@ _OURS: Final = (None, "", "ray.io/kuberay-operator")
 
 
 class ServiceReconciler:
-    """Makes the RayServices in ``caches`` true."""
+    """Makes the RayServices in ``caches`` true; ``poller`` has to run beside the controller."""
 
     def __init__(
         self,
         client: Client,
         caches: Caches,
         recorder: EventRecorder,
-        poller: Poller,
+        reach: Reach,
         *,
         workers: int = WORKERS,
         observer: WorkersObserver | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self.controller = Controller(NAME, self._reconcile, workers=workers, observer=observer, clock=clock)
+        self.poller = Poller(reach, self._dashboard_changed, clock=clock)
         self._caches = caches
-        self._tools = Tools(client, caches, recorder, poller, clock, self._wrote)
+        self._tools = Tools(client, caches, recorder, self.poller, clock, self._wrote)
         self._known: dict[Key, Known] = {}
         self.controller.watch(caches.services, _spec_changed)
         self.controller.watch(caches.clusters.clusters, service_of_cluster)
@@ -53,8 +55,7 @@ class ServiceReconciler:
         self.controller.watch(caches.clusters.pods, self._services_of_pod)
         self.controller.watch(caches.slices, self._services_of_slice)
 
-    def dashboard_changed(self, cluster: Key) -> None:
-        """The poller saw something new at a cluster's head."""
+    def _dashboard_changed(self, cluster: Key) -> None:
         for key in service_of_cluster(None, self._caches.clusters.clusters.get(cluster)):
             self.controller.add(key)
 
