@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -58,6 +59,7 @@ class Manifest:
     cluster: Object
 
 
+@functools.cache
 def manifests() -> dict[str, Manifest]:
     """Every manifest of the folder, by name."""
     found: dict[str, Manifest] = {}

@@ -119,7 +119,7 @@ def _fault_tolerance(draw: random.Random, spec: Object, annotations: dict[str, s
     if chance < 0.15:
         annotations["ray.io/ft-enabled"] = draw.choice(("true", "TRUE", "no"))
     elif chance < 0.4:
-        options: Object = {"redisAddress": draw.choice(("redis:6379", ""))}
+        options: Object = {"redisAddress": draw.choice(("redis:6379", "rediss://r:1,s:2"))}
         options |= draw.choice(({}, {"redisPassword": {"value": ""}}, {"redisUsername": {"value": "u"}}))
         spec["gcsFaultToleranceOptions"] = options
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from rayward.kinds import rayversion
-from rayward.operator.cluster.desired.children import Object
+from rayward.operator.cluster.desired.children import Object, fresh
 from rayward.operator.cluster.desired.startcommand import AGENT_PORT
 
 _DASHBOARD_PORT: Final = "8265"
@@ -36,7 +36,7 @@ def add_probes(container: Object, params: dict[str, str], ray_version: str, *, h
 
 def _probe(action: Object, *, delay: int, timeout: int, failures: int) -> Object:
     return {
-        **action,
+        **fresh(action),
         "initialDelaySeconds": delay,
         "timeoutSeconds": timeout,
         "periodSeconds": 5,
