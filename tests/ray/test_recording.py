@@ -1,4 +1,4 @@
-"""Real Ray still answers as it did when it was recorded; if not, ``python -m tests.ray.record`` and look at the diff."""
+"""Real Ray still answers as it did when it was recorded. If not: ``python -m tests.ray.record``, and look why."""
 
 from __future__ import annotations
 

@@ -85,8 +85,16 @@ def _course(step: Played, app: str) -> list[tuple[float, State]]:
 
 
 def _lasting(course: Iterable[tuple[float, State]]) -> list[State]:
+    return [state for seconds, state in course if seconds >= _LASTING and not _fleeting(state)]
+
+
+def _fleeting(state: State) -> bool:
+    """Whether a state counts as short however long a busy machine took for it."""
     # An application that goes away does so in its own time: it may still be there when the step ends.
-    return [state for seconds, state in course if seconds >= _LASTING and state[:1] not in (("DELETING",), ())]
+    if state[:1] in ((), ("DELETING",)):
+        return True
+    # The goal was set, and Serve's loop has not come round yet.
+    return state[0] == "DEPLOYING" and {found[1] for found in state[2]} in ({"HEALTHY"}, {"DEPLOY_FAILED"})
 
 
 def _state(app: dict[str, Any] | None) -> State:
