@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,13 @@ import pytest
 from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
 from tests.contract.kubectl import targets
-from tests.operator.stage import Stage, embedded_access, stage
+from tests.operator.stage import Stage, stage
+
+
+@pytest.fixture(scope="session")
+def embedded_kubeconfig() -> Iterator[Path]:
+    with targets.embedded() as kubeconfig:
+        yield kubeconfig
 
 
 @pytest.fixture(scope="session")
@@ -21,12 +26,8 @@ def real_kubeconfig() -> Iterator[Path]:
 
 
 @pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.kube)])
-async def access(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerator[Access]:
-    async with AsyncExitStack() as stack:
-        if request.param == "real":
-            yield find_access(request.getfixturevalue("real_kubeconfig"))
-        else:
-            yield await stack.enter_async_context(embedded_access(tmp_path))
+def access(request: pytest.FixtureRequest) -> Access:
+    return find_access(request.getfixturevalue(f"{request.param}_kubeconfig"))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Final
 
 from rayward.kinds import labels
@@ -14,21 +13,19 @@ from rayward.kinds.crds import manifests
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
-from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import AlreadyExists, ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import (
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
+    NODES,
     PODS,
     SERVICE_ACCOUNTS,
     Resource,
 )
 from rayward.kube.runtime.events import EventRecorder
-from rayward.local.controllers.run import Controllers
 from rayward.operator.scope import Scope
-from tests.apiserver.inprocess import serving
-from tests.operator.kubelet import Kubelet, add_node
+from tests.operator.kubelet import NODE, Kubelet, add_node
 
 PATIENCE: Final = 60.0
 
@@ -50,19 +47,12 @@ async def running(*works: Callable[[], Awaitable[Any]]) -> AsyncGenerator[None]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-@asynccontextmanager
-async def embedded_access(folder: Path) -> AsyncGenerator[Access]:
-    """Our own server with its controllers, in this very loop."""
-    async with serving(folder):
-        access = find_access(folder / "kubeconfig")
-        async with Client.connect(access) as client:
-            controllers = Controllers(client, authority=access.tls.authority or "")
-            async with running(controllers.run):
-                yield access
-
-
 async def install(client: Client) -> None:
-    """What every server of these tests needs: Ray's kinds and a node."""
+    """What every server of these tests needs, once: Ray's kinds and a node."""
+    with suppress(ApiError):
+        await client.page(RAY_CLUSTERS, limit=1)
+        await client.get(NODES, NODE)
+        return
     for manifest in manifests():
         await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests", force=True)
     await add_node(client)

@@ -20,6 +20,7 @@ from rayward.kube.core.resource import (
     SERVICES,
     Resource,
 )
+from rayward.kube.core.service import Service
 from rayward.operator.cluster import desired
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
@@ -31,6 +32,7 @@ Object = dict[str, Any]
 
 _FOLLOWING: Final = frozenset({INGRESSES, NETWORK_POLICIES, SERVICES})
 """Kinds of which nothing stays that the spec no longer asks for."""
+_HEADLESS: Final = "None"
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -87,6 +89,9 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
         return [Make(resource, marked)]
     if found.deleting or found.metadata.annotation(APPLIED) == digest:
         return []
+    if isinstance(found, Service) and (found.spec.cluster_ip == _HEADLESS) != _is_headless(body):
+        why = "a service with an address of its own cannot become one without, nor the other way round: it is made anew"
+        return [Remove(resource, metadata["name"], found.metadata.uid, why=why)]
     change: Object = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
     change["metadata"] = {
         "uid": found.metadata.uid,
@@ -94,6 +99,10 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
         "annotations": annotations,
     }
     return [Mend(resource, metadata["name"], found.metadata.uid, change, replaceable=True)]
+
+
+def _is_headless(service: Object) -> bool:
+    return service["spec"].get("clusterIP") == _HEADLESS
 
 
 def _claim(cluster: RayCluster, observed: Observed) -> list[Write]:
