@@ -26,11 +26,20 @@ class _Here(aiohttp.BaseConnector):
     def __init__(self, connection: Duplex) -> None:
         super().__init__(force_close=True)
         self._transport: Any = connection.writer.transport
+        self._reader: Any = connection.reader
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 - its name
         handler = self._factory()
         self._transport.set_protocol(handler)
         handler.connection_made(self._transport)
+        # What came before is not said again, neither bytes nor the end.
+        early = bytes(self._reader._buffer)  # pyright: ignore[reportPrivateUsage]
+        self._reader._buffer.clear()  # pyright: ignore[reportPrivateUsage]
+        if early:
+            handler.data_received(early)
+        if self._reader.at_eof() or self._reader.exception() or self._transport.is_closing():
+            self._transport.close()
+            handler.connection_lost(None)
         return handler
 
 
