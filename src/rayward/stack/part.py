@@ -18,10 +18,15 @@ class Part:
     command: tuple[str, ...]
     ready: Path | None = None
     """A file that it writes once it is ready; without one it is ready when it runs."""
+    essential: bool = True
+    """Whether the stack is of no use without it."""
 
 
-def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Part, ...]:
-    """The parts in the order in which they start; ``node`` holds the node's own flags, None leaves it out."""
+def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bool) -> tuple[Part, ...]:
+    """The parts in the order in which they start.
+
+    ``node`` holds the node's own flags; None leaves out what runs pods. ``operator`` makes Ray's kinds true.
+    """
     python = (sys.executable, "-m")
     data = ("--data-dir", str(folder.root))
     server = ("--kubeconfig", str(folder.kubeconfig))
@@ -37,4 +42,10 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None) -> tuple[Par
         beside = ("--data-dir", str(folder.node))
         ready = folder.node / "traffic-ready"
         wanted.append(Part("traffic", (*python, "rayward.local.traffic", *server, *beside), ready))
+    if operator:
+        ready = folder.run / "operator-ready"
+        become = (*python, "rayward.operator", *server, "--use-kubernetes-proxy", "--ready-file", str(ready))
+        wanted.append(
+            Part("operator", (*python, "rayward.stack.kinds", *server, "--", *become), ready, essential=False)
+        )
     return tuple(wanted)

@@ -21,12 +21,14 @@ from rayward.kube.core.meta import controller_of
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
-from rayward.operator.cluster.belongings import APPLIED
 from rayward.operator.cluster.carry import MANAGER
 from rayward.operator.cluster.pod import RayPod
 
 Wrote = Callable[[Resource, KubeObject], None]
 
+_APPLIED: Final = "rayward.dev/applied-for-service"
+"""On a Service: a hash of what it was made from. Another mark than that of a cluster's own children: those go when the
+cluster's spec does not ask for them."""
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -61,12 +63,12 @@ class Carrier:
         """Make a Service, or bring the one that is there to what it should be; whether anything changed."""
         metadata: Object = body["metadata"]
         digest = hashlib.sha256(_encoder.encode(body)).hexdigest()[:16]
-        marked: Object = {**(metadata.get("annotations") or {}), APPLIED: digest}
+        marked: Object = {**(metadata.get("annotations") or {}), _APPLIED: digest}
         if found is None:
             owner: str = metadata["ownerReferences"][0]["uid"]
             await self._create(SERVICES, {**body, "metadata": {**metadata, "annotations": marked}}, owner)
             return True
-        if found.metadata.annotation(APPLIED) == digest or found.deleting:
+        if found.metadata.annotation(_APPLIED) == digest or found.deleting:
             return False
         # A selector is replaced as a whole: a label that is no longer asked for must not stay in it.
         selector: dict[str, Any] = dict.fromkeys(found.spec.selector or {}) | body["spec"].get("selector", {})

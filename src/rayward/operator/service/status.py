@@ -110,4 +110,4 @@ def _without_empty(entry: Object) -> Object:
 
 def _whole(condition: Condition) -> Object:
     """The schema requires these fields, empty or not."""
-    return {"reason": "", "message": "", **msgspec.to_builtins(condition)}
+    return {"status": condition.status, "reason": "", "message": "", **msgspec.to_builtins(condition)}
