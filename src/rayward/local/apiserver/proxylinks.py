@@ -40,11 +40,9 @@ _LINKS: Final = {
     "video": {"poster", "src"},
 }
 _LARGEST_PAGE: Final = 16 * 1024 * 1024
-# what begins at a "<": a comment, or a tag with attributes of a sane length
-_TAG: Final = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<([a-zA-Z][a-zA-Z0-9]{0,20})((?:[^>\"']|\"[^\"]{0,8192}\"|'[^']{0,8192}'){0,8192})>", re.DOTALL
-)
-_ATTRIBUTE: Final = re.compile(rb"([a-zA-Z-]+)(\s*=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
+_BEGIN: Final = re.compile(rb"<(?:!--|([a-zA-Z][a-zA-Z0-9]*))")
+_STOP: Final = re.compile(rb"[>\"']")
+_ATTRIBUTE: Final = re.compile(rb"(?<![a-zA-Z-])([a-zA-Z-]{1,20})(\s*=\s*)(\"[^\"]*\"|'[^']*'|[^\s\"'>]+)")
 # what stands in these is no tag, whatever it looks like
 _CLOSES: Final = {
     name: re.compile(f"</{name}".encode(), re.IGNORECASE) for name in ("script", "style", "textarea", "title")
@@ -80,19 +78,33 @@ class Way:
 def rewritten(page: bytes, through: Callable[[str], str]) -> bytes:
     """A page whose links go through the proxy; everything else stays as it is."""
     parts: list[bytes] = []
-    place = 0
-    while (found := _TAG.search(page, place)) is not None:
+    done = place = 0
+    while (found := _BEGIN.search(page, place)) is not None:
         name = (found[1] or b"").decode("ascii").lower()
-        parts.append(page[place : found.start()])
-        parts.append(_tag(found[0], _LINKS[name], through) if name in _LINKS else found[0])
-        place = found.end()
+        place = _tag_end(page, found.end()) if name else page.find(b"-->", found.end())
+        if place < 0:
+            # what has no end reaches to the end
+            break
+        if name in _LINKS:
+            parts += (page[done : found.start()], _tag(page[found.start() : place], _LINKS[name], through))
+            done = place
         if name in _CLOSES:
             close = _CLOSES[name].search(page, place)
-            end = close.start() if close else len(page)
-            parts.append(page[place:end])
-            place = end
-    parts.append(page[place:])
-    return b"".join(parts)
+            if close is None:
+                break
+            place = close.start()
+    return b"".join((*parts, page[done:]))
+
+
+def _tag_end(page: bytes, place: int) -> int:
+    """The place behind the ``>`` of a tag, which may also stand in quotes; -1 if there is none."""
+    while (stop := _STOP.search(page, place)) is not None:
+        if stop[0] == b">":
+            return stop.end()
+        place = page.find(stop[0], stop.end()) + 1
+        if not place:
+            return -1
+    return -1
 
 
 def _tag(tag: bytes, links: set[str], through: Callable[[str], str]) -> bytes:
