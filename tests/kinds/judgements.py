@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.resource import Resource
+from tests.kinds import documented
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
 _GROUP: Final = "spec.workerGroupSpecs.0"
@@ -59,6 +60,9 @@ GOOD: Final = (
         "a pod with everything odd", _cluster({f"{_GROUP}.template.spec.volumes": [{"name": "v", "emptyDir": {}}]})
     ),
     Judgement("unknown fields", _cluster({"spec.unheardOf": 1})),
+    Judgement("the cluster of the interface", documented.CLUSTER),
+    Judgement("the service of the interface", documented.SERVICE),
+    Judgement("a service with a program, which the operator refuses", documented.SERVICE_WITH_PROGRAM),
     Judgement("the small service", service_manifest()),
     Judgement("a config as object", _service({"spec.serveConfigV2": {"importPath": "app.Model", "deployments": []}})),
     Judgement("a graph", _service({"spec.serveDeploymentGraphSpec": {"importPath": "app.Model"}})),

@@ -135,9 +135,12 @@ def test_what_admission_refuses_is_refused_here_too(judgement: Judgement) -> Non
     "judgement", [one for one in GOOD if one.body["kind"] == "RayService"], ids=lambda one: one.name
 )
 def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
-    both_set = [("spec.serveDeploymentGraphSpec", "Forbidden")] if judgement.name == "a graph" else []
+    refused = {
+        "a graph": [("spec.serveDeploymentGraphSpec", "Forbidden")],
+        "a service with a program, which the operator refuses": [(CONFIG, "Invalid")],
+    }
     problems = service_problems(msgspec.convert(judgement.body, RayService))
-    assert [(problem.path, problem.reason) for problem in problems] == both_set
+    assert [(problem.path, problem.reason) for problem in problems] == refused.get(judgement.name, [])
 
 
 @pytest.mark.parametrize(
