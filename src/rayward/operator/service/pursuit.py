@@ -6,13 +6,13 @@ import asyncio
 import base64
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Final
 
 from rayward.kinds import labels, names
 from rayward.kinds.hashing import release_hash
-from rayward.kinds.raycluster import Object, RayCluster
+from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import NotFound
 from rayward.kube.core.meta import rfc3339
@@ -21,25 +21,21 @@ from rayward.kube.core.resource import SECRETS, SERVICES, Resource
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.runtime.clock import Clock
 from rayward.kube.runtime.controller import DONE, Result
-from rayward.kube.runtime.events import EventRecorder, reference
-from rayward.operator.ray.observation import Deploy, Target
+from rayward.kube.runtime.events import EventRecorder
 from rayward.operator.ray.poller import Poller
-from rayward.operator.ray.reach import PodPort
-from rayward.operator.ray.schedule import Pace
 from rayward.operator.service import children, memory, scale
 from rayward.operator.service.carry import Carrier
 from rayward.operator.service.conditions import Conditions, Seen, conditions, failure_of
 from rayward.operator.service.decide import decide
+from rayward.operator.service.following import follow
 from rayward.operator.service.goal import Goal, goal_of
-from rayward.operator.service.observe import Caches, Look, deploy_key, observe
-from rayward.operator.service.redeploy import deployed_text
+from rayward.operator.service.observe import Caches, Look, observe
 from rayward.operator.service.rules import ABORT, PROMOTE, rules_of
 from rayward.operator.service.situation import Decision, Release, Situation
-from rayward.operator.service.status import change, status_of
+from rayward.operator.service.status import status_of
 from rayward.operator.service.suspension import suspend
+from rayward.operator.service.telling import Teller, Told
 
-_DASHBOARD: Final = 8265
-_EXTRAS: Final = frozenset(("status", "appStatus", "rayClusterName", "deploymentStatuses", "startTime", "endTime"))
 _TOKEN: Final = "auth_token"  # noqa: S105
 
 
@@ -60,15 +56,11 @@ class Known:
     """What the process knows of a service beyond its objects; losing it costs a write, never a decision."""
 
     uid: str
-    told: Object = field(default_factory=dict[str, Any])
-    """The status last written: a server with KubeRay's own CRDs does not keep all of it."""
+    told: Told = field(default_factory=Told)
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     """Of its clusters' dashboards, by the uid of the cluster."""
-    said: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
-    """Events of this generation, by reason and message."""
-    generation: int = 0
-    goal: Goal | None = None
-    """Of this generation."""
+    goal: tuple[int, Goal] | None = None
+    """What a generation of the spec asks for."""
 
 
 class Pursuit:
@@ -82,10 +74,7 @@ class Pursuit:
         self._now = tools.clock.utc()
         self._carrier = Carrier(tools.client, service, self._wrote)
         self._look: Look = observe(tools.caches, service, tools.poller.latest)
-        if known.generation != service.metadata.generation:
-            known.generation = service.metadata.generation
-            known.said.clear()
-            known.goal = None
+        self._teller = Teller(tools.recorder, service, known.told)
 
     async def run(self) -> Result:
         """Do what is to be done now, and say when to look again."""
@@ -105,9 +94,14 @@ class Pursuit:
                 await self._delete_everything()
             await self._tell(held.conditions, accepted=True)
             return DONE
-        if self._known.goal is None:
-            self._known.goal = goal_of(service)
-        return await self._pursue(self._known.goal)
+        return await self._pursue(self._goal())
+
+    def _goal(self) -> Goal:
+        generation = self._service.metadata.generation
+        known = self._known.goal
+        if known is None or known[0] != generation:
+            known = self._known.goal = (generation, goal_of(self._service))
+        return known[1]
 
     async def _depart(self) -> Result:
         """Its clusters go at once, then the service itself; the finalizer is KubeRay's, on services it once had."""
@@ -127,14 +121,14 @@ class Pursuit:
         await asyncio.gather(*(self._carrier.delete(resource, found) for resource, found in doomed))
         for resource, found in doomed:
             if resource is RAY_CLUSTERS:
-                self._say("Normal", "DeletedRayCluster", f"Deleted RayCluster {found.key}")
+                self._teller.say("Normal", "DeletedRayCluster", f"Deleted RayCluster {found.key}")
 
     async def _pursue(self, goal: Goal) -> Result:
         service, look = self._service, self._look
         if goal.refused:
-            self._say("Warning", "InvalidRayServiceSpec", goal.refused)
+            self._teller.say("Warning", "InvalidRayServiceSpec", goal.refused)
         for warning in goal.warnings:
-            self._say("Warning", "ServeConfigWarning", warning)
+            self._teller.say("Warning", "ServeConfigWarning", warning)
         rules = rules_of(service)
         release = self._release(goal)
         situation = Situation(
@@ -147,16 +141,14 @@ class Pursuit:
         decision = decide(situation, self._now)
         await self._learn_tokens()
         await self._carry_out(decision, goal, release)
-        self._follow(decision)
-        self._announce(decision)
+        follow(self._tools.poller, look, decision, self._known.tokens)
+        self._teller.announce(decision)
         seen = Seen(service.metadata.generation, look.endpoints, decision, goal.refused)
         told = conditions(service.status.conditions, seen, self._now)
         await self._tell(told, decision, accepted=not goal.refused)
         if decision.next_look is None:
             return DONE
         return Result(requeue_after=max((decision.next_look - self._now).total_seconds(), 0.0) + 0.01)
-
-    # ---- what is written ----
 
     async def _carry_out(self, decision: Decision, goal: Goal, release: Release | None) -> None:
         texts = {memory.config_hash(goal.config): goal.config}
@@ -173,13 +165,13 @@ class Pursuit:
                 self._service, config, name, decision.create.cluster_hash, goal.config, decision.heals
             )
             await self._carrier.create_cluster(body)
-            self._say("Normal", "CreatedRayCluster", f"Created RayCluster {self._key.namespace}/{name}")
+            self._teller.say("Normal", "CreatedRayCluster", f"Created RayCluster {self._key.namespace}/{name}")
         await self._serve_services()
         await self._resize(decision, release)
         await self._label_heads()
         await self._point_services(decision.switch_to or (decision.active.name if decision.active else ""))
         if decision.switch_to:
-            self._say("Normal", "SwitchedTraffic", f"RayCluster {decision.switch_to} takes the requests now")
+            self._teller.say("Normal", "SwitchedTraffic", f"RayCluster {decision.switch_to} takes the requests now")
             if rules_of(self._service).promote == "true":
                 await self._carrier.forget(PROMOTE)
         if decision.failure and decision.failure.reason == "Aborted" and rules_of(self._service).abort == "true":
@@ -188,7 +180,7 @@ class Pursuit:
             cluster = self._look.clusters[name].cluster
             self._tools.poller.drop(cluster.key)
             await self._carrier.delete(RAY_CLUSTERS, cluster)
-            self._say("Normal", "DeletedRayCluster", f"Deleted RayCluster {cluster.key}")
+            self._teller.say("Normal", "DeletedRayCluster", f"Deleted RayCluster {cluster.key}")
 
     async def _note(self, member: str, annotations: dict[str, str | None]) -> None:
         await self._carrier.annotate(self._look.clusters[member].cluster, annotations)
@@ -210,7 +202,7 @@ class Pursuit:
         caches = self._tools.caches.clusters
         for body in (children.serve_service(self._service, cluster), children.head_service(self._service, cluster)):
             if body is None:
-                self._say(
+                self._teller.say(
                     "Warning",
                     "NoServePort",
                     "the head's first container has no port named serve: add {name: serve, containerPort: 8000}",
@@ -220,7 +212,7 @@ class Pursuit:
             found = caches.services.get(key)
             if await self._carrier.bring(body, found):
                 verb = "Created" if found is None else "Updated"
-                self._say("Normal", f"{verb}Service", f"{verb} Service {key}")
+                self._teller.say("Normal", f"{verb}Service", f"{verb} Service {key}")
 
     async def _resize(self, decision: Decision, release: Release | None) -> None:
         """Sizes reach the cluster of the goal, whether it serves already or is on its way."""
@@ -240,7 +232,7 @@ class Pursuit:
             for name, value in marks.items()
         ]
         await self._carrier.resize(seen.cluster, operations)
-        self._say("Normal", "UpdatedRayCluster", f"Updated RayCluster {seen.cluster.key}: sizes of its groups")
+        self._teller.say("Normal", "UpdatedRayCluster", f"Updated RayCluster {seen.cluster.key}: sizes of its groups")
 
     async def _label_heads(self) -> None:
         """A head takes requests while Serve's proxy on it is healthy, unless the user keeps heads out."""
@@ -269,30 +261,6 @@ class Pursuit:
             return goal.release
         return Release(serving.member.cluster_hash, goal.release.config)
 
-    # ---- what is watched ----
-
-    def _follow(self, decision: Decision) -> None:
-        """Watch the dashboards that matter; each is sent the config of its own release, and no other."""
-        wanted = {member.name for member in (decision.active, decision.pending) if member is not None}
-        wanted -= set(decision.delete)
-        changing = decision.pending is not None or decision.create is not None or bool(decision.switch_to)
-        for name, seen in self._look.clusters.items():
-            head = seen.head
-            if name not in wanted or head is None or not head.ready or not seen.memory.config:
-                self._tools.poller.drop(seen.cluster.key)
-                continue
-            in_place = seen.member.config != seen.member.good_config
-            target = Target(
-                place=PodPort(
-                    self._key.namespace, head.metadata.name, head.status.pod_ip, _dashboard_port(seen.cluster)
-                ),
-                head=head.metadata.uid,
-                token=self._known.tokens.get(seen.cluster.metadata.uid, ""),
-                pace=Pace.UPGRADING if changing or in_place else Pace.IDLE,
-                deploy=Deploy(deploy_key(seen.member), deployed_text(seen.memory.config, seen.member.heals)),
-            )
-            self._tools.poller.follow(seen.cluster.key, target)
-
     async def _learn_tokens(self) -> None:
         for seen in self._look.clusters.values():
             auth = seen.cluster.spec.auth_options
@@ -307,54 +275,23 @@ class Pursuit:
             text: str = section(secret, "data").get(_TOKEN, "")
             self._known.tokens[uid] = base64.b64decode(text).decode()
 
-    # ---- what is told ----
-
-    def _announce(self, decision: Decision) -> None:
-        if decision.failure is not None:
-            self._say("Warning", decision.failure.reason, decision.failure.message)
-        if decision.redeploy:
-            self._say(
-                "Warning", "RedeployedApplications", f"applications of {decision.redeploy} stay unhealthy: started anew"
-            )
-        if decision.heals:
-            self._say(
-                "Warning", "ReplacingUnhealthyCluster", "applications stay unhealthy: a new cluster replaces theirs"
-            )
-        if decision.exhausted:
-            self._say("Warning", "SelfHealingExhausted", "applications stay unhealthy, and every remedy was tried")
-        if decision.drifted:
-            self._say("Warning", "ClusterSpecIgnored", "upgradeStrategy None keeps the running cluster as it is")
-
     async def _tell(self, told: Conditions, decision: Decision | None = None, *, accepted: bool) -> None:
-        look = self._look
-        active = (
-            look.clusters.get(decision.switch_to or (decision.active.name if decision.active else ""))
-            if decision
-            else None
-        )
-        pending = decision.pending if decision and not decision.switch_to else None
+        clusters = self._look.clusters
+        active = decision.switch_to or (decision.active.name if decision.active else "") if decision else ""
+        pending = decision.pending.name if decision and decision.pending and not decision.switch_to else ""
         status = status_of(
             self._service,
             told,
-            active=active,
-            pending=look.clusters.get(pending.name) if pending else None,
-            endpoints=look.endpoints,
+            active=clusters.get(active),
+            pending=clusters.get(pending),
+            endpoints=self._look.endpoints,
             accepted=accepted,
             now=self._now,
         )
         before = section(self._tools.caches.services.whole(self._key) or {}, "status")
-        # Fields that this server's schema does not know are compared with what it was last told.
-        before = {**{name: value for name, value in self._known.told.items() if name in _EXTRAS}, **before}
-        changes = change(before, status)
-        if not changes:
-            return
-        self._known.told = status
-        await self._carrier.write_status({**changes, "lastUpdateTime": rfc3339(self._now)})
-
-    def _say(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        if (reason, message) not in self._known.said:
-            self._known.said.add((reason, message))
-            self._tools.recorder.record(reference(RAY_SERVICES, self._service), kind, reason, message)
+        changes = self._teller.news(before, status)
+        if changes:
+            await self._carrier.write_status({**changes, "lastUpdateTime": rfc3339(self._now)})
 
     def _wrote(self, resource: Resource, answer: KubeObject) -> None:
         self._tools.wrote(self._key, resource, answer)
@@ -362,9 +299,3 @@ class Pursuit:
     def _raw_cluster_config(self) -> Object:
         whole = self._tools.caches.services.whole(self._key) or {}
         return section(section(whole, "spec"), "rayClusterConfig")
-
-
-def _dashboard_port(cluster: RayCluster) -> int:
-    params = cluster.spec.head_group_spec.ray_start_params or {}
-    text = params.get("dashboard-port", "")
-    return int(text) if text.isascii() and text.isdigit() else _DASHBOARD

@@ -48,7 +48,7 @@ def status_of(
     if pending is not None:
         status["pendingServiceStatus"] = _part(pending)
     if shown is not None and (applications := _applications(shown)):
-        status["appStatus"] = {name: app["status"] for name, app in applications.items()}
+        status["appStatus"] = _summary(applications)
         status["deploymentStatuses"] = _deployments(applications)
     if is_true(conditions, SUSPENDED):
         status["endTime"] = before.end_time or rfc3339(now)
@@ -94,6 +94,18 @@ def _applications(seen: ClusterSeen) -> dict[str, Object]:
         entry = _without_empty({"status": app.status, "message": app.message[-_LONGEST:]})
         found[name] = {**entry, "serveDeploymentStatuses": deployments} if deployments else entry
     return found
+
+
+def _summary(applications: Mapping[str, Object]) -> Object:
+    """All applications in one word, and each in its own."""
+    states = {app["status"] for app in applications.values()}
+    bad = states & {UNHEALTHY, DEPLOY_FAILED}
+    word = UNHEALTHY if bad else "HEALTHY" if states == {RUNNING} else "DEPLOYING"
+    message = next((app["message"] for app in applications.values() if app["status"] in bad and "message" in app), "")
+    each = {
+        name: {part: app[part] for part in ("status", "message") if part in app} for name, app in applications.items()
+    }
+    return _without_empty({"status": word, "message": message, "applications": each})
 
 
 def _deployments(applications: Mapping[str, Object]) -> list[Object]:
