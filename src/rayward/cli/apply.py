@@ -16,6 +16,7 @@ from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
 from rayward.cli.target import Session, Target, target_options
+from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.options import PatchOptions, PatchType
@@ -91,6 +92,9 @@ class _Applying:
         self.done.append((kind, made))
         if kind.resource == CUSTOM_RESOURCE_DEFINITIONS and not self._dry:
             self._unsettled.append(manifest.name)
+        if kind.resource == RAY_CLUSTERS and not self._dry:
+            tell(f"dashboard and ray:// address: rayward get raycluster {manifest.name}")
+            tell(f"its token, if it asks for one: rayward get token {manifest.name}")
         if form is None:
             answer(f"{naming.title(kind, manifest.name)} {outcome}{' (server dry run)' if self._dry else ''}")
 

@@ -87,7 +87,7 @@ def to_yaml(document: Object) -> str:
     """YAML that Kubernetes reads back as the same document."""
     import yaml
 
-    from rayward.local.apiserver.yamlscalar import scalar
+    from rayward.kube.machinery.yamlscalar import scalar
 
     class Dumper(yaml.CSafeDumper):
         """Writes texts so that no reader takes them for anything else."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rayward.cli import fetch, naming, reach, watching
+from rayward.cli import fetch, naming, raytoken, reach, watching
 from rayward.cli.catalogue import read_catalogue
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
@@ -38,8 +38,11 @@ def command(
     managed: bool,
     target: Target,
 ) -> None:
-    """List objects, or show some of them."""
+    """List objects, or show some of them; ``get token NAME`` prints what a Ray cluster asks its clients for."""
     with target.open() as session:
+        if len(words) == len((raytoken.WORD, "NAME")) and words[0] == raytoken.WORD:
+            answer(raytoken.token(session, words[1]))
+            return
         asked = naming.parse(words, read_catalogue(session.client), verb="get")
         scope = Scope(None if all_namespaces else session.namespace, labels, fields)
         if all_namespaces and any(one.names for one in asked):

@@ -1,28 +1,51 @@
-"""How a service is reached from the user's shell."""
+"""How services and Ray are reached from the user's shell."""
 
 from __future__ import annotations
 
 from rayward.cli.catalogue import Kind
 from rayward.cli.grid import Grid
+from rayward.kinds import names
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import SERVICES
 from rayward.kube.machinery.jsonvalue import Object
 
+_DASHBOARD = ("dashboard", 8265)
+_CLIENT = ("client", 10001)
+_SERVE = ("serve", 8000)
+_NONE = "<none>"
+
 
 def with_addresses(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> Grid:
-    """A table of services with the addresses that work from the shell; any other table as it is."""
-    if kind.resource != SERVICES or not grid.rows:
+    """A table of services or of Ray's kinds with the addresses that work from the shell; any other as it is."""
+    if kind.resource not in (SERVICES, RAY_CLUSTERS, RAY_SERVICES) or not grid.rows:
         return grid
-    found = {
-        (service["metadata"]["namespace"], service["metadata"]["name"]): addresses(service)
+    services = {
+        (service["metadata"]["namespace"], service["metadata"]["name"]): service
         for service in client.list(SERVICES, namespace).items
     }
-    cells = [found.get(row) or "<none>" for row in zip(grid.namespaces, grid.names, strict=True)]
-    return grid.with_column("SHELL-ADDRESS", cells)
+    rows = list(zip(grid.namespaces, grid.names, strict=True))
+    if kind.resource == SERVICES:
+        return grid.with_column("SHELL-ADDRESS", [addresses(services.get(row)) or _NONE for row in rows])
+    heads = [services.get((space, names.head_service(name))) for space, name in rows]
+    grid = grid.with_column("DASHBOARD", [url("http", head, *_DASHBOARD) for head in heads])
+    if kind.resource == RAY_CLUSTERS:
+        return grid.with_column("RAY-CLIENT", [url("ray", head, *_CLIENT) for head in heads])
+    serving = [services.get((space, names.serve_service(name))) for space, name in rows]
+    return grid.with_column("SERVE", [url("http", service, *_SERVE) for service in serving])
 
 
-def addresses(service: Object) -> str:
+def addresses(service: Object | None) -> str:
     """Where the ports of a service answer in a shell of this machine."""
     from rayward.local.traffic.addresses import shell_addresses_of
 
-    return ",".join(map(str, shell_addresses_of(service)))
+    return ",".join(map(str, shell_addresses_of(service))) if service is not None else ""
+
+
+def url(scheme: str, service: Object | None, name: str, number: int) -> str:
+    """The address of one port of a service, by the port's name or its usual number."""
+    from rayward.local.traffic.addresses import shell_addresses_of
+
+    found = shell_addresses_of(service) if service is not None else []
+    chosen = [one for one in found if one.name == name] or [one for one in found if one.port == number]
+    return f"{scheme}://{chosen[0]}" if chosen else _NONE

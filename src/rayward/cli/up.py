@@ -8,7 +8,7 @@ import click
 
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
-from rayward.stack import control
+from rayward.stack import control, state
 from rayward.stack.folder import Folder
 
 _PORT = click.IntRange(0, 65535)
@@ -25,7 +25,7 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each node.")
 @click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Python environment of an image.")
 @click.option("--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to.")
-@click.option("--operator", type=click.Choice(["none"]), default="none", help="Which operator to run.")
+@click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Whose operator to run.")
 @data_option
 @output_option
 def command(
@@ -42,15 +42,38 @@ def command(
     data: Path | None,
     form: str,
 ) -> None:
-    """Start Kubernetes on this machine: an API server, its controllers and a node for pods."""
+    """Start Kubernetes on this machine: API server, controllers, a node for pods, services, and Ray's operator."""
     folder = folder_of(data)
-    flags = ["--nodes", str(nodes), "--gpus", str(gpus)]
-    flags += _node_flags(cpus, memory, images, project)
-    up = control.up(folder, port=port, node=None if api_only else flags, foreground=foreground, tell=tell)
+    flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
+    node = None if api_only else flags
+    wants_operator = operator == "rayward" and not api_only
+    try:
+        up = control.up(folder, port=port, node=node, operator=wants_operator, foreground=foreground, tell=tell)
+        _tell_troubles(folder, up)
+        _answer(folder, up, form, api_only=api_only)
+        if foreground:
+            _show_logs(folder)
+    except KeyboardInterrupt:
+        if not foreground:
+            raise
+        tell("ending...")
+        control.down(folder, purge=False)
+        tell(f"stopped; objects stay in {folder.root}")
+
+
+def _tell_troubles(folder: Folder, up: control.Up) -> None:
     if up.trouble:
         tell("warning: pods stay Pending: this machine refuses what they need")
         for line in up.trouble.split("; allow"):
             tell(f"  why: {line}" if not line.startswith(" them") else f"  next: allow{line}")
+    for part in up.failing:
+        tell(f"warning: the {part.name} does not stay up: it {part.reason}")
+        for line in state.tail(folder.logs / f"{part.name}.log", 3).splitlines():
+            tell(f"  why: {line}")
+        tell(f"  next: rayward status   # its log is {folder.logs / part.name}.log")
+
+
+def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> None:
     if form == "json":
         answer_json(
             {
@@ -60,15 +83,14 @@ def command(
                 "kubeconfig": str(folder.kubeconfig),
                 "already": up.already,
                 "podsTrouble": up.trouble,
+                "failing": [part.name for part in up.failing],
             }
         )
-    else:
-        tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
-        if api_only:
-            tell("nothing here runs pods: they are stored and served, no more")
-        answer(f"export KUBECONFIG={folder.kubeconfig}")
-    if foreground:
-        _stay(folder)
+        return
+    tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
+    if api_only:
+        tell("nothing here runs pods: they are stored and served, no more")
+    answer(f"export KUBECONFIG={folder.kubeconfig}")
 
 
 def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], project: str | None) -> list[str]:
@@ -93,16 +115,11 @@ def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], p
     return [item for name, value in pairs if value for item in (name, value)]
 
 
-def _stay(folder: Folder) -> None:
-    """Show what the parts say until Ctrl-C, or until the stack is ended by another."""
+def _show_logs(folder: Folder) -> None:
+    """Show what the parts say until the stack ends."""
     from rayward.stack.following import Logs
 
     colours: dict[str, str] = {}
-    try:
-        for said in Logs(folder).follow(lambda: control.status(folder) is None):
-            colour = colours.setdefault(said.part, _COLOURS[len(colours) % len(_COLOURS)])
-            answer(f"{click.style(f'{said.part:<12}', fg=colour)} {said.line}")
-    except KeyboardInterrupt:
-        tell("ending...")
-        control.down(folder, purge=False)
-        tell(f"stopped; objects stay in {folder.root}")
+    for said in Logs(folder).follow(lambda: control.status(folder) is None):
+        colour = colours.setdefault(said.part, _COLOURS[len(colours) % len(_COLOURS)])
+        answer(f"{click.style(f'{said.part:<12}', fg=colour)} {said.line}")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rayward.stack import leftovers, process, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder, wipe
-from rayward.stack.state import StackState
+from rayward.stack.state import PartState, StackState
 from rayward.stack.usable import look
 
 _POLL = 0.02
@@ -30,12 +30,18 @@ class Up:
     trouble: str = ""
     """Why no pod can run here; empty where they can, or where no node was wanted."""
 
+    @property
+    def failing(self) -> tuple[PartState, ...]:
+        """Parts that do not stay up; the others do without."""
+        return tuple(part for part in self.state.parts if part.phase == "failing")
+
 
 def up(
     folder: Folder,
     *,
     port: int = 0,
     node: Sequence[str] | None = None,
+    operator: bool = False,
     foreground: bool = False,
     timeout: float = 60.0,
     tell: Callable[[str], None],
@@ -46,6 +52,7 @@ def up(
         folder: Where everything of it lies.
         port: Port of the API server; 0 takes the last one, or a free one.
         node: Flags of the node; None leaves out what runs pods.
+        operator: Whether Ray's kinds are defined and made true.
         foreground: Whether the stack ends with this process.
         timeout: How long it may take.
         tell: Hears of every step.
@@ -59,7 +66,7 @@ def up(
     supervisor = 0
     if not already:
         tell(f"starting in {folder.root}")
-        supervisor = _spawn(folder, port, node, foreground=foreground)
+        supervisor = _spawn(folder, port, node, operator=operator, foreground=foreground)
     told: set[str] = set()
     while True:
         seen = state.current(folder)
@@ -82,13 +89,14 @@ def up(
         time.sleep(_POLL)
 
 
-def _spawn(folder: Folder, port: int, node: Sequence[str] | None, *, foreground: bool) -> int:
+def _spawn(folder: Folder, port: int, node: Sequence[str] | None, *, operator: bool, foreground: bool) -> int:
     """Start a supervisor in its own session, with nothing of our terminal."""
     folder.logs.mkdir(mode=0o700, exist_ok=True)
     log = str(folder.logs / "supervisor.log")
     command = [sys.executable, "-m", "rayward.stack.supervisor"]
     command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
     command += ["--keeper", str(os.getpid())] if foreground else []
+    command += ["--operator"] if operator else []
     command += ["--api-only"] if node is None else ["--", *node]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     files = [

@@ -23,7 +23,7 @@ class PartState(msgspec.Struct, frozen=True):
     name: str
     pid: int
     phase: str
-    """starting, running, backoff or stopped."""
+    """starting, running, backoff, or failing: it ended again and again and never ran well."""
     restarts: int = 0
     reason: str = ""
     """Why it ended last, if it did."""

@@ -53,6 +53,11 @@ class _Running:
     ended: float = 0.0
     born: str = ""
 
+    @property
+    def settled(self) -> bool:
+        """Whether waiting for it makes no sense any more."""
+        return self.phase == "running" or (self.phase == "failing" and not self.part.essential)
+
     def seen(self) -> PartState:
         pid = self.process.pid if self.process is not None and self.process.returncode is None else 0
         fate = (self.restarts, self.reason, self.words, self.ended)
@@ -102,7 +107,7 @@ class Supervisor:
 
     def _publish(self) -> None:
         seen = tuple(running.seen() for running in self._parts)
-        ready = all(part.phase == "running" for part in seen)
+        ready = all(running.settled for running in self._parts)
         self._ran = self._ran or ready
         state.write(self._folder, StackState(os.getpid(), self._started, self._born, seen, ready, self._failure))
 
@@ -120,7 +125,8 @@ class Supervisor:
             failures = 0 if lived >= _STEADY_SECONDS else failures + 1
             pause = next_pause(pause, lived)
             self._mourn(running, code, pause)
-            if failures >= _STARTS_BEFORE_GIVING_UP and not self._ran:
+            running.phase = "failing" if failures >= _STARTS_BEFORE_GIVING_UP else "backoff"
+            if running.phase == "failing" and running.part.essential and not self._ran:
                 words = tail(self._folder.logs / f"{running.part.name}.log", 3)
                 self._failure = f"{running.part.name} {running.reason}; its log ends with:\n{words}"
                 self._stop.set()
@@ -148,7 +154,6 @@ class Supervisor:
         running.reason, running.ended = ending(code), time.time()
         running.words = tail(self._folder.logs / f"{name}.log", 1)
         running.restarts += 1
-        running.phase = "backoff"
         _log.warning(
             "%s %s; it is started again in %.2f s; its last words: %s", name, running.reason, pause, running.words
         )
@@ -203,6 +208,7 @@ def main() -> int:
     parser.add_argument("--data-dir", type=Path, required=True)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--api-only", action="store_true")
+    parser.add_argument("--operator", action="store_true")
     parser.add_argument("--keeper", type=int, help="process in the foreground whose end is the stack's end")
     parser.add_argument("node", nargs="*", help="flags of the node, after --")
     options = parser.parse_args()
@@ -214,7 +220,8 @@ def main() -> int:
     folder = Folder(options.data_dir)
     if state.take_lock(folder) is None:
         return 0
-    wanted = parts(folder, port=options.port, node=None if options.api_only else options.node)
+    node = None if options.api_only else options.node
+    wanted = parts(folder, port=options.port, node=node, operator=options.operator)
     return asyncio.run(_main(folder, wanted))
 
 

@@ -1,0 +1,42 @@
+"""``rayward get token``: what a Ray cluster asks its clients for."""
+
+from __future__ import annotations
+
+import base64
+
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.target import Session
+from rayward.kinds import names
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.core.resource import SECRETS
+from rayward.kube.machinery.jsonvalue import Object, section
+
+WORD = "token"
+_KEY = "auth_token"
+
+
+def token(session: Session, cluster: str) -> str:
+    """The token of a RayCluster.
+
+    Raises:
+        ApiError: There is no such cluster, or its secret is not there yet.
+        CommandError: The cluster asks for none.
+    """
+    found = session.client.get(RAY_CLUSTERS, cluster, session.namespace)
+    secret = session.client.get(SECRETS, secret_name(found), session.namespace)
+    return base64.b64decode(section(secret, "data")[_KEY]).decode()
+
+
+def secret_name(cluster: Object) -> str:
+    """Which secret holds the token of a cluster.
+
+    Raises:
+        CommandError: None does.
+    """
+    name = str(cluster["metadata"]["name"])
+    options = section(section(cluster, "spec"), "authOptions")
+    if options.get("mode") != "token":
+        why = "its authOptions.mode is not token: whoever reaches it may use it"
+        following = "set spec.authOptions.mode to token and apply it again"
+        raise CommandError(Code.NO, f"raycluster {name} asks for no token", why, following)
+    return str(options.get("secretName") or names.auth_secret(name))

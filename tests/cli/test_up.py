@@ -1,0 +1,102 @@
+"""``rayward up``: in the foreground, on a machine that refuses pods, with an operator that does not start."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayward.stack import control
+from rayward.stack.folder import Folder
+from rayward.stack.state import PartState, StackState
+from tests.cli.rayward import run
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Folder]:
+    folder = Folder(tmp_path / "data")
+    yield folder
+    control.down(folder, purge=True)
+
+
+def _processes(folder: Folder) -> list[str]:
+    listed = subprocess.run(["ps", "-ewwo", "pid,args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in listed.splitlines() if str(folder.root) in line]
+
+
+def _foreground(folder: Folder) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "rayward.cli", "up", "--api-only", "--foreground", "--data-dir", str(folder.root)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_the_foreground_shows_what_parts_say_and_ctrl_c_ends_everything(folder: Folder) -> None:
+    with _foreground(folder) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == f"export KUBECONFIG={folder.kubeconfig}\n"
+        seen = control.status(folder)
+        assert seen is not None
+        os.kill(seen.parts[1].pid, signal.SIGKILL)
+        said = next(line for line in running.stdout if "controllers was killed by SIGKILL" in line)
+        assert said.startswith("supervisor  ")
+        running.send_signal(signal.SIGINT)
+        assert "stopped" in running.stderr.read()
+        assert running.wait(60) == 0
+    assert _processes(folder) == []
+
+
+def test_a_killed_foreground_takes_everything_along(folder: Folder) -> None:
+    with _foreground(folder) as running:
+        assert running.stdout is not None
+        running.stdout.readline()
+        running.kill()
+    control.down(folder, purge=False)
+    assert _processes(folder) == []
+
+
+def _up(monkeypatch: pytest.MonkeyPatch, part: PartState, trouble: str = "") -> None:
+    seen = StackState(1, 0.0, parts=(part,), ready=True)
+    monkeypatch.setattr(control, "up", lambda *_args, **_options: control.Up(seen, False, 1.0, trouble))
+
+
+def test_what_pods_lack_is_said_with_the_line_that_mends_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    trouble = "user namespaces: Operation not permitted; allow them: sudo sysctl -w user.max_user_namespaces=10000"
+    _up(monkeypatch, PartState("node", 1, "running"), trouble)
+    done = run("up", "--data-dir", str(tmp_path))
+    assert done.code == 0
+    assert "warning: pods stay Pending" in done.err
+    assert "  why: user namespaces: Operation not permitted\n" in done.err
+    assert "  next: allow them: sudo sysctl -w user.max_user_namespaces=10000\n" in done.err
+
+
+def test_a_part_that_does_not_stay_up_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _up(monkeypatch, PartState("operator", 0, "failing", 3, "exited with code 10"))
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "operator.log").write_text("error: KubeRay is alive\n")
+    done = run("up", "--data-dir", str(tmp_path))
+    assert done.code == 0
+    assert (
+        "warning: the operator does not stay up: it exited with code 10\n  why: error: KubeRay is alive\n" in done.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--cpus", "many"], "rayward up --cpus 4"),
+        (["--memory", "16 G"], "rayward up --memory 16Gi"),
+        (["--image", "ray"], "--image rayproject/ray=.venv"),
+        (["--image", "ray=/no/such/place"], "--image rayproject/ray=.venv"),
+    ],
+    ids=["cpus", "memory", "no environment", "no folder"],
+)
+def test_flags_that_cannot_work_are_refused_before_anything_starts(flags: list[str], said: str, tmp_path: Path) -> None:
+    done = run("up", *flags, "--data-dir", str(tmp_path / "data"))
+    assert done.code == 2
+    assert said in done.err
+    assert not (tmp_path / "data").exists()
