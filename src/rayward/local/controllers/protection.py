@@ -13,6 +13,7 @@ from rayward.kube.core.resource import PERSISTENT_VOLUME_CLAIMS
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.local.controllers.claims.volume import Claim
 from rayward.local.controllers.pods import SeenPod
 
 FINALIZER: Final = "kubernetes.io/pvc-protection"
@@ -29,7 +30,7 @@ class ClaimProtection:
     """Lifts the protection of claims that nobody uses any more."""
 
     def __init__(
-        self, client: Client, claims: Cache[KubeObject], pods: Cache[SeenPod], *, clock: Clock = SYSTEM_CLOCK
+        self, client: Client, claims: Cache[Claim], pods: Cache[SeenPod], *, clock: Clock = SYSTEM_CLOCK
     ) -> None:
         self._client = client
         self._claims = claims

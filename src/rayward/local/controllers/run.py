@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Any, Never
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
+from typing import Any, Final, Never, Protocol
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.options import Selectors
@@ -28,6 +29,8 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers import standard
 from rayward.local.controllers.catalogue import Catalogue
+from rayward.local.controllers.claims.controller import ClaimsController, volume_cache
+from rayward.local.controllers.claims.volume import CLASS, CLASSES, Claim, StorageClass, standard_class
 from rayward.local.controllers.endpoints.controller import ENDPOINTS, EndpointsController, slice_cache
 from rayward.local.controllers.endpoints.service import SelectingService
 from rayward.local.controllers.expiry import EventExpiry, TimedEvent
@@ -41,11 +44,19 @@ from rayward.local.controllers.namespaces.namespace import Namespace
 from rayward.local.controllers.pods import SeenPod
 from rayward.local.controllers.protection import ClaimProtection
 
+OPTIONAL: Final = ("endpoints", "jobs")
+
+
+class _Part(Protocol):
+    async def run(self) -> Any: ...
+
 
 class Controllers:
     """Everything in this room, on one server.
 
-    ``authority`` is the certificate (PEM) by which the server is known; ``published`` where pods find it, if they can.
+    ``authority`` is the certificate (PEM) by which the server is known; ``published`` where pods find it, if they can;
+    ``claims_folder`` where claims get their folders, if they should; ``without`` names those of ``OPTIONAL`` that are
+    done elsewhere or not at all.
     """
 
     def __init__(
@@ -54,12 +65,13 @@ class Controllers:
         *,
         authority: str,
         published: standard.Published | None = None,
+        claims_folder: Path | None = None,
+        without: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._client = client
         self._clock = clock
         self._reflectors: list[Reflector[Any]] = []
-        self._recorders: list[EventRecorder] = []
         self._monitors = Monitors(client, Catalogue(), clock=clock)
         namespaces: Cache[Namespace] = Cache(NAMESPACES, Namespace)
         events: Cache[TimedEvent] = Cache(EVENTS, TimedEvent, keep_raw=False)
@@ -76,18 +88,22 @@ class Controllers:
                 self._keep_in_default(ENDPOINTS, standard.endpoints(published)),
                 self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
             ]
-        claims: Cache[KubeObject] = Cache(PERSISTENT_VOLUME_CLAIMS, KubeObject, keep_raw=False)
+        claims: Cache[Claim] = Cache(PERSISTENT_VOLUME_CLAIMS, Claim, keep_raw=False)
         pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False, indexes={BY_JOB: by_job})
         self._reflect(claims)
-        self._parts = [
+        self._parts: list[_Part] = [
             ClaimProtection(client, claims, pods, clock=clock),
-            self._endpoints(pods),
-            self._jobs(pods),
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),
             *self._kept,
         ]
+        if "endpoints" not in without:
+            self._parts.append(self._endpoints(pods))
+        if "jobs" not in without:
+            self._parts.append(self._jobs(pods))
+        if claims_folder is not None:
+            self._parts += [self._keep_class(), self._claims(claims, claims_folder)]
         # Last, so that every listener is there before the first change.
         self._reflect(pods)
         self._reflect(namespaces)
@@ -100,7 +116,7 @@ class Controllers:
             tasks.create_task(self._monitors.run())
             for reflector in self._reflectors:
                 await reflector.wait_synced()
-            for part in (*self._parts, *self._recorders):
+            for part in self._parts:
                 tasks.create_task(part.run())
         raise AssertionError("controllers run until they are cancelled")
 
@@ -131,12 +147,30 @@ class Controllers:
             clock=self._clock,
         )
 
+    def _claims(self, claims: Cache[Claim], folder: Path) -> ClaimsController:
+        volumes = volume_cache()
+        classes: Cache[StorageClass] = Cache(CLASSES, StorageClass, keep_raw=False)
+        self._reflect(volumes)
+        self._reflect(classes)
+        return ClaimsController(
+            self._client,
+            folder,
+            claims=claims,
+            volumes=volumes,
+            classes=classes,
+            events=self._recorder("persistentvolume-controller"),
+            clock=self._clock,
+        )
+
+    def _recorder(self, component: str) -> EventRecorder:
+        events = EventRecorder(self._client, component, clock=self._clock)
+        self._parts.append(events)
+        return events
+
     def _jobs(self, pods: Cache[SeenPod]) -> JobController:
         jobs: Cache[SeenJob] = Cache(JOBS, SeenJob)
         self._reflect(jobs)
-        events = EventRecorder(self._client, "job-controller", clock=self._clock)
-        self._recorders.append(events)
-        return JobController(self._client, jobs, pods, events, clock=self._clock)
+        return JobController(self._client, jobs, pods, self._recorder("job-controller"), clock=self._clock)
 
     def _keep(self, cache: Cache[Any], wanted: Wanted) -> Kept:
         return Kept(f"standard {cache.resource}", self._client, cache, wanted, clock=self._clock)
@@ -145,6 +179,12 @@ class Controllers:
         names = standard.SYSTEM_NAMESPACES
         kept = self._keep(self._namespaces, lambda key: standard.namespace(key.name) if key.name in names else None)
         kept.look_at(Key("", name) for name in names)
+        return kept
+
+    def _keep_class(self) -> Kept:
+        wanted = standard_class()
+        kept = self._keep(self._named(CLASSES, CLASS), lambda key: wanted if key.name == CLASS else None)
+        kept.look_at([Key("", CLASS)])
         return kept
 
     def _keep_everywhere(self, resource: Resource, name: str, make: Callable[[str], standard.Object]) -> Kept:

@@ -1,0 +1,1 @@
+"""Claims get a folder of this machine, and lose it when they are deleted."""
