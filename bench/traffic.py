@@ -197,8 +197,8 @@ def main() -> None:
         added = middle(alone[name]) - middle(alone["direct"])
         core = f", {1e6 / middle(costs[name]):8,.0f} requests per second of its CPU" if middle(costs[name]) else ""
         print(
-            f"  {name:8} p50 {middle(alone[name]):6.3f} ms (adds {added:6.3f} ms), "
-            f"{middle(rates[name]):8,.0f} requests/s ({middle(rates[name]) / middle(rates['direct']):.2f} of direct){core}"
+            f"  {name:8} p50 {middle(alone[name]):6.3f} ms (adds {added:6.3f} ms), {middle(rates[name]):8,.0f} a second"
+            f" ({middle(rates[name]) / middle(rates['direct']):.2f} of direct){core}"
         )
 
 

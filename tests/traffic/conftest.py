@@ -6,14 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rayward.local.node.capabilities import missing_in_child
-from tests.traffic.machine import TrafficMachine
+from tests.traffic.machine import TrafficMachine, require_pods
 
 
 @pytest.fixture(scope="session")
 def machine() -> Iterator[TrafficMachine]:
-    refused = missing_in_child()
-    if refused:
-        pytest.skip(f"pods cannot run here: {'; '.join(refused)}")
+    require_pods()
     with TrafficMachine("--cpus", "64", "--memory", "64Gi") as running:
         yield running

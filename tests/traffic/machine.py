@@ -9,10 +9,20 @@ from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
 
+import pytest
+
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import SERVICES
+from rayward.local.node.capabilities import missing_in_child
 from rayward.local.traffic.addresses import shell_addresses_of
 from tests.node.machine import Machine, Object
+
+
+def require_pods() -> None:
+    """Skip, with the reason, where pods cannot run."""
+    refused = missing_in_child()
+    if refused:
+        pytest.skip(f"pods cannot run here: {'; '.join(refused)}")
 
 
 class TrafficMachine(Machine):
@@ -37,8 +47,8 @@ class TrafficMachine(Machine):
         """Start it, and wait until it serves."""
         ready = self.folder / "node" / "traffic-ready"
         ready.unlink(missing_ok=True)
-        options = ("--kubeconfig", str(self.kubeconfig), "--data-dir", str(self.folder / "node"))
-        self._start("traffic", "rayward.local.traffic", *options)
+        options = ("--kubeconfig", str(self.folder / "kubeconfig"), "--data-dir", str(self.folder / "node"))
+        self._start("traffic", "rayward.local.traffic", *options, user=self._user)
         self._wait("traffic", ready.exists)
 
     def stop_traffic(self, number: int = signal.SIGTERM) -> int:

@@ -98,8 +98,14 @@ class Doors:
         for door in wanted:
             if _where(door) in kept or (door.kind == "cluster" and not self._ground.there):
                 continue
+            generation = self._ground.generation
             try:
-                opened[door] = await self._open_near(key, door)
+                made = await self._open_near(key, door)
+                if door.kind == "cluster" and (generation != self._ground.generation or not self._ground.there):
+                    # That network ended meanwhile; when the next one is found, all services are looked at again.
+                    made.close()
+                else:
+                    opened[door] = made
             except OSError as error:
                 troubles.append(Trouble(door, self._explain(door, error)))
         if not opened:

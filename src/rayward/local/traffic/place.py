@@ -52,6 +52,8 @@ class Ground:
         self._line: Line | None = None
         self._spare: deque[socket.socket] = deque()
         self._filling: asyncio.Task[None] | None = None
+        self.generation = 0
+        """Which network it is: the next node's is another."""
 
     @property
     def there(self) -> bool:
@@ -70,6 +72,7 @@ class Ground:
             line.close()
             return False
         self._drop_spare()
+        self.generation += 1
         self._line = line
         return True
 

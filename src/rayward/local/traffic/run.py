@@ -37,7 +37,7 @@ from rayward.net.server import Server, listen
 _log = logging.getLogger(__name__)
 _MANAGER: Final = "rayward-traffic"
 _SETTLE_SECONDS: Final = 0.02
-_AGAIN_SECONDS: Final = 10.0
+_AGAIN_SECONDS: Final = 5.0
 _SEARCH_SECONDS: Final = 0.2
 _GRACE_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.02
@@ -174,7 +174,8 @@ class Traffic:
     async def _reconcile(self, key: Key) -> Result:
         troubles = await self._open(key)
         service = self._services.get(key)
-        if service is None or service.deleting:
+        if service is None:
+            self._table.drop(key)
             return DONE
         divided = endpoints.shares(service)
         if isinstance(divided, str):

@@ -65,6 +65,11 @@ class Table:
             found = routes[protocol, port] = Route(str(service), str(port), lambda: self._changed(service), self._now)
         return found
 
+    def drop(self, service: Key) -> None:
+        """Forget a service that is gone; its doors, which hold its routes, must be closed."""
+        if self._services.get(service) is None:
+            self._routes.pop(service, None)
+
     def _service_changed(self, old: Service | None, new: Service | None) -> None:
         found = new or old
         assert found is not None
@@ -95,11 +100,9 @@ class Table:
         service = self._services.get(key)
         ports = service.spec.ports or () if service is not None else ()
         wanted = {(port.protocol, port.port) for port in ports}
-        for name, route in list(self._routes.get(key, {}).items()):
+        for name, route in self._routes.get(key, {}).items():
             if name not in wanted:
                 route.update(())
-                if not route.members:
-                    del self._routes[key][name]
         if service is None:
             return
         for port in ports:
@@ -107,8 +110,6 @@ class Table:
             route.http = endpoints.speaks_http(port)
             route.sticky_seconds = _affinity(service)
             route.update(self._groups(service, port))
-        if not ports:
-            self._routes.pop(key, None)
 
     def _groups(self, service: Service, port: ServicePort) -> list[Group]:
         if service.key == API_SERVER:

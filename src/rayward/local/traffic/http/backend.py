@@ -151,6 +151,8 @@ class Backend(asyncio.Protocol):
                     raise BadMessageError(502, "the head of its answer is too large")
                 self._buffer = data
                 return
+            if end > LARGEST_HEAD:
+                raise BadMessageError(502, "the head of its answer is too large")
             answer = read_answer(data[:end], asked)
             if answer.switches:
                 self._buffer = b""

@@ -132,6 +132,9 @@ class Session(asyncio.Protocol):
             if len(data) > LARGEST_HEAD:
                 self._refuse(431, "the head of the request is too large")
             return
+        if end > LARGEST_HEAD:
+            self._refuse(431, "the head of the request is too large")
+            return
         try:
             request = read_request(data[:end])
         except BadMessageError as error:

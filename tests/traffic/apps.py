@@ -1,0 +1,61 @@
+"""What runs in pods, and how it is asked."""
+
+from __future__ import annotations
+
+import socket
+import urllib.request
+from uuid import uuid4
+
+from tests.traffic.machine import Object, TrafficMachine, environment, python
+
+TCP = """
+import os, socket
+server = socket.create_server(("0.0.0.0", 7000))
+while True:
+    client, _ = server.accept()
+    client.sendall(os.environ["WORD"].encode())
+    client.close()
+"""
+UDP = """
+import socket
+server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+server.bind(("0.0.0.0", 7001))
+while True:
+    data, peer = server.recvfrom(1000)
+    server.sendto(data.upper(), peer)
+"""
+HTTP = """
+import http.server, os
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = os.environ["WORD"].encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *_): pass
+http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
+"""
+SAY = "import socket; c = socket.create_connection(({!r}, {})); print(c.recv(100).decode())"
+
+
+class App:
+    """A running pod, and the label by which services find it."""
+
+    def __init__(self, machine: TrafficMachine, script: str, port: int, word: str = "hello", **spec: str) -> None:
+        self.label = {"app": uuid4().hex[:8]}
+        probe: Object = {} if port == 7001 else {"readinessProbe": {"tcpSocket": {"port": port}, "periodSeconds": 1}}
+        container = python(script, env=environment(WORD=word), **probe)
+        self.pod = machine.run(container, name="", metadata={"labels": self.label}, **spec)
+        self.address = machine.until_ready(self.pod)["podIP"]
+
+
+def heard(host: str, port: int) -> str:
+    with socket.create_connection((host, port), timeout=10) as client:
+        return client.recv(100).decode()
+
+
+def got(url: str) -> str:
+    with urllib.request.urlopen(url, timeout=10) as answer:
+        return answer.read().decode()

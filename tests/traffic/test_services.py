@@ -1,0 +1,229 @@
+"""Services of real pods, seen from pods and from a shell."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from rayward.kube.core.resource import SERVICES
+from tests.traffic.apps import HTTP, SAY, TCP, UDP, App, got, heard
+from tests.traffic.machine import Object, TrafficMachine, environment, python
+from tests.waiting import eventually
+
+
+def test_a_service_answers_in_pods_at_its_address_and_by_its_names_and_in_a_shell(machine: TrafficMachine) -> None:
+    app = App(machine, TCP, 7000)
+    service = machine.service([{"port": 80, "targetPort": 7000}], selector=app.label)
+    name, address = service["metadata"]["name"], service["spec"]["clusterIP"]
+    host, port = machine.shell(name)
+    assert (host, port) == (f"127.43.{'.'.join(address.split('.')[2:])}", 10080)
+    eventually(lambda: heard(host, port) == "hello")
+    hosts = [address, name, f"{name}.default", f"{name}.default.svc", f"{name}.default.svc.cluster.local"]
+    script = "\n".join(SAY.format(host, 80) for host in hosts)
+    assert machine.output(python(script)) == "hello\n" * 5
+
+
+def test_a_service_of_another_namespace_needs_its_name(machine: TrafficMachine) -> None:
+    script = """
+import socket
+for name in ("kubernetes", "kubernetes.default", "kubernetes.other", "nothing.default"):
+    try:
+        print(socket.gethostbyname(name))
+    except socket.gaierror:
+        print("none")
+"""
+    assert machine.output(python(script)) == "10.43.0.1\n10.43.0.1\nnone\nnone\n"
+
+
+def test_a_headless_service_is_its_pods(machine: TrafficMachine) -> None:
+    app = App(machine, TCP, 7000, hostname="zero", subdomain="group")
+    body = {
+        "metadata": {"name": "group"},
+        "spec": {"clusterIP": "None", "selector": app.label, "ports": [{"port": 7000}]},
+    }
+    machine.make(SERVICES, body)
+    script = f"""
+import socket, time
+while True:
+    try:
+        found = [socket.gethostbyname(name) for name in ("group", "zero.group", "group.default.svc.cluster.local")]
+        break
+    except socket.gaierror:
+        time.sleep(0.1)
+print(set(found) == {{{app.address!r}}}, found)
+"""
+    assert machine.output(python(script)).startswith("True")
+    eventually(lambda: heard(*machine.shell("group")) == "hello")
+
+
+def test_the_api_server_is_a_service(machine: TrafficMachine) -> None:
+    script = """
+import os, ssl, urllib.request
+folder = "/var/run/secrets/kubernetes.io/serviceaccount"
+context = ssl.create_default_context(cafile=f"{folder}/ca.crt")
+url = f"https://{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}/api/v1/namespaces/default"
+headers = {"Authorization": "Bearer " + open(f"{folder}/token").read()}
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
+print(opener.open(urllib.request.Request(url, headers=headers)).status)
+"""
+    assert machine.output(python(script)) == "200\n"
+
+
+def test_datagrams(machine: TrafficMachine) -> None:
+    app = App(machine, UDP, 7001)
+    service = machine.service([{"port": 7001, "protocol": "UDP"}], selector=app.label)
+    name = service["metadata"]["name"]
+    script = f"""
+import socket
+client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+client.settimeout(1)
+while True:
+    try:
+        client.sendto(b"hello", ({name!r}, 7001))
+        print(client.recvfrom(100)[0].decode())
+        break
+    except TimeoutError:
+        pass
+"""
+    assert machine.output(python(script)) == "HELLO\n"
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(10)
+        client.sendto(b"shell", machine.shell(name))
+        assert client.recv(100) == b"SHELL"
+
+
+def test_without_endpoints_nobody_waits(machine: TrafficMachine) -> None:
+    service = machine.service([{"port": 5432}, {"port": 8000, "name": "serve"}][:1], selector={"app": "nobody"})
+    host, port = machine.shell(service["metadata"]["name"])
+
+    def refused() -> bool:
+        try:
+            heard(host, port)
+        except ConnectionResetError:
+            return True
+        return False
+
+    eventually(refused)
+
+
+def test_a_node_port_keeps_its_number(machine: TrafficMachine) -> None:
+    app = App(machine, HTTP, 8000)
+    service = machine.service([{"port": 8000, "name": "serve"}], selector=app.label, type="NodePort")
+    number = service["spec"]["ports"][0]["nodePort"]
+    eventually(lambda: got(f"http://127.0.0.1:{number}/") == "hello")
+
+
+def test_a_node_port_that_is_taken_is_told_and_the_service_answers_elsewhere(machine: TrafficMachine) -> None:
+    app = App(machine, HTTP, 8000)
+    taken = next(one for one in (_take(number) for number in range(32000, 32700)) if one is not None)
+    with taken:
+        number = taken.getsockname()[1]
+        port = {"port": 8000, "name": "serve", "nodePort": number}
+        name = machine.service([port], selector=app.label, type="NodePort")["metadata"]["name"]
+        message = machine.until_event(name, "NodePortTaken")
+        assert f"TCP 127.0.0.1:{number} is taken by process " in message
+        host, shell_port = machine.shell(name)
+        eventually(lambda: got(f"http://{host}:{shell_port}/") == "hello")
+    # Freed, it is the service's after a while.
+    eventually(lambda: got(f"http://127.0.0.1:{number}/") == "hello")
+
+
+def _take(number: int) -> socket.socket | None:
+    try:
+        return socket.create_server(("127.0.0.1", number))
+    except OSError:
+        return None
+
+
+def test_a_shell_port_that_is_taken_moves_and_says_where(machine: TrafficMachine) -> None:
+    app = App(machine, HTTP, 8000)
+    with socket.create_server(("0.0.0.0", 0)) as taken:
+        number = taken.getsockname()[1]
+        port = {"port": number, "targetPort": 8000, "appProtocol": "http"}
+        name = machine.service([port], selector=app.label)["metadata"]["name"]
+        eventually(lambda: machine.annotation(name, "rayward.dev/shell-ports") is not None)
+        host, moved = machine.shell(name)
+        assert moved != number
+        eventually(lambda: got(f"http://{host}:{moved}/") == "hello")
+
+
+def test_a_load_balancer_has_its_shell_address(machine: TrafficMachine) -> None:
+    name = machine.service([{"port": 8000}], selector={"app": "x"}, type="LoadBalancer")["metadata"]["name"]
+
+    def shown() -> list[Object]:
+        return machine.service_now(name)["status"]["loadBalancer"]["ingress"]
+
+    eventually(lambda: shown()[0]["ip"] == machine.shell(name)[0])
+
+
+def test_traffic_is_divided_by_weight(machine: TrafficMachine) -> None:
+    apps = {word: App(machine, HTTP, 8000, word) for word in ("a", "b")}
+    ports = [{"port": 8000, "name": "serve"}]
+    names = {word: machine.service(ports, selector=app.label)["metadata"]["name"] for word, app in apps.items()}
+    text = f'[{{"service": "{names["a"]}", "weight": 3}}, {{"service": "{names["b"]}", "weight": 1}}]'
+    metadata = {"annotations": {"rayward.dev/backends": text}}
+    front = machine.service(ports, metadata=metadata)["metadata"]["name"]
+    both = ",".join(sorted(app.pod for app in apps.values()))
+    eventually(lambda: machine.annotation(front, "rayward.dev/serving") == both)
+    host, port = machine.shell(front)
+    told = [got(f"http://{host}:{port}/") for _ in range(40)]
+    assert (told.count("a"), told.count("b")) == (30, 10)
+    machine.change(front, {"metadata": {"annotations": {"rayward.dev/backends": "nonsense"}}})
+    assert "rayward.dev/backends is no list" in machine.until_event(front, "BackendsInvalid")
+
+
+def test_a_client_with_affinity_stays(machine: TrafficMachine) -> None:
+    label = {"group": uuid4().hex[:8]}
+    for word in ("a", "b"):
+        container = python(HTTP, env=environment(WORD=word), readinessProbe={"tcpSocket": {"port": 8000}})
+        machine.until_ready(machine.run(container, metadata={"labels": label}))
+    service = machine.service([{"port": 8000}], selector=label, sessionAffinity="ClientIP")
+    name = service["metadata"]["name"]
+    eventually(lambda: len((machine.annotation(name, "rayward.dev/serving") or "").split(",")) == 2)
+    host, port = machine.shell(name)
+    assert len({got(f"http://{host}:{port}/") for _ in range(10)}) == 1
+
+
+def test_requests_are_counted(machine: TrafficMachine) -> None:
+    app = App(machine, HTTP, 8000)
+    name = machine.service([{"port": 8000}], selector=app.label)["metadata"]["name"]
+    host, port = machine.shell(name)
+    eventually(lambda: got(f"http://{host}:{port}/") == "hello")
+    page = (machine.folder / "node" / "traffic-metrics").read_text().strip()
+    labels = f'namespace="default",pod="{app.pod}",port="8000",service="{name}"'
+
+    def counted() -> bool:
+        lines = got(page).splitlines()
+        values = {
+            line.partition("{")[0]: float(line.rpartition(" ")[2])
+            for line in lines
+            if all(label in line for label in labels.split(","))
+        }
+        return values["rayward_traffic_requests_total"] >= 1 and values["rayward_traffic_in_flight"] == 0
+
+    eventually(counted)
+
+
+def test_a_service_that_is_deleted_listens_no_more(machine: TrafficMachine) -> None:
+    app = App(machine, TCP, 7000)
+    name = machine.service([{"port": 7000}], selector=app.label)["metadata"]["name"]
+    host, port = machine.shell(name)
+    eventually(lambda: heard(host, port) == "hello")
+    machine.client.delete(SERVICES, name, "default")
+
+    def refused() -> bool:
+        try:
+            heard(host, port)
+        except ConnectionRefusedError:
+            return True
+        return False
+
+    eventually(refused)
+
+
+@pytest.mark.parametrize("part", ["traffic-ready", "traffic-metrics"])
+def test_files_that_others_wait_for(machine: TrafficMachine, part: str) -> None:
+    assert Path(machine.folder, "node", part).read_text().strip()
