@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
+from tests.machinery.apply.strategies import UNHURRIED
 
 RAY = "2.60.0"
 OLDER = "2.9.0"
@@ -91,6 +92,7 @@ def test_the_same_written_otherwise_has_one_digest() -> None:
             {"target_capacity": 50, "applications": [{"name": "a", "import_path": "m.sub:a.b", "route_prefix": None}]},
             id="capacity",
         ),
+        pytest.param(_app(import_path="my-app.code:a"), _app(import_path="my-app.code:a"), id="a folder with a dash"),
         pytest.param(
             _app(deployments=[{"name": "D", "userConfig": {"aB": 1}, "rayActorOptions": {"numGpus": 1}}]),
             _app(deployments=[{"name": "D", "user_config": {"aB": 1}, "ray_actor_options": {"num_gpus": 1}}]),
@@ -287,6 +289,7 @@ _JSON = st.recursive(
 )
 
 
+@UNHURRIED
 @given(_JSON)
 def test_any_value_is_a_config_or_refused(value: Any) -> None:
     for version in (RAY, ""):

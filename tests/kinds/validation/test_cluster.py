@@ -4,13 +4,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.validation import cluster_problems, cluster_warnings
 from tests.kinds.clusters import changed, manifest, typed
 from tests.kinds.judgements import BAD, GOOD, Judgement
+from tests.machinery.apply.strategies import UNHURRIED
 
 GROUP = "spec.workerGroupSpecs.0"
 AT = "spec.workerGroupSpecs[0]"
@@ -287,7 +288,7 @@ _JSON = st.recursive(
 _OBJECT = st.dictionaries(st.sampled_from(["spec", "metadata", "containers", "x"]), _JSON, max_size=3)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@UNHURRIED
 @given(cluster=st.data())
 def test_any_decoded_cluster_is_judged(cluster: st.DataObject) -> None:
     value = manifest(cluster.draw(st.text(max_size=70)))

@@ -4,13 +4,14 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.validation import service_problems, service_warnings
 from tests.kinds.clusters import changed, service_manifest
 from tests.kinds.judgements import BAD, GOOD, Judgement
+from tests.machinery.apply.strategies import UNHURRIED
 
 CLUSTER = "spec.rayClusterConfig"
 CONFIG = "spec.serveConfigV2"
@@ -168,7 +169,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@UNHURRIED
 @given(data=st.data())
 def test_any_decoded_service_is_judged(data: st.DataObject) -> None:
     value = service_manifest(data.draw(st.text(max_size=60)))

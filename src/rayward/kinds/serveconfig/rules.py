@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
@@ -12,6 +13,8 @@ Complaint = tuple[str, Path]
 
 _APPLICATIONS: Final = "applications"
 _DEFAULT_ROUTE: Final = "/"
+_foreign: Final = re.compile(r"[\s/\\:]").search
+
 EXAMPLE: Final = "applications: [{name: app, route_prefix: /, import_path: 'module:app'}]"
 
 
@@ -98,13 +101,18 @@ def _import_path(path: Any, at: Path) -> Iterator[Complaint]:
     if not isinstance(path, str):
         yield f"import_path is a text such as module:app, not {path!r}", at
         return
-    module, colon, attribute = path.partition(":")
-    parts = [*module.split("."), *attribute.split(".")] if colon else path.split(".")
-    if len(parts) < 2 or not all(part.isidentifier() for part in parts):
+    colon = ":" in path
+    module, _, attribute = path.partition(":") if colon else path.rpartition(".")
+    if not _is_module(module) or not all(part.isidentifier() for part in attribute.split(".")):
         hint = ": write the module, not its file" if "/" in path else ""
         yield f"{path!r} is no import path: write module:attribute or module.attribute{hint}", at
     elif colon and module.endswith(".py"):
         yield f"{path!r} names a file: write the module, {module.removesuffix('.py')}:{attribute}", at
+
+
+def _is_module(name: str) -> bool:
+    """Folders and files may have names that are no identifiers: Python imports them all the same."""
+    return all(part and not _foreign(part) for part in name.split("."))
 
 
 def _route(prefix: Any, at: Path) -> Iterator[Complaint]:
