@@ -3,7 +3,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube lint bench down clean lock record
+.PHONY: demo test test-ray test-kube lint bench down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -63,6 +63,9 @@ lock:
 	@$(LOCK) pyproject.toml --group build -o locks/run.txt
 	@$(LOCK) pyproject.toml --group dev --group build -c locks/run.txt -o locks/dev.txt
 	@$(LOCK) --group ray -c locks/run.txt -c locks/dev.txt -o locks/ray.txt
+
+record-ray: .venv/dev.stamp .venv/ray.stamp
+	@$(PY) -m tests.ray.record
 
 record: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build

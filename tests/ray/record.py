@@ -1,4 +1,4 @@
-"""Records how real Ray answers: ``python -m tests.ray.record``."""
+"""Records how real Ray answers: ``make record-ray``."""
 
 from __future__ import annotations
 

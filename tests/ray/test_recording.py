@@ -1,4 +1,4 @@
-"""Real Ray still answers as it did when it was recorded. If not: ``python -m tests.ray.record``, and look why."""
+"""Real Ray still answers as it did when it was recorded. If not: ``make record-ray``, and look why."""
 
 from __future__ import annotations
 

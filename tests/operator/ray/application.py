@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from tests.operator.ray.behaviour import Behaviour, Timings
 from tests.operator.ray.deployment import Deployment
 
@@ -56,10 +58,10 @@ class Application:
         return {} if self.built is None else self.live
 
     def apply(self, config: Config, code: Behaviour, now: float) -> None:
-        version = (config["import_path"], config.get("runtime_env"), config.get("args"), code)
-        self.config, self._code, self.deployed_at = config, code, now
+        self.config, self.deployed_at = config, now
+        self._code = msgspec.structs.replace(code, environment=config.get("runtime_env", {}))
         self.status, self.message, self.deleting = "DEPLOYING", "", False
-        if version == self.built:
+        if self._version() == self.built:
             self._aimed = False
         else:
             self.built = None
@@ -92,13 +94,11 @@ class Application:
                 f"{self._code.build_error}\n"
             )
             return
-        self.built = (
-            self.config["import_path"],
-            self.config.get("runtime_env"),
-            self.config.get("args"),
-            self._code,
-        )
+        self.built = self._version()
         self._aim(now)
+
+    def _version(self) -> tuple[Any, ...]:
+        return self.config["import_path"], self.config.get("args"), self._code
 
     def _aim(self, now: float) -> None:
         self._aimed = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 
@@ -18,6 +20,8 @@ class Behaviour(msgspec.Struct, frozen=True):
     hangs: bool = False
     sick_after: float | None = None
     """Seconds after which health checks fail."""
+    environment: dict[str, Any] = {}
+    """The runtime environment it was deployed with: another one is other code."""
     build_seconds: float = 1.0
     start_seconds: float = 0.8
     stop_seconds: float = 2.1

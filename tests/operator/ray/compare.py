@@ -93,6 +93,9 @@ def _fleeting(state: State) -> bool:
     # An application that goes away does so in its own time: it may still be there when the step ends.
     if state[:1] in ((), ("DELETING",)):
         return True
+    # What takes a moment takes seconds on a busy machine, and Serve says so. A step that waits for this ends in it.
+    if any("have taken more than" in found[3][0] for found in state[2]):
+        return True
     # The goal was set, and Serve's loop has not come round yet.
     return state[0] == "DEPLOYING" and {found[1] for found in state[2]} in ({"HEALTHY"}, {"DEPLOY_FAILED"})
 

@@ -15,14 +15,14 @@ def hex_id(what: str, digits: int = 56) -> str:
     return hashlib.sha256(what.encode()).hexdigest()[:digits]
 
 
-def actor(what: str, log: str, *, known: bool = True) -> dict[str, Any]:
+def actor(what: str, log: str, instance: str, *, known: bool = True) -> dict[str, Any]:
     """Where an actor is; before that is ``known``, only its name."""
     if not known:
         return {"actor_name": what}
     return {
         "node_id": hex_id("node"),
         "node_ip": NODE_IP,
-        "node_instance_id": "",
+        "node_instance_id": instance,
         "actor_id": hex_id(what, 32),
         "actor_name": what,
         "worker_id": hex_id(f"worker of {what}"),
@@ -30,7 +30,7 @@ def actor(what: str, log: str, *, known: bool = True) -> dict[str, Any]:
     }
 
 
-def application(app: Application) -> dict[str, Any]:
+def application(app: Application, instance: str) -> dict[str, Any]:
     built = app.built is not None
     return {
         "name": app.name,
@@ -41,13 +41,13 @@ def application(app: Application) -> dict[str, Any]:
         "last_deployed_time_s": app.deployed_at,
         "deployed_app_config": None if app.deleting else app.config,
         "source": "declarative",
-        "deployments": {name: deployment(found) for name, found in app.visible.items() if not found.deleting},
+        "deployments": {name: deployment(found, instance) for name, found in app.visible.items() if not found.deleting},
         "external_scaler_enabled": False,
         "deployment_topology": _topology(app) if built else None,
     }
 
 
-def deployment(found: Deployment) -> dict[str, Any]:
+def deployment(found: Deployment, instance: str) -> dict[str, Any]:
     return {
         "name": found.name,
         "status": found.status,
@@ -64,7 +64,10 @@ def deployment(found: Deployment) -> dict[str, Any]:
             "graceful_shutdown_timeout_s": 20.0,
             "health_check_period_s": 10.0,
             "health_check_timeout_s": 30.0,
-            "ray_actor_options": {"num_cpus": found.code.cpus},
+            "ray_actor_options": {
+                **({"runtime_env": found.code.environment} if found.code.environment else {}),
+                "num_cpus": found.code.cpus,
+            },
             "request_router_config": {
                 "request_router_class": "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
                 "request_router_kwargs": {},
@@ -79,8 +82,8 @@ def deployment(found: Deployment) -> dict[str, Any]:
         },
         "target_num_replicas": found.target,
         "required_resources": {"CPU": int(found.code.cpus)},
-        "replicas": [_replica(found, replica) for replica in found.replicas],
-        "recent_dead_replicas": [{**_replica(found, replica), "state": "STOPPED"} for replica in found.dead],
+        "replicas": [_replica(found, replica, instance) for replica in found.replicas],
+        "recent_dead_replicas": [{**_replica(found, replica, instance), "state": "STOPPED"} for replica in found.dead],
     }
 
 
@@ -88,11 +91,11 @@ def _name(found: Deployment, replica: Replica) -> str:
     return f"{found.app}-{found.name}-{replica.number}"
 
 
-def _replica(found: Deployment, replica: Replica) -> dict[str, Any]:
+def _replica(found: Deployment, replica: Replica, instance: str) -> dict[str, Any]:
     unique = hex_id(_name(found, replica), 8)
     name, known = f"SERVE_REPLICA::{found.app}#{found.name}#{unique}", replica.state != STARTING
     return {
-        **actor(name, f"/serve/replica_{found.app}_{found.name}_{unique}.log", known=known),
+        **actor(name, f"/serve/replica_{found.app}_{found.name}_{unique}.log", instance, known=known),
         "replica_id": unique,
         "state": replica.state,
         **({"pid": 1000 + replica.number} if known else {}),
@@ -111,11 +114,11 @@ def _topology(app: Application) -> dict[str, Any]:
     }
 
 
-def serve(apps: dict[str, Application], port: int, proxy: str, capacity: float | None) -> dict[str, Any]:
+def serve(apps: dict[str, Application], port: int, proxy: str, capacity: float | None, instance: str) -> dict[str, Any]:
     name = f"SERVE_PROXY_ACTOR-{hex_id('node')}"
-    target = {"ip": NODE_IP, "port": port, "instance_id": "", "name": name}
+    target = {"ip": NODE_IP, "port": port, "instance_id": instance, "name": name}
     return {
-        "controller_info": actor("SERVE_CONTROLLER_ACTOR", "/serve/controller_1.log"),
+        "controller_info": actor("SERVE_CONTROLLER_ACTOR", "/serve/controller_1.log", instance),
         "proxy_location": "EveryNode",
         "http_options": {
             "host": NODE_IP,
@@ -134,8 +137,8 @@ def serve(apps: dict[str, Application], port: int, proxy: str, capacity: float |
             "request_timeout_s": None,
             "enable_reflection": True,
         },
-        "proxies": {hex_id("node"): {**actor(name, f"/serve/proxy_{NODE_IP}.log"), "status": proxy}},
-        "applications": {app.name: application(app) for app in apps.values()},
+        "proxies": {hex_id("node"): {**actor(name, f"/serve/proxy_{NODE_IP}.log", instance), "status": proxy}},
+        "applications": {app.name: application(app, instance) for app in apps.values()},
         "target_capacity": capacity,
         "target_groups": [
             {

@@ -65,6 +65,7 @@ def config(*apps: Config, **more: Any) -> Config:
 
 _GREETING: Final = app("a", "greeting")
 _FAREWELL: Final = app("a", "farewell")
+_ENVIRONMENT: Final = {"env_vars": {"COLOUR": "blue"}}
 
 QUESTIONS: Final = (
     Question("version", "/api/version", (("x-ray-authorization", f"Bearer {TOKEN}"),)),
@@ -108,6 +109,10 @@ STEPS: Final = (
         passing="DEPLOYING",
     ),
     Step("other code", config(_FAREWELL), {"a": "RUNNING"}, passing="DEPLOYING"),
+    Step(
+        "another environment", config({**_FAREWELL, "runtime_env": _ENVIRONMENT}), {"a": "RUNNING"}, passing="DEPLOYING"
+    ),
+    Step("the first environment", config(_FAREWELL), {"a": "RUNNING"}, passing="DEPLOYING"),
     Step("other code that cannot be imported", config(app("a", "nothing")), {"a": "DEPLOY_FAILED"}),
     Step("back to code that can", config(_FAREWELL), {"a": "RUNNING"}),
     Step("a second one that cannot be imported", config(_FAREWELL, app("b", "nothing")), {"b": "DEPLOY_FAILED"}),

@@ -18,6 +18,7 @@ from tests.operator.ray.application import Application
 from tests.operator.ray.behaviour import TIMINGS, Behaviour, Timings
 from tests.operator.ray.refusals import refusal
 
+DASHBOARD = 8265
 _APPLICATIONS = "/api/serve/applications/"
 _OPEN = frozenset({"/api/gcs_healthz"})
 _EMPTY = {"controller_info": {}, "proxies": {}, "applications": {}, "target_capacity": None}
@@ -37,6 +38,7 @@ class SimulatedHead:
     """One head.
 
     ``behaviours`` says what import paths lead to; others lead to one that greets. ``down`` heads do not answer.
+    ``instance`` is the name that Ray was told of its pod (RAY_CLOUD_INSTANCE_ID).
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class SimulatedHead:
         now: Callable[[], float],
         *,
         name: str = "head",
+        instance: str = "",
         token: str = "",
         behaviours: Mapping[str, Behaviour] | None = None,
         cpus: float = 4.0,
         timings: Timings = TIMINGS,
     ) -> None:
         self.name = name
+        self.instance = instance
         self.token = token
         self.behaviours = dict(behaviours or {})
         self.down = False
@@ -153,7 +157,9 @@ class SimulatedHead:
             return Reply(200, orjson.dumps(_EMPTY), self._timings.get)
         proxy = "STARTING" if self._now() < self._serving_since + self._timings.tick else "HEALTHY"
         return Reply(
-            200, orjson.dumps(rendering.serve(self._apps, self._port, proxy, self._capacity)), self._timings.get
+            200,
+            orjson.dumps(rendering.serve(self._apps, self._port, proxy, self._capacity, self.instance)),
+            self._timings.get,
         )
 
     def _put(self, body: bytes) -> Reply:
@@ -194,7 +200,10 @@ class SimulatedHead:
 
 
 class SimulatedReach:
-    """A way to simulated heads, by the name of their service or pod; no socket is opened."""
+    """A way to simulated heads, by the name of their service or pod; no socket is opened.
+
+    The dashboard is behind its usual port, Serve's proxy behind any other.
+    """
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
         self.heads: dict[str, SimulatedHead] = {}
@@ -203,14 +212,18 @@ class SimulatedReach:
 
     def add(self, head: SimulatedHead) -> ServicePort:
         self.heads[head.name] = head
-        return ServicePort("default", head.name, 8265, "dashboard")
+        return ServicePort("default", head.name, DASHBOARD, "dashboard")
+
+    def find(self, place: Place) -> SimulatedHead | None:
+        """Who is there."""
+        return self.heads.get(place.name)
 
     async def ask(self, place: Place, ask: Ask) -> Answer:
         self.asked.append((place.name, ask.method, ask.path))
-        head = self.heads.get(place.name)
+        head = self.find(place)
         if head is None or head.down:
             raise Unreachable(f"{place}: nobody listens")
-        if isinstance(place, ServicePort):
+        if place.port == DASHBOARD:
             headers = {name.lower(): value for name, value in ask.headers}
             reply = head.answer(ask.method, ask.path, headers, ask.body)
         else:

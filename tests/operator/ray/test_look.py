@@ -52,6 +52,18 @@ def test_a_head_is_seen_with_its_session() -> None:
     run(play())
 
 
+def test_nodes_are_told_by_the_names_of_their_pods() -> None:
+    async def play() -> None:
+        world = World(instance="demo-head-x")
+        seen = await world.look_until("RUNNING", UNSEEN, deploy=deploy("one", "a"))
+        assert seen.serve is not None
+        assert [proxy.node_instance_id for proxy in seen.serve.proxies.values()] == ["demo-head-x"]
+        (replica,) = seen.serve.applications["a"].deployments["Greeter"].replicas
+        assert replica.node_instance_id == "demo-head-x"
+
+    run(play())
+
+
 def test_a_configuration_is_sent_once_and_then_watched() -> None:
     async def play() -> None:
         world = World()
