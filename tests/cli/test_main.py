@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-_VERBS = ["up", "down", "status", "doctor", "apply", "get", "describe", "logs", "exec", "port-forward", "delete"]
+_VERBS = ["up", "down", "status", "doctor", "apply", "get", "describe", "logs", "exec", "port-forward", "delete", "operator", "crds"]
 _HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
 
 

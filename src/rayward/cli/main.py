@@ -25,6 +25,7 @@ _COMMANDS = {
     "exec": "Run a command in a pod.",
     "port-forward": "Reach a port of a pod from this machine.",
     "delete": "Delete objects and wait until they are gone.",
+    "operator": "Run Ray's operator on any Kubernetes, or print the rights that it needs.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }
 
