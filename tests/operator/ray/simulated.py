@@ -238,8 +238,8 @@ class SimulatedReach:
 
 
 @asynccontextmanager
-async def listening(head: SimulatedHead) -> AsyncGenerator[str]:
-    """The dashboard of ``head`` on a port of loopback; the URL is given."""
+async def listening(head: SimulatedHead, host: str = "127.0.0.1") -> AsyncGenerator[int]:
+    """The dashboard of ``head`` on an address of this machine; the port is given."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         body = b""
@@ -256,10 +256,10 @@ async def listening(head: SimulatedHead) -> AsyncGenerator[str]:
         await send({"type": "http.response.start", "status": reply.status, "headers": []})
         await send({"type": "http.response.body", "body": reply.body})
 
-    listener = listen("127.0.0.1", 0)
+    listener = listen(host, 0)
     server = Server(application, listener)
     await server.start()
     try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        yield listener.getsockname()[1]
     finally:
         await server.stop()

@@ -40,8 +40,8 @@ class Saying:
 
 async def test_over_real_http_a_head_is_asked_with_its_token() -> None:
     head = SimulatedHead(SYSTEM_CLOCK.now, token="secret", timings=AT_ONCE)
-    async with listening(head) as url, HttpClient() as http:
-        place = PodPort("team", "demo-head", "127.0.0.1", int(url.rsplit(":", 1)[1]))
+    async with listening(head) as port, HttpClient() as http:
+        place = PodPort("team", "demo-head", "127.0.0.1", port)
         dashboard = Dashboard(DirectReach(http), place, token="secret")
         assert (await dashboard.version()).session_name == head.session
         assert (await dashboard.serve()).applications == {}
