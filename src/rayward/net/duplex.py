@@ -9,6 +9,7 @@ from typing import Final
 from rayward.net.errors import ConnectionLost
 
 _PART: Final = 64 * 1024
+_END_SECONDS: Final = 5.0
 _LOST: Final = (OSError, EOFError)
 
 
@@ -53,6 +54,14 @@ class Duplex:
     def close(self) -> None:
         """End both directions; what was written is still sent."""
         self.writer.close()
+
+    async def end(self) -> None:
+        """Close, and wait until the connection is gone; a peer that does not let go is left after a moment."""
+        self.close()
+        with contextlib.suppress(TimeoutError, *_LOST):
+            async with asyncio.timeout(_END_SECONDS):
+                await self.writer.wait_closed()
+        self.abort()
 
     def abort(self) -> None:
         """End both directions now."""

@@ -43,10 +43,10 @@ class Stream:
             ConnectionLost: The peer reset the stream, or is gone.
         """
         while not self._parts:
-            if self._dead:
-                raise ConnectionLost("the stream was reset")
             if self._heard_all:
                 return b""
+            if self._dead:
+                raise ConnectionLost("the stream was reset")
             self._changed.clear()
             await self._changed.wait()
         part = self._parts.popleft()

@@ -13,11 +13,11 @@ from rayward.local.apiserver import proxylinks, status
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.proxylinks import Way
-from rayward.local.apiserver.proxytarget import Place, place_of
+from rayward.local.apiserver.proxytarget import Place, place_of, unreachable
 from rayward.local.apiserver.request import Request
 from rayward.net.duplex import Duplex, join
 from rayward.net.errors import NetworkError
-from rayward.net.upgrade import NotUpgraded, ask, dial, upgraded
+from rayward.net.upgrade import ask, dial, upgraded
 
 if TYPE_CHECKING:
     from rayward.net.client import HttpStream
@@ -128,10 +128,8 @@ class Proxies:
             url = f"https://{place.kubelet}{place.path}"
             async with upgraded("GET", url, "tcp", headers=self._kubelets.headers, tls=tls) as (connection, _):
                 yield connection
-        except NotUpgraded as error:
-            raise status.unavailable(f"error trying to reach service: {error}") from None
         except NetworkError as error:
-            raise status.unavailable(f"error trying to reach service: {error}") from None
+            raise unreachable(f"error trying to reach service: {error}") from None
 
 
 class _Body:

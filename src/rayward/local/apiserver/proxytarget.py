@@ -32,6 +32,11 @@ class Place:
     """What the kubelet is asked for, to be connected to a pod; empty: the kubelet itself is meant."""
 
 
+def unreachable(message: str) -> status.ApiError:
+    """Nobody can answer now. Unlike other refusals of the kind it does not say when to try again."""
+    return status.ApiError(503, "ServiceUnavailable", message)
+
+
 def split_name(name: str) -> tuple[str, str, str] | None:
     """Scheme, name and port of ``name``, ``name:port`` or ``scheme:name:port``; None if it is none of these."""
     parts = name.split(":")
@@ -100,16 +105,16 @@ def _service(core: Core, request: Request, scheme: str, name: str, port: str) ->
     if port.isdigit():
         named = {declared["port"]: declared.get("name", "") for declared in entries(live.value["spec"], "ports")}
         if int(port) not in named:
-            raise status.unavailable(f'no service port {port} found for service "{name}"')
+            raise unreachable(f'no service port {port} found for service "{name}"')
         port = named[int(port)]
     store = core.objects.store
     records = [store.newest(key) for key in store.keys(f"{_SLICES}{request.namespace}/")]
     slices = [orjson.loads(record.value) for record in records if record is not None]
     found = ready_pods(slices, name, port)
     if found is None:
-        raise status.unavailable(f'no endpoints available for service "{name}"')
+        raise unreachable(f'no endpoints available for service "{name}"')
     if not found:
-        raise status.unavailable(f'no endpoints available for service "{request.name}"')
+        raise unreachable(f'no endpoints available for service "{request.name}"')
     pod, number = random.choice(found)  # noqa: S311 - a choice of load, not of secrets
     return _pod(core, request, scheme, pod, str(number))
 

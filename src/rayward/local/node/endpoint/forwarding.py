@@ -20,6 +20,7 @@ from rayward.net.tls import ClientTls, client_context
 
 _log = logging.getLogger(__name__)
 PROTOCOL: Final = "portforward.k8s.io"
+_NO_TLS: Final = "tls: first record does not look like a TLS handshake"
 _LOOPBACK: Final = "127.0.0.1"
 _PAIR_SECONDS: Final = 30.0
 _DIAL_SECONDS: Final = 30.0
@@ -78,7 +79,7 @@ async def connect_for_proxy(worker: PodWorker, port: int, *, tls: bool) -> Duple
                 await connection.writer.start_tls(client_context(ClientTls(verify=False)), server_hostname=address)
         except (OSError, TimeoutError) as error:
             connection.abort()
-            raise Refused(f"tls: {error or 'handshake timeout'}") from error
+            raise Refused(f"tls: {error}" if str(error) else _NO_TLS) from error
     return connection
 
 
