@@ -237,6 +237,34 @@ def test_a_new_head_pod_begins_with_nothing_seen() -> None:
     playing(play)
 
 
+def test_a_new_head_does_not_wait_for_the_answer_of_the_old_one() -> None:
+    async def play(world: World) -> None:
+        world.head("one", timings=_SLOW)
+        two = world.head("two")
+        key = Key("default", "one")
+        world.poller.follow(key, world.target("one", head="uid-1", deploy=deploy("k", "a")))
+        await asyncio.sleep(5)
+        world.poller.follow(key, world.target("two", head="uid-2", deploy=deploy("k", "a")))
+        await asyncio.sleep(5)
+        assert world.poller.latest(key).session == two.session
+        assert len(two.puts) == 1
+
+    playing(play)
+
+
+def test_a_head_that_is_dropped_and_followed_again_in_the_middle_of_a_look_is_looked_at_anew() -> None:
+    async def play(world: World) -> None:
+        head = world.head(timings=_SLOW)
+        world.follow(deploy=deploy("k", "a"))
+        await asyncio.sleep(5)
+        world.poller.drop(Key("default", "one"))
+        assert world.follow() == UNSEEN
+        await asyncio.sleep(5)
+        assert world.latest().session == head.session
+
+    playing(play)
+
+
 def test_a_session_belongs_to_one_head_only() -> None:
     async def play(world: World) -> None:
         first = world.head("one")

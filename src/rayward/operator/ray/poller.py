@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Callable, Iterable
 from typing import Final
@@ -45,6 +46,7 @@ class Poller:
         self._failures: dict[Key, int] = {}
         self._owners: dict[str, Key] = {}
         self._sessions: dict[Key, str] = {}
+        self._looking: dict[Key, asyncio.Task[Observation]] = {}
         self._workers: Workers[Key] = Workers("dashboards", self._look, workers=at_once, clock=clock, chance=chance)
 
     def follow(self, key: Key, target: Target) -> Observation:
@@ -81,18 +83,26 @@ class Poller:
         if target is None:
             return DONE
         before = self.latest(key)
-        now = await look(self._reach, target, before, lambda session: self._claim(key, session))
-        current = self._targets.get(key)
-        if current is None or (current.head, current.place) != (target.head, target.place):
+        looking = asyncio.create_task(look(self._reach, target, before, lambda session: self._claim(key, session)))
+        self._looking[key] = looking
+        try:
+            now = await looking
+        except asyncio.CancelledError:
+            if self._looking.get(key) is looking:
+                raise
+            now = UNSEEN
+        if self._looking.get(key) is not looking:
             # Dropped or replaced meanwhile: what was seen is of somebody who is gone.
-            self._forget(key)
-            return DONE if current is None else Result(0.0)
+            return Result(0.0) if key in self._targets else DONE
+        del self._looking[key]
         self._seen[key] = now
         self._failures[key] = self._failures.get(key, 0) + 1 if now.failure else 0
         if now != before:
             self._wake(key)
         settled = now.serve is None or now.serve.settled
-        return Result(next_look(current.pace, settled=settled, failures=self._failures[key], chance=self._chance()))
+        return Result(
+            next_look(self._targets[key].pace, settled=settled, failures=self._failures[key], chance=self._chance())
+        )
 
     def _claim(self, key: Key, session: str) -> bool:
         """Whether ``session`` is of the head under ``key``: it belongs to who showed it first, as long as it does."""
@@ -112,3 +122,7 @@ class Poller:
         self._seen.pop(key, None)
         self._failures.pop(key, None)
         self._release(key)
+        looking = self._looking.pop(key, None)
+        if looking is not None:
+            # A head that is gone may keep a request waiting long; who comes after it does not wait.
+            looking.cancel()
