@@ -13,7 +13,7 @@ from tests.contract.target import NotReadyError, embedded_server, ended
 from tests.kube.real import build
 from tests.kube.real.cluster import RealControlPlane
 
-# Those that the embedded server has a counterpart of: nothing runs Deployments or Jobs there.
+# Those that the embedded server has a counterpart of: nothing runs Deployments or Jobs here.
 _CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
@@ -44,6 +44,8 @@ def embedded() -> Generator[Path]:
         kubeconfig = folder / "kubeconfig"
         log = stack.enter_context((folder / "controllers.log").open("wb"))
         command = [sys.executable, "-m", "rayward.local.controllers", "--kubeconfig", str(kubeconfig)]
+        # What they make comes at its own time, and the sessions do not wait for it.
+        command += ["--without=endpoints", "--without=jobs"]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         stack.callback(ended, process)
         yield kubeconfig
