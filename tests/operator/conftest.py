@@ -13,6 +13,12 @@ from tests.contract.kubectl import targets
 from tests.operator.stage import Stage, stage
 
 
+@pytest.fixture
+def anyio_backend() -> tuple[str, dict[str, bool]]:
+    # uvloop complains of TLS connections that are closed while they are read, and dozens are here at once.
+    return ("asyncio", {"use_uvloop": False})
+
+
 @pytest.fixture(scope="session")
 def embedded_kubeconfig() -> Iterator[Path]:
     with targets.embedded() as kubeconfig:

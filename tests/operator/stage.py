@@ -27,7 +27,7 @@ from rayward.kube.runtime.events import EventRecorder
 from rayward.operator.scope import Scope
 from tests.operator.kubelet import NODE, Kubelet, add_node
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 150.0
 
 Object = dict[str, Any]
 
@@ -106,9 +106,20 @@ class Stage:
 
     async def eventually(self, holds: Callable[[], Awaitable[bool]]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(PATIENCE):
-            while not await holds():  # noqa: ASYNC110 - what holds is on a server
-                await asyncio.sleep(0.02)
+        try:
+            async with asyncio.timeout(PATIENCE):
+                while not await holds():  # noqa: ASYNC110 - what holds is on a server
+                    await asyncio.sleep(0.1)
+        except TimeoutError:
+            raise AssertionError(f"it did not become so; there is {await self._scene()}") from None
+
+    async def _scene(self) -> list[Any]:
+        clusters = [(found["metadata"], found.get("status")) for found in await self.objects(RAY_CLUSTERS)]
+        pods = [
+            (found["metadata"]["name"], found["metadata"].get("deletionTimestamp"))
+            for found in await self.objects(PODS)
+        ]
+        return [*clusters, *pods]
 
     async def until_state(self, state: str, name: str = "plain", generation: int | None = None) -> Object:
         """Wait for a state of this generation, and give back the cluster."""
@@ -146,14 +157,21 @@ async def stage(access: Access) -> AsyncGenerator[Stage]:
     """A fresh namespace on a server."""
     async with Client.connect(access) as client:
         await install(client)
-        name = f"ray-{random.randrange(10**9):x}"
-        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-        # Until it is there every pod is refused.
-        with suppress(AlreadyExists):
-            await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
-        made = Stage(client, access, name)
-        async with running(made.kubelet.run):
+        async with namespace(client, access) as made:
             yield made
+
+
+@asynccontextmanager
+async def namespace(client: Client, access: Access) -> AsyncGenerator[Stage]:
+    """A fresh namespace on a server that has all the rest."""
+    name = f"ray-{random.randrange(10**9):x}"
+    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    # Until it is there every pod is refused.
+    with suppress(AlreadyExists):
+        await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
+    made = Stage(client, access, name)
+    async with running(made.kubelet.run):
+        yield made
 
 
 def condition(cluster: Object, kind: str) -> Object:

@@ -1,0 +1,48 @@
+"""``python -m bench.kubelet KUBECONFIG``: marks every pod Running, as soon as it is there; one write for each pod."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import uvloop
+from tests.operator.kubelet import ready_status
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.objects import Key
+from rayward.kube.core.pod import Pod
+from rayward.kube.core.resource import PODS
+from rayward.kube.runtime import manager
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.reflector import Reflector
+
+
+async def _serve(kubeconfig: Path) -> None:
+    async with Client.connect(find_access(kubeconfig), user_agent="bench-kubelet") as client:
+        pods: Cache[Pod] = Cache(PODS, Pod, keep_raw=False)
+
+        async def reconcile(key: Key) -> Result:
+            pod = pods.get(key)
+            if pod is not None and not pod.deleting and pod.status.phase in ("", "Pending"):
+                status = ready_status([container.name for container in pod.spec.containers], "10.42.0.1")
+                try:
+                    await client.patch(
+                        PODS, key.name, {"status": status}, PatchType.MERGE, key.namespace, subresource="status"
+                    )
+                except NotFound:
+                    return DONE
+            return DONE
+
+        controller = Controller("kubelet", reconcile, workers=16)
+        controller.watch(pods)
+        await manager.run([Reflector(client, pods)], [controller])
+
+
+if __name__ == "__main__":
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(Path(sys.argv[1])))

@@ -1,0 +1,214 @@
+"""RayClusters made at once, on a real kube-apiserver: our operator beside KubeRay's.
+
+``python -m bench.operator [N] [--only ours,kuberay,tuned] [--idle SECONDS]``: each operator gets a fresh server with
+KubeRay's own CRDs; pods are marked Running by a simulated kubelet in a process of its own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import uvloop
+from tests.kube.real.cluster import RealControlPlane
+from tests.operator.stage import group, manifest
+
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.client.request import Request
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.reflector import Reflector
+
+IN_FLIGHT = 32
+WORKERS = 3
+PATIENCE = 600.0
+_REQUESTS = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<count>\S+)$", re.MULTILINE)
+_LABEL = re.compile(r'(\w+)="([^"]*)"')
+
+Start = Callable[[RealControlPlane, Path], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one operator took."""
+
+    seconds: float
+    cpu: float
+    peak_megabytes: float
+    calls: dict[str, float]
+    idle_percent: float | None
+
+    def row(self, name: str, count: int) -> str:
+        """One line of the table."""
+        calls = sum(self.calls.values()) / count
+        idle = f"{self.idle_percent:7.2f} %" if self.idle_percent is not None else "        -"
+        return f"{name:16}{self.seconds:8.1f} s{self.cpu:9.1f} s{self.peak_megabytes:8.0f} MB{calls:9.2f}{idle}"
+
+
+def _ours(plane: RealControlPlane, folder: Path) -> list[str]:
+    flags = ["--kubeconfig", str(plane.kubeconfig), "--ready-file", str(folder / "ready")]
+    return [sys.executable, "-m", "rayward.operator", *flags, "--leader-election", "false"]
+
+
+def _kuberay(*flags: str) -> Start:
+    def command(plane: RealControlPlane, folder: Path) -> list[str]:
+        fixed = [f"--kubeconfig={plane.kubeconfig}", "--enable-leader-election=false", "--metrics-addr=0"]
+        return [str(plane.kuberay_operator), *fixed, "--health-probe-bind-address=0", *flags]
+
+    return command
+
+
+OPERATORS: dict[str, Start] = {
+    "ours": _ours,
+    "kuberay": _kuberay(),
+    "tuned": _kuberay("--reconcile-concurrency=20", "--qps=1000", "--burst=2000"),
+}
+
+
+@contextmanager
+def _process(command: list[str], log: Path) -> Generator[subprocess.Popen[bytes]]:
+    with log.open("wb") as stream:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream)
+    try:
+        yield process
+        if process.poll() is not None:
+            raise SystemExit(f"{command[0]} ended:\n{log.read_text()[-3000:]}")
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def measure(start: Start, count: int, idle_seconds: float) -> Figures:
+    """One operator on a server of its own."""
+    server_flags = ("--disable-admission-plugins=ServiceAccount", "--max-requests-inflight=2000")
+    with (
+        tempfile.TemporaryDirectory(prefix="rayward-bench-") as name,
+        RealControlPlane(fsync=True, apiserver_args=server_flags) as plane,
+    ):
+        folder = Path(name)
+        installed = plane.run_kubectl("create", "-f", str(plane.kuberay_crds))
+        served = plane.run_kubectl("wait", "--for=condition=Established", "crd", "--all", "--timeout=60s")
+        if installed.returncode or served.returncode:
+            raise SystemExit(installed.stderr + served.stderr)
+        kubelet = [sys.executable, "-m", "bench.kubelet", str(plane.kubeconfig)]
+        with (
+            _process(kubelet, folder / "kubelet.log"),
+            _process(start(plane, folder), folder / "operator.log") as operator,
+            asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
+        ):
+            return runner.run(_measure(plane, operator.pid, count, idle_seconds, folder))
+
+
+async def _measure(plane: RealControlPlane, pid: int, count: int, idle_seconds: float, folder: Path) -> Figures:
+    async with Client.connect(find_access(plane.kubeconfig), user_agent="bench") as client:
+        clusters: Cache[RayCluster] = Cache(RAY_CLUSTERS, RayCluster, keep_raw=False)
+        reflector = Reflector(client, clusters)
+        following = asyncio.ensure_future(reflector.run())
+        await reflector.wait_synced()
+        # One cluster before the count begins: caches are full and code is loaded on both sides.
+        await _make(client, ["warm-up"])
+        await _until_ready(clusters, 1)
+        calls, cpu, began = await _calls(client), _cpu(pid), time.perf_counter()
+        await _make(client, [f"bench-{number}" for number in range(count)])
+        await _until_ready(clusters, count + 1)
+        seconds, used = time.perf_counter() - began, _cpu(pid) - cpu
+        # Events are written behind.
+        await asyncio.sleep(5)
+        used = _cpu(pid) - cpu
+        after = await _calls(client)
+        idle = await _idle(pid, idle_seconds) if idle_seconds else None
+        following.cancel()
+        made = {name: after[name] - calls.get(name, 0) for name in after if after[name] != calls.get(name, 0)}
+        return Figures(seconds, used, _peak_megabytes(pid), made, idle)
+
+
+async def _make(client: Client, names: list[str]) -> None:
+    waiting = iter(names)
+
+    async def worker() -> None:
+        for name in waiting:
+            await client.create(RAY_CLUSTERS, manifest(name, groups=[group(replicas=WORKERS)]), "default")
+
+    await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+
+
+async def _until_ready(clusters: Cache[RayCluster], count: int) -> None:
+    ready: set[str] = set()
+    done = asyncio.Event()
+
+    def listener(old: RayCluster | None, new: RayCluster | None) -> None:
+        if new is not None and new.status.state == "ready":
+            ready.add(new.metadata.name)
+            if len(ready) >= count:
+                done.set()
+
+    clusters.subscribe(listener)
+    async with asyncio.timeout(PATIENCE):
+        await done.wait()
+
+
+async def _calls(client: Client) -> dict[str, float]:
+    """The writes that operators make, as the server counted them."""
+    text = (await client.answer(Request("GET", "/metrics", accept="*/*"))).body.decode()
+    found: dict[str, float] = {}
+    for match in _REQUESTS.finditer(text):
+        labels = dict(_LABEL.findall(match["labels"]))
+        verb, resource = labels["verb"], labels["resource"]
+        what = f"{verb} {resource}" + (f"/{labels['subresource']}" if labels["subresource"] else "")
+        theirs = what in ("POST rayclusters", "PATCH pods/status") or resource in ("leases", "tokenreviews")
+        watched = ("pods", "services", "rayclusters", "events", "serviceaccounts", "roles", "rolebindings")
+        if verb in ("POST", "PUT", "PATCH", "DELETE", "APPLY") and resource in watched and not theirs:
+            found[what] = found.get(what, 0) + float(match["count"])
+    return found
+
+
+async def _idle(pid: int, seconds: float) -> float:
+    before = _cpu(pid)
+    await asyncio.sleep(seconds)
+    return (_cpu(pid) - before) / seconds * 100
+
+
+def _cpu(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _peak_megabytes(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
+
+
+def main(words: list[str] | None = None) -> int:
+    """Print one line for each operator."""
+    parser = argparse.ArgumentParser(prog="bench.operator", description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=100)
+    parser.add_argument("--only", default=",".join(OPERATORS))
+    parser.add_argument("--idle", type=float, default=0.0)
+    parser.add_argument("--calls", action="store_true", help="also print the calls one by one")
+    options: Any = parser.parse_args(words)
+    print(f"{options.count} RayClusters of 1 + {WORKERS} at once, until all are ready")
+    print(f"{'':16}{'wall':>10}{'CPU':>11}{'peak':>11}{'calls':>9}{'idle':>9}")
+    for name in options.only.split(","):
+        figures = measure(OPERATORS[name], options.count, options.idle)
+        print(figures.row(name, options.count), flush=True)
+        if options.calls:
+            for what, number in sorted(figures.calls.items()):
+                print(f"    {what:30}{number / options.count:8.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
