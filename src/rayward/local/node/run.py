@@ -23,6 +23,7 @@ from rayward.kube.runtime.reflector import Reflector
 from rayward.local.node.agent import Agent
 from rayward.local.node.capabilities import missing_in_child
 from rayward.local.node.cgroups import Cgroups
+from rayward.local.node.egress.names import address_of, namespace_of, service_key
 from rayward.local.node.egress.proxy import Proxy
 from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.endpoint.app import Endpoint
@@ -134,7 +135,14 @@ class NodeProcess:
             services,
         )
         agent = Agent(host, pods)
-        proxy = Proxy(sandboxes, BRIDGE_ADDRESS)
+
+        def service_address(host: str, client: str) -> str | None:
+            namespace = namespace_of(client, pods)
+            key = service_key(host, namespace) if namespace is not None else None
+            service = services.get(key) if key is not None else None
+            return None if service is None else address_of(service, pods.in_namespace(service.metadata.namespace))
+
+        proxy = Proxy(sandboxes, BRIDGE_ADDRESS, service_address)
         if not trouble:
             await proxy.start()
             sandboxes.renewals.append(proxy.start)

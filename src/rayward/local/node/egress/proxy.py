@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import socket
+from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -26,9 +27,11 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 class Proxy:
     """Listens inside the network of the pods, connects from outside of it."""
 
-    def __init__(self, sandboxes: Sandboxes, address: str) -> None:
+    def __init__(self, sandboxes: Sandboxes, address: str, names: Callable[[str, str], str | None]) -> None:
         self._sandboxes = sandboxes
         self._address = address
+        self._names = names
+        """The address of a service, from what a client calls it and the client's own address."""
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
@@ -66,6 +69,9 @@ class Proxy:
         if target is None:
             await _refuse(writer, "400 Bad Request", f"not a request for a proxy: {first}")
             return
+        client: str = writer.get_extra_info("peername")[0]
+        if (service := self._names(target.host, client)) is not None:
+            target = Target(service, target.port)
         if target.way is Way.FORBIDDEN:
             await _refuse(writer, "403 Forbidden", f"{target.host} is not reachable from pods")
             return
