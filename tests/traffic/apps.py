@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import socket
-import urllib.request
+from contextlib import closing
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from tests.traffic.machine import Object, TrafficMachine, environment, python
@@ -52,10 +54,16 @@ class App:
 
 
 def heard(host: str, port: int) -> str:
+    """The first bytes that somebody says at an address."""
     with socket.create_connection((host, port), timeout=10) as client:
         return client.recv(100).decode()
 
 
 def got(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        return answer.read().decode()
+    """What is at a URL; the status too where it is not 200."""
+    parts = urlsplit(url)
+    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=10)) as connection:
+        connection.request("GET", parts.path)
+        with connection.getresponse() as answer:
+            body = answer.read().decode()
+            return body if answer.status == 200 else f"{answer.status} {body}"

@@ -26,6 +26,18 @@ def test_a_service_answers_in_pods_at_its_address_and_by_its_names_and_in_a_shel
     assert machine.output(python(script)) == "hello\n" * 5
 
 
+def test_programs_that_use_the_proxy_reach_services_by_short_names(machine: TrafficMachine) -> None:
+    app = App(machine, HTTP, 8000)
+    name = machine.service([{"port": 80, "targetPort": 8000}], selector=app.label)["metadata"]["name"]
+    eventually(lambda: got("http://{}:{}/".format(*machine.shell(name))) == "hello")
+    script = f"""
+import urllib.request
+for host in ({name!r}, {name + ".default"!r}, {name + ".default.svc"!r}):
+    print(urllib.request.urlopen(f"http://{{host}}/").read().decode())
+"""
+    assert machine.output(python(script)) == "hello\n" * 3
+
+
 def test_a_service_of_another_namespace_needs_its_name(machine: TrafficMachine) -> None:
     script = """
 import socket

@@ -82,24 +82,29 @@ class Backend(asyncio.Protocol):
     def no_more(self) -> None:
         """Tell the backend that its client sends no more: whether to answer still is its decision."""
         self._last = True
-        if self._alive and self.transport is not None:
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.write_eof()
 
     def rest(self) -> None:
         """The request is whole too: wait for the next one, if that can be."""
         member = self.member
         self._asker = None
-        if self._keeps and not self._last and member.current and len(member.idle) < _MOST_IDLE and self._alive:
+        if (
+            self._keeps
+            and not self._last
+            and member.current
+            and len(member.idle) < _MOST_IDLE
+            and self.transport is not None
+            and not self.transport.is_closing()
+            # One that answered before it read all may never read the rest.
+            and not self.transport.get_write_buffer_size()
+        ):
             self.used = True
             if self._held:
                 self.go_on()
             member.idle.append(self)
         else:
             self.close()
-
-    @property
-    def _alive(self) -> bool:
-        return self.transport is not None and not self.transport.is_closing()
 
     def close(self) -> None:
         """Hang up."""

@@ -29,8 +29,8 @@ class Session(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_full", "_kept", "_left",
-        "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
+        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_full", "_halted", "_kept",
+        "_left", "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
     )  # fmt: skip
 
     def __init__(self, route: Route, sessions: Sessions) -> None:
@@ -42,6 +42,7 @@ class Session(asyncio.Protocol):
         self._first = True
         self._left = False
         self._full = False
+        self._halted = False
         self._seen = sessions.tick
         self._buffer = b""
         self._request: Request | None = None
@@ -258,6 +259,8 @@ class Session(asyncio.Protocol):
             self._state = _WAITING
             if self._left:
                 self._finish()
+            elif self._halted:
+                self._read_on()
 
     def _next(self) -> None:
         data, self._buffer = self._buffer, b""
@@ -355,10 +358,12 @@ class Session(asyncio.Protocol):
 
     def _stop_reading(self) -> None:
         if self._transport is not None and not self._transport.is_closing():
+            self._halted = True
             self._transport.pause_reading()
 
     def _read_on(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
+        if self._halted and self._transport is not None and not self._transport.is_closing():
+            self._halted = False
             self._transport.resume_reading()
 
     # what is not HTTP/1
