@@ -36,6 +36,7 @@ def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
         pytest.param({}, id="the small one"),
         pytest.param({CONFIG: OBJECT}, id="an object"),
         pytest.param({CONFIG: None, "spec.serveDeploymentGraphSpec": OBJECT}, id="a graph"),
+        pytest.param({CONFIG: "", "spec.serveDeploymentGraphSpec": OBJECT}, id="a graph and an empty text"),
         pytest.param({"spec.upgradeStrategy": {"type": "None"}}, id="no upgrades"),
         pytest.param({"spec.rayClusterDeletionDelaySeconds": 0}, id="no delay"),
         pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "1h30m"}}, id="a timeout"),

@@ -6,6 +6,14 @@ are installed, or an object is older than ours.
 
 from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
 from rayward.kinds.validation.problem import Problem, Reason
-from rayward.kinds.validation.service import service_problems, service_warnings
+from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
 
-__all__ = ["Problem", "Reason", "cluster_problems", "cluster_warnings", "service_problems", "service_warnings"]
+__all__ = [
+    "Problem",
+    "Reason",
+    "cluster_problems",
+    "cluster_warnings",
+    "serve_config",
+    "service_problems",
+    "service_warnings",
+]

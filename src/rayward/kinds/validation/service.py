@@ -22,7 +22,7 @@ from rayward.kinds.validation.problem import Problem
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
-_DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, "rayward.dev/progress-deadline", "rayward.dev/drain-timeout")
+_DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
 
 _duration: Final = re.compile(r"\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|\d+", re.ASCII).fullmatch
 _nonzero: Final = re.compile(r"[1-9]").search
@@ -52,7 +52,7 @@ def service_warnings(service: RayService) -> list[Problem]:
             "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
         )
         found.append(Problem("spec.serviceUnhealthySecondThreshold", "Invalid", message))
-    if spec.serve_config_v2 is not None and not isinstance(spec.serve_config_v2, str):
+    if _has_config(spec) and not isinstance(spec.serve_config_v2, str):
         message = "Go clients cannot read an object here: write it as YAML in a string, as rayward apply does"
         found.append(Problem("spec.serveConfigV2", "Invalid", message))
     try:
@@ -68,17 +68,21 @@ def serve_config(spec: RayServiceSpec) -> ServeConfig:
     Raises:
         ServeConfigError: It cannot be deployed.
     """
-    given = spec.serve_config_v2 if spec.serve_config_v2 is not None else spec.serve_deployment_graph_spec
+    given = spec.serve_config_v2 if _has_config(spec) else spec.serve_deployment_graph_spec
     return parse(given, spec.ray_cluster_config.ray_version)
 
 
+def _has_config(spec: RayServiceSpec) -> bool:
+    return spec.serve_config_v2 is not None and spec.serve_config_v2 != ""
+
+
 def _config_path(spec: RayServiceSpec) -> str:
-    is_graph = spec.serve_config_v2 is None and spec.serve_deployment_graph_spec is not None
+    is_graph = not _has_config(spec) and spec.serve_deployment_graph_spec is not None
     return "spec.serveDeploymentGraphSpec" if is_graph else "spec.serveConfigV2"
 
 
 def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
-    if spec.serve_config_v2 is not None and spec.serve_deployment_graph_spec is not None:
+    if _has_config(spec) and spec.serve_deployment_graph_spec is not None:
         message = "serveConfigV2 says the same and both are set: delete one"
         yield Problem("spec.serveDeploymentGraphSpec", "Forbidden", message)
     try:
