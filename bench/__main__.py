@@ -1,10 +1,10 @@
-"""``make bench``: the API server beside the real one, then the store beside a plain log."""
+"""``make bench``: the API server beside the real one, the store beside a plain log, the traffic beside haproxy."""
 
 from __future__ import annotations
 
 import sys
 
-from bench import apiserver, store
+from bench import apiserver, store, traffic
 
 
 def main() -> int:
@@ -12,6 +12,8 @@ def main() -> int:
     apiserver.main()
     print()
     store.main()
+    print()
+    traffic.main()
     return 0
 
 
