@@ -15,9 +15,16 @@ _SLOW_END = b"0\r\n\r\n"
 SERVER = """
 import asyncio, os, signal, uvloop
 LETTER = os.environ["LETTER"].encode()
+ALL = set()
 class Server(asyncio.Protocol):
+    ending = None
     def connection_made(self, transport):
-        self.transport, self.data = transport, b""
+        self.transport, self.data, self.busy = transport, b"", False
+        ALL.add(self)
+    def connection_lost(self, error):
+        ALL.discard(self)
+        if self.ending and not ALL:
+            self.ending.set()
     def data_received(self, data):
         self.data += data
         while b"\\r\\n\\r\\n" in self.data:
@@ -25,6 +32,7 @@ class Server(asyncio.Protocol):
             if head.startswith(b"POST"):
                 self.data = self.data[5:]
             if head.split()[1] == b"/slow":
+                self.busy = True
                 asyncio.create_task(self.stream())
             else:
                 self.transport.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: 8\\r\\n\\r\\nquick-" + LETTER + b"\\n")
@@ -34,12 +42,25 @@ class Server(asyncio.Protocol):
             self.transport.write(b"7\\r\\nslow-" + LETTER + b"\\n\\r\\n")
             await asyncio.sleep(0.05)
         self.transport.write(b"0\\r\\n\\r\\n")
+        self.busy = False
+        if self.ending:
+            self.transport.close()
 async def main():
-    server = await asyncio.get_running_loop().create_server(Server, "0.0.0.0", 8000)
-    await server.serve_forever()
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Server, "0.0.0.0", 8000)
+    asked = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, asked.set)
+    await asked.wait()
+    server.close()
+    Server.ending = asyncio.Event()
+    for one in list(ALL):
+        if not one.busy:
+            one.transport.close()
+    if ALL:
+        await Server.ending.wait()
 uvloop.run(main())
 """
-"""What runs in a pod."""
+"""What runs in a pod: asked to end, it takes nothing more, finishes what it has and closes what is idle."""
 
 
 class Tally:

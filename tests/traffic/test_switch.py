@@ -92,3 +92,29 @@ def test_pods_that_are_replaced_under_load_fail_no_request(machine: TrafficMachi
         load.join(60)
     print(f"\n{tally.total} requests while three pods were replaced: {len(tally.failures)} failed")
     assert not tally.failures, tally.failures[:5]
+
+
+def test_pods_that_are_deleted_under_load_fail_no_request(machine: TrafficMachine) -> None:
+    running = [_pod(machine, "deleted", "a") for _ in range(2)]
+    for name in running:
+        machine.until_ready(name)
+    service = machine.service([{"port": 8000, "name": "serve"}], selector={"app": "deleted"})
+    name = service["metadata"]["name"]
+    eventually(lambda: machine.annotation(name, "rayward.dev/serving") == ",".join(sorted(running)))
+    host, port = machine.shell(name)
+    tally = Tally()
+    load = threading.Thread(target=lambda: uvloop.run(run_load(host, port, tally, 20, 50.0)))
+    load.start()
+    try:
+        for _ in range(6):
+            running.append(_pod(machine, "deleted", "a"))
+            machine.until_ready(running[-1])
+            # At once, as a rolling update does: the pod may still be asked while it ends.
+            machine.delete(gone := running.pop(0), grace_period_seconds=30)
+            machine.until_gone(gone)
+            assert not tally.failures, tally.failures[:5]
+    finally:
+        tally.stopping = True
+        load.join(60)
+    print(f"\n{tally.total} requests while six pods were deleted: {len(tally.failures)} failed")
+    assert not tally.failures, tally.failures[:5]
