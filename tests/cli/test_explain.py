@@ -30,6 +30,7 @@ def _refusal(reason: str, code: int, message: str = "no", **details: Any) -> Exc
         (_refusal("Forbidden", 403, "pods is forbidden: exceeded quota: small"), 7),
         (_refusal("TooManyRequests", 429), 10),
         (_refusal("InternalError", 500), 10),
+        (_refusal("", 500, "failed to create typed patch object (x): .datas: field not declared in schema"), 3),
         (ConnectFailed("refused"), 10),
         (ConfigError("none"), 10),
         (StackError("a", "b", "c"), 10),

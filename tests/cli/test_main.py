@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-_VERBS = ["up", "down", "status", "doctor", "apply", "get", "describe", "logs", "exec", "port-forward", "delete", "operator", "crds"]
+_LOCAL = ("up", "down", "status", "doctor", "operator", "crds")
+_VERBS = (*_LOCAL, "apply", "get", "describe", "logs", "exec", "port-forward", "delete")
 _HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import verbs
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
@@ -149,6 +150,14 @@ def test_nothing_survives_down_even_if_all_who_kept_it_were_killed(folder: Folde
     assert any(mark in line for line in _processes(folder)), "the pod outlives its node"
     control.down(folder, purge=False)
     assert _processes(folder) == []
+
+
+def test_the_operator_finds_rays_kinds_defined(folder: Folder) -> None:
+    seen = control.up(folder, operator=True, tell=lambda _text: None)
+    assert [(part.name, part.phase) for part in seen.state.parts][-1] == ("operator", "running")
+    assert seen.failing == ()
+    with _client(folder) as client:
+        assert client.list(RAY_CLUSTERS).items == []
 
 
 def test_purge_wipes_the_folder(folder: Folder) -> None:

@@ -17,6 +17,7 @@ _CODES: tuple[tuple[type[ApiError], Code], ...] = (
     (errors.Forbidden, Code.FORBIDDEN),
     (errors.Unauthorized, Code.FORBIDDEN),
 )
+_UNTYPED = "failed to create typed patch object"
 _OWNED = "FieldManagerConflict"
 _FORCE = "leave these fields out of the manifest, or take them over: rayward apply --force-conflicts -f ..."
 
@@ -41,7 +42,7 @@ def explained(error: Exception) -> CommandError | None:
 def _refused(error: ApiError) -> CommandError:
     code = next((code for kind, code in _CODES if isinstance(error, kind)), None)
     if code is None:
-        code = Code.UNAVAILABLE if error.retryable else Code.INVALID
+        code = Code.UNAVAILABLE if error.retryable and not _is_mistaken(error) else Code.INVALID
     if isinstance(error, errors.Forbidden) and "exceeded quota" in error.message:
         return CommandError(Code.QUOTA, error.message, "", "rayward describe resourcequota", reason=error.reason)
     if error.has_cause(_OWNED):
@@ -52,6 +53,11 @@ def _refused(error: ApiError) -> CommandError:
     return CommandError(code, error.message, "\n".join(causes), _following(error), reason=error.reason)
 
 
+def _is_mistaken(error: ApiError) -> bool:
+    """kube-apiserver calls a field that the kind does not have a failure of its own."""
+    return _UNTYPED in error.message
+
+
 def _following(error: ApiError) -> str:
     kind = str(error.details.get("kind") or "")
     if isinstance(error, errors.NotFound) and kind:
@@ -60,6 +66,8 @@ def _following(error: ApiError) -> str:
         return "check the credentials of the kubeconfig, or name another: --kubeconfig FILE, --context NAME"
     if isinstance(error, errors.Forbidden):
         return "ask for the right, or act as somebody else: --context NAME"
+    if _is_mistaken(error):
+        return "take the field out, or write it as the kind has it"
     if error.retryable:
         return "try again in a moment"
     return ""
