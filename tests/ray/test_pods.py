@@ -32,7 +32,7 @@ there = next(node["NodeID"] for node in ray.nodes() if node["Alive"] and node["N
 
 @ray.remote(num_cpus=1, max_retries=0)
 def long():
-    time.sleep(15)
+    time.sleep(45)  # longer than Ray's own drain at SIGTERM lasts
     return ray.get_runtime_context().get_node_id()
 
 task = long.options(scheduling_strategy=On(there, soft=False)).remote()

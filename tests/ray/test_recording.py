@@ -14,4 +14,5 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(1200)]
 
 
 def test_the_recording_is_what_real_ray_answers() -> None:
-    assert differences(load(), asyncio.run(record())) == []
+    found = differences(load(), asyncio.run(record()))
+    assert not found, "\n".join(found)
