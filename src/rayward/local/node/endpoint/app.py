@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote
@@ -15,19 +15,10 @@ from rayward.kube.machinery.jsonvalue import section
 from rayward.local.node.agent import Agent
 from rayward.local.node.endpoint import forwarding, streams
 from rayward.local.node.endpoint.access import Gate
-from rayward.local.node.endpoint.channels import (
-    ERROR,
-    RESIZE,
-    SPDY_PROTOCOLS,
-    STDERR,
-    STDIN,
-    STDOUT,
-    Channels,
-    SocketChannels,
-    SpdyChannels,
-    gather_streams,
-)
+from rayward.local.node.endpoint.channels import SPDY_PROTOCOLS, SocketChannels
 from rayward.local.node.endpoint.forwarding import Forwarding, forward_channels, until_gone
+from rayward.local.node.endpoint.refusal import Refusal
+from rayward.local.node.endpoint.switching import agreed, command_of, negotiated, serve_command
 from rayward.local.node.logs import reader
 from rayward.local.node.logs.reader import Wanted
 from rayward.local.node.pod.facts import UNKNOWN
@@ -44,16 +35,7 @@ Receive = Callable[[], Awaitable[Object]]
 
 _MOST_QUERY: Final = 64 * 1024
 _MOST_PORTS: Final = 100
-_STREAMS_SECONDS: Final = 30.0
 _SPDY: Final = "spdy/3.1"
-
-
-class Refusal(Exception):  # noqa: N818 - an answer, not an accident
-    """An answer other than the one asked for."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
 
 
 class Endpoint:
@@ -148,7 +130,7 @@ class Endpoint:
         worker, container = self._running(parts)
         channels = SocketChannels(scope, receive, send)
         await channels.accept()
-        await _command(parts[0])(worker, container, query, channels)
+        await command_of(parts[0])(worker, container, query, channels)
 
     async def _switch(self, parts: list[str], scope: Object) -> None:
         """Leave HTTP for SPDY, or for the bytes of one connection into a pod."""
@@ -160,14 +142,14 @@ class Endpoint:
             await self._connect(connection, self._worker(parts[1], parts[2], None), _query(scope))
         elif parts[0] == "portForward" and len(parts) in (3, 4):
             worker = self._worker(parts[1], parts[2], None)
-            protocol = _negotiated(scope, (forwarding.PROTOCOL,))
-            async with Session(connection.switch(_agreed(_SPDY.upper(), protocol)), server=True) as session:
+            protocol = negotiated(scope, (forwarding.PROTOCOL,))
+            async with Session(connection.switch(agreed(_SPDY.upper(), protocol)), server=True) as session:
                 await until_gone(worker, Forwarding(worker, session).run())
         else:
             worker, container = self._running(parts)
-            protocol = _negotiated(scope, SPDY_PROTOCOLS)
-            async with Session(connection.switch(_agreed(_SPDY.upper(), protocol)), server=True) as session:
-                await _serve_command(parts[0], worker, container, _all_query(scope), session, protocol)
+            protocol = negotiated(scope, SPDY_PROTOCOLS)
+            async with Session(connection.switch(agreed(_SPDY.upper(), protocol)), server=True) as session:
+                await serve_command(parts[0], worker, container, _all_query(scope), session, protocol)
 
     async def _connect(self, connection: Leaving, worker: PodWorker, query: dict[str, str]) -> None:
         port = query.get("port", "")
@@ -177,7 +159,7 @@ class Endpoint:
             inner = await forwarding.connect_for_proxy(worker, int(port), tls=query.get("scheme") == "https")
         except Refused as error:
             raise Refusal(502, str(error)) from error
-        await until_gone(worker, join(connection.switch(_agreed("tcp")), inner))
+        await until_gone(worker, join(connection.switch(agreed("tcp")), inner))
 
     def _running(self, parts: list[str]) -> tuple[PodWorker, str]:
         if parts[0] not in ("exec", "attach") or len(parts) not in (4, 5):
@@ -187,56 +169,6 @@ class Endpoint:
         if not worker.containers.get(container, UNKNOWN).running or worker.line is None:
             raise Refusal(400, f'container "{container}" is not running')
         return worker, container
-
-
-async def _serve_command(
-    kind: str, worker: PodWorker, container: str, query: streams.Query, session: Session, protocol: str
-) -> None:
-    tty = streams.flag(query, "tty")
-    asked = {
-        STDIN: streams.flag(query, "input", "stdin"),
-        STDOUT: streams.flag(query, "output", "stdout"),
-        STDERR: streams.flag(query, "error", "stderr") and not tty,
-        RESIZE: tty and protocol not in ("channel.k8s.io", "v2.channel.k8s.io"),
-    }
-    wanted = {ERROR, *(number for number, yes in asked.items() if yes)}
-    try:
-        async with asyncio.timeout(_STREAMS_SECONDS):
-            opened = await gather_streams(session, wanted)
-    except TimeoutError:
-        return
-    if opened is None:
-        return
-    channels = SpdyChannels(session, opened, protocol)
-    try:
-        await _command(kind)(worker, container, query, channels)
-    finally:
-        await channels.release()
-
-
-def _command(kind: str) -> Callable[[PodWorker, str, streams.Query, Channels], Awaitable[None]]:
-    return streams.execute if kind == "exec" else streams.attach
-
-
-def _negotiated(scope: Object, known: Sequence[str]) -> str:
-    offered = [
-        name.strip()
-        for key, value in scope["headers"]
-        if key == b"x-stream-protocol-version"
-        for name in value.decode("latin-1").split(",")
-    ]
-    if not offered and forwarding.PROTOCOL in known:
-        return forwarding.PROTOCOL
-    found = next((name for name in offered if name in known), None)
-    if found is None:
-        told = f"client supports [{' '.join(offered)}], server accepts [{' '.join(known)}]"
-        raise Refusal(403, f"unable to upgrade: unable to negotiate protocol: {told}")
-    return found
-
-
-def _agreed(upgrade: str, protocol: str = "") -> list[tuple[bytes, bytes]]:
-    headers = [(b"Connection", b"Upgrade"), (b"Upgrade", upgrade.encode())]
-    return [*headers, (b"X-Stream-Protocol-Version", protocol.encode())] if protocol else headers
 
 
 def _ports(query: streams.Query) -> list[int]:
