@@ -31,9 +31,11 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
     data = ("--data-dir", str(folder.root))
     server = ("--kubeconfig", str(folder.kubeconfig))
     serving = (*python, "rayward.local.apiserver", *data, "--port", str(port))
+    # the node mounts these folders, and hides the rest of its own from pods
+    claims = ("--claims-folder", str(folder.node / "claims"))
     wanted = [
         Part("apiserver", serving, folder.kubeconfig),
-        Part("controllers", (*python, "rayward.local.controllers", *server)),
+        Part("controllers", (*python, "rayward.local.controllers", *server, *claims)),
     ]
     if node is not None:
         # pods see files of this machine, but never the keys to the server
