@@ -42,7 +42,14 @@ def _processes(folder: Folder) -> list[str]:
 
 
 def test_up_serves_and_down_leaves_nothing_but_the_objects(folder: Folder) -> None:
-    assert not _up(folder).already
+    steps: list[str] = []
+    first = control.up(folder, tell=steps.append)
+    assert not first.already
+    assert steps[0] == f"starting in {folder.root}"
+    assert [step.split()[:2] for step in steps[1:]] == [["apiserver", "ready"], ["controllers", "ready"]]
+    second = _up(folder)
+    assert second.already
+    assert second.state.supervisor == first.state.supervisor
     with _client(folder) as client:
         client.create(CONFIG_MAPS, {"metadata": {"name": "a"}, "data": {"k": "v"}}, "default")
     assert oct(folder.kubeconfig.stat().st_mode)[-3:] == "600"
@@ -53,13 +60,8 @@ def test_up_serves_and_down_leaves_nothing_but_the_objects(folder: Folder) -> No
     _up(folder)
     with _client(folder) as client:
         assert client.get(CONFIG_MAPS, "a", "default")["data"] == {"k": "v"}
-
-
-def test_a_second_up_finds_the_first(folder: Folder) -> None:
-    first = _up(folder)
-    second = _up(folder)
-    assert second.already
-    assert second.state.supervisor == first.state.supervisor
+    control.down(folder, purge=True)
+    assert not folder.root.exists()
 
 
 def test_two_folders_run_side_by_side(folder: Folder, tmp_path: Path) -> None:
@@ -110,13 +112,6 @@ def test_down_waits_for_what_a_killed_supervisor_left(folder: Folder) -> None:
     assert _processes(folder) == []
 
 
-def test_up_tells_every_step(folder: Folder) -> None:
-    steps: list[str] = []
-    control.up(folder, tell=steps.append)
-    assert steps[0] == f"starting in {folder.root}"
-    assert [step.split()[:2] for step in steps[1:]] == [["apiserver", "ready"], ["controllers", "ready"]]
-
-
 def test_a_pod_runs_and_says_something(folder: Folder) -> None:
     control.up(folder, node=[], tell=lambda _text: None)
     script = (
@@ -158,12 +153,6 @@ def test_the_operator_finds_rays_kinds_defined(folder: Folder) -> None:
     assert seen.failing == ()
     with _client(folder) as client:
         assert client.list(RAY_CLUSTERS).items == []
-
-
-def test_purge_wipes_the_folder(folder: Folder) -> None:
-    _up(folder)
-    control.down(folder, purge=True)
-    assert not folder.root.exists()
 
 
 def test_a_stack_that_cannot_start_says_why(folder: Folder) -> None:
