@@ -57,6 +57,7 @@ def plan(cluster: RayCluster, observed: Observed, now: datetime) -> Plan:
         notes=(*warnings(cluster), *pods.notes),
         status=status,
         logs=ailments.logs_wanted(observed.pods, observed.logs),
+        waits=requeue_after is not None,
         requeue_after=requeue_after,
     )
 
@@ -77,8 +78,9 @@ def _telling(
     before = cluster.status
     if not changed(before, status):
         return None, None
-    if observed.quiet_for < SETTLE_SECONDS and not urgent(before, status):
-        return None, SETTLE_SECONDS - observed.quiet_for
+    waited = observed.waited or 0.0
+    if waited < SETTLE_SECONDS and not urgent(before, status):
+        return None, SETTLE_SECONDS - waited
     return status, None
 
 

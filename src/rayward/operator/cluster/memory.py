@@ -27,7 +27,8 @@ class Memory:
 
     def __init__(self, uid: str) -> None:
         self.uid = uid
-        self.status_at: float | None = None
+        self.progress_at: float | None = None
+        """Since when there is progress that the status does not tell yet."""
         self.logs: dict[tuple[str, str], tuple[int, str]] = {}
         self._suffixes: dict[Slot, str] = {}
         self._born: dict[str, RayPod] = {}
@@ -66,9 +67,8 @@ class Memory:
             )
         return pod
 
-    def told_status(self, version: str, status: RayClusterStatus, at: float) -> None:
+    def told_status(self, version: str, status: RayClusterStatus) -> None:
         """The server took a status."""
-        self.status_at = at
         self._status = (version_number(version), status)
 
     def with_status(self, cluster: RayCluster) -> RayCluster:

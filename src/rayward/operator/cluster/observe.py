@@ -101,8 +101,8 @@ class Observed(msgspec.Struct, frozen=True):
         default_factory=dict[tuple[str, str], tuple[int, str]]
     )
     """By pod uid and container: after how many restarts, and the last words then."""
-    quiet_for: float = float("inf")
-    """Seconds since the status was last written."""
+    waited: float | None = None
+    """Seconds since progress was first seen that the status does not tell yet."""
 
 
 def observe(caches: Caches, cluster: RayCluster, memory: Memory, now: float) -> Observed:
@@ -135,5 +135,5 @@ def observe(caches: Caches, cluster: RayCluster, memory: Memory, now: float) -> 
         claim=claim,
         cleanup_job=jobs[0] if jobs else None,
         logs=memory.logs,
-        quiet_for=now - memory.status_at if memory.status_at is not None else float("inf"),
+        waited=None if memory.progress_at is None else now - memory.progress_at,
     )

@@ -98,6 +98,8 @@ class Plan(msgspec.Struct, frozen=True):
     status: RayClusterStatus | None = None
     """To write if there is nothing else to write; None if what is written is true already."""
     logs: tuple[LogWanted, ...] = ()
+    waits: bool = False
+    """Whether there is progress that the status tells later, together with what follows at once."""
     requeue_after: float | None = None
 
     @property

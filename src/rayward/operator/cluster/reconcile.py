@@ -90,6 +90,7 @@ class ClusterReconciler:
         memory.forget_pods({pod.metadata.uid for pod in observed.pods})
         todo = plan(cluster, observed, self._clock.utc())
         self._tell(cluster, memory.news(todo.notes, cluster.metadata.generation))
+        memory.progress_at = (memory.progress_at or self._clock.now()) if todo.waits else None
         if todo.logs:
             await self._read_logs(cluster, memory, todo.logs)
             self.controller.add(key)
@@ -145,7 +146,7 @@ class ClusterReconciler:
             answer = await self._uninterrupted(self._client.send_as(request, KubeObject))
         except NotFound:
             return
-        memory.told_status(answer.metadata.resource_version, status, self._clock.now())
+        memory.told_status(answer.metadata.resource_version, status)
         if self._status_written is not None:
             self._status_written(cluster, status)
 

@@ -1,0 +1,342 @@
+"""Decisions about one cluster, without a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rayward.kinds import labels
+from rayward.kinds.raycluster import ScaleStrategy, UpgradeStrategy, WorkerGroup
+from rayward.kube.core.meta import condition_of
+from rayward.kube.core.resource import JOBS, SERVICES
+from rayward.operator.cluster.desired import desired_workers
+from rayward.operator.cluster.plan import Make, NewPod, Remove
+from tests.operator.cluster.world import World, cluster, settled, status
+from tests.operator.stage import Object, group, manifest, template
+
+
+def _groups(world: World) -> list[WorkerGroup]:
+    return list(world.cluster.groups)
+
+
+def _regroup(world: World, **change: object) -> None:
+    first, *rest = _groups(world)
+    world.edit(worker_group_specs=[msgspec.structs.replace(first, **change), *rest])
+
+
+def _removed(world: World) -> set[str]:
+    return {write.name for stage in world.plan().stages for write in stage if isinstance(write, Remove)}
+
+
+def _created(world: World) -> list[tuple[str, int, int]]:
+    return [write.slot for stage in world.plan().stages for write in stage if isinstance(write, NewPod)]
+
+
+def test_a_new_cluster_asks_for_its_head_service_and_all_pods_at_once() -> None:
+    (stage,) = World(cluster()).plan().stages
+    assert [write.slot for write in stage if isinstance(write, NewPod)] == [
+        ("", 0, 0),
+        ("small", 0, 0),
+        ("small", 1, 0),
+    ]
+    assert [write.resource for write in stage if isinstance(write, Make)] == [SERVICES]
+
+
+def test_nothing_is_planned_for_what_is_as_it_should_be() -> None:
+    world = settled()
+    assert not world.plan().writes
+    assert world.plan().status is None
+
+
+def test_the_status_is_left_for_the_run_that_sees_what_was_written() -> None:
+    world = World(cluster())
+    world.step()
+    assert world.cluster.status.observed_generation == 0
+    world.start()
+    world.step()
+    assert (world.cluster.status.state, world.cluster.status.observed_generation) == ("ready", 1)
+
+
+_FATES: dict[str, Callable[[World, str], None]] = {
+    "failed": lambda world, name: world.set_status(name, status("Failed", "False")),
+    "succeeded": lambda world, name: world.set_status(name, status("Succeeded", "False")),
+}
+
+
+@pytest.mark.parametrize("fate", _FATES)
+@pytest.mark.parametrize("role", ["headgroup", "small"])
+def test_a_pod_that_ended_goes(fate: str, role: str) -> None:
+    world = settled()
+    pod = world.live(role)[0].metadata.name
+    _FATES[fate](world, pod)
+    assert _removed(world) == {pod}
+
+
+@pytest.mark.parametrize(("policy", "goes"), [("Never", True), ("Always", False), ("OnFailure", False)])
+def test_a_pod_whose_ray_container_ended_goes_only_if_it_cannot_restart(policy: str, goes: bool) -> None:
+    world = settled(manifest(groups=[group(template=template(restartPolicy=policy))]))
+    pod = world.live("small")[0].metadata.name
+    world.set_status(pod, status(ended=1))
+    assert (_removed(world) == {pod}) is goes
+
+
+def test_nothing_is_made_while_the_old_head_ends() -> None:
+    world = settled()
+    for pod in world.live():
+        world.mark_deleted(pod.metadata.name)
+    assert not world.plan().writes
+    world.end()
+    assert len(_created(world)) == 3
+
+
+def test_a_head_that_must_not_come_back_does_not() -> None:
+    world = settled(manifest(metadata={"annotations": {labels.DISABLE_HEAD_RESTART: "true"}}))
+    world.mark_deleted(world.live("headgroup")[0].metadata.name)
+    world.end()
+    assert _created(world) == []
+
+
+def test_a_worker_that_hangs_is_replaced() -> None:
+    world = settled()
+    world.mark_deleted(world.live("small")[0].metadata.name)
+    assert _created(world) == [("small", 0, 0)]
+
+
+def _pending(world: World, name: str) -> None:
+    world.set_status(name, status("Pending", "False"))
+
+
+def test_scaling_down_takes_what_is_missed_least() -> None:
+    world = settled(manifest(groups=[group(replicas=4)]))
+    oldest, pending, unready, newest = [pod.metadata.name for pod in world.live("small")]
+    _pending(world, pending)
+    world.set_status(unready, status("Running", "False"))
+    for replicas, expected in ((3, {pending}), (2, {pending, unready}), (1, {pending, unready, newest})):
+        _regroup(world, replicas=replicas)
+        assert _removed(world) == expected
+    assert oldest not in _removed(world)
+
+
+def test_replicas_are_held_between_least_and_most() -> None:
+    world = settled(manifest(groups=[group(replicas=9, maxReplicas=3)]))
+    assert len(world.live("small")) == 3
+    _regroup(world, replicas=0, min_replicas=2)
+    world.settle()
+    assert len(world.live("small")) == 2
+
+
+def test_workers_to_delete_take_only_pods_of_their_group() -> None:
+    world = settled(manifest(groups=[group("one", 2), group("two", 2)]))
+    stranger = world.live("two")[0].metadata.name
+    named = world.live("one")[0].metadata.name
+    gone_already = "plain-one-worker-zzzzz"
+    _regroup(world, scale_strategy=ScaleStrategy([stranger, named, gone_already, "head"]))
+    assert _removed(world) == {named}
+    told = [note.message for note in world.plan().notes]
+    assert len(told) == 2
+    assert stranger in told[0]
+    assert "head" in told[1]
+
+
+def test_deletions_are_acknowledged_before_anything_takes_their_place() -> None:
+    world = settled()
+    _regroup(world, scale_strategy=ScaleStrategy([world.live("small")[0].metadata.name]))
+    first, second = world.plan().stages
+    assert [type(write) for write in (*first, *second)] == [Remove, NewPod]
+
+
+def test_recreate_deletes_the_head_last() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    *workers, head = [write for stage in world.plan().stages for write in stage if isinstance(write, Remove)]
+    assert head.pod is not None
+    assert head.pod.is_head
+    assert {write.name for write in workers} == {pod.metadata.name for pod in world.live("small")}
+    assert len(world.plan().stages) == 2
+
+
+def test_recreate_finishes_what_a_crash_left_half_done() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    old = set(world.pods)
+    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    world.step(most_writes=1)
+    world.settle()
+    assert not old & set(world.pods)
+
+
+def test_pods_of_another_operator_are_taken_over_as_they_are() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    (head,) = world.live("headgroup")
+    marks = {labels.OPERATOR_VERSION: "v1.6.2", labels.RECREATE_HASH: "THEIRS"}
+    metadata = msgspec.structs.replace(head.metadata, annotations=marks)
+    world.pods[head.metadata.name] = msgspec.structs.replace(head, metadata=metadata)
+    before = set(world.pods)
+    world.settle()
+    assert set(world.pods) == before
+    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    world.settle()
+    assert not before & set(world.pods)
+
+
+def test_without_a_strategy_a_changed_template_only_shows() -> None:
+    world = settled()
+    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    assert not world.plan().writes
+    world.step()
+    drifted = condition_of(world.cluster.status.conditions, "Drifted")
+    assert drifted is not None
+    assert drifted.status == "True"
+    assert "workerGroupSpecs[small].spec.containers[ray].image" in drifted.message
+
+
+def test_a_rolling_update_waits_until_all_others_are_ready() -> None:
+    rolling = {"annotations": {labels.ROLLING_UPDATE: "workers"}}
+    world = settled(manifest(metadata=rolling, groups=[group(replicas=3)]))
+    old = {pod.metadata.name for pod in world.live("small")}
+    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    rounds = 0
+    while old & set(world.pods):
+        assert len(_removed(world)) == 1
+        world.step()
+        world.end()
+        world.step()
+        # The replacement is not ready yet.
+        assert not _removed(world)
+        world.start()
+        rounds += 1
+        assert rounds <= 3
+    assert world.most["small"] == 3
+
+
+def test_a_half_made_replica_is_completed_and_a_broken_one_replaced() -> None:
+    world = World(cluster(manifest(groups=[group(replicas=1, numOfHosts=2)])))
+    small = world.cluster.groups[0]
+    world.add_pod(NewPod(None))
+    half = world.add_pod(NewPod(small, 0, 0), "small-aaaaa")
+    assert _created(world) == [("small", 0, 1)]
+    world.settle()
+    assert half in world.pods
+    world.set_status(half, status("Failed", "False"))
+    assert _removed(world) == {pod.metadata.name for pod in world.live("small")}
+    world.settle()
+    assert half not in world.pods
+    assert len(world.live("small")) == 2
+
+
+def test_a_refused_spec_changes_nothing_but_the_conditions() -> None:
+    world = settled()
+    first = _groups(world)[0]
+    world.edit(worker_group_specs=[first, first])
+    todo = world.plan()
+    assert not todo.writes
+    assert [note.reason for note in todo.notes] == ["InvalidRayClusterSpec"]
+    world.step()
+    accepted = condition_of(world.cluster.status.conditions, "Accepted")
+    assert accepted is not None
+    assert (accepted.status, accepted.reason) == ("False", "InvalidSpec")
+    assert (world.cluster.status.observed_generation, world.cluster.status.state) == (1, "ready")
+
+
+def test_a_cluster_managed_by_another_is_left_alone() -> None:
+    todo = World(cluster(manifest(managedBy="kueue.x-k8s.io/multikueue"))).plan()
+    assert not todo.writes
+    assert todo.status is None
+
+
+class TestDeparture:
+    def _deleting(self, at: str = "2026-01-01T00:00:00Z") -> World:
+        world = settled(manifest(gcsFaultToleranceOptions={"redisAddress": "redis:6379"}))
+        metadata = msgspec.structs.replace(world.cluster.metadata, deletion_timestamp=at)
+        world.cluster = msgspec.structs.replace(world.cluster, metadata=metadata)
+        return world
+
+    def test_the_finalizer_comes_before_the_first_pod(self) -> None:
+        world = World(cluster(manifest(gcsFaultToleranceOptions={"redisAddress": "redis:6379"})))
+        world.step()
+        assert world.pods == {}
+        assert world.cluster.metadata.finalizers == (labels.REDIS_CLEANUP_FINALIZER,)
+
+    def test_pods_go_before_the_keys(self) -> None:
+        world = self._deleting()
+        assert len(_removed(world)) == 3
+        world.step()
+        assert not world.plan().writes
+        world.end()
+        (stage,) = world.plan().stages
+        assert [write.resource for write in stage if isinstance(write, Make)] == [JOBS]
+
+    def test_patience_ends(self) -> None:
+        world = self._deleting("2025-12-31T23:00:00Z")
+        world.step()
+        assert world.cluster.metadata.finalizers == ()
+
+
+_EDITS: list[Callable[[World], None]] = [
+    lambda world: _regroup(world, replicas=0),
+    lambda world: _regroup(world, replicas=3),
+    lambda world: _regroup(world, replicas=5),
+    lambda world: _regroup(world, suspend=True),
+    lambda world: _regroup(world, suspend=False),
+    lambda world: _regroup(world, num_of_hosts=2),
+    lambda world: _regroup(world, num_of_hosts=1),
+    lambda world: _regroup(world, template=template(image="rayproject/ray:2.53.0")),
+    lambda world: _regroup(world, group_name="other"),
+    lambda world: world.edit(suspend=True),
+    lambda world: world.edit(suspend=None),
+    lambda world: world.edit(upgrade_strategy=UpgradeStrategy("Recreate")),
+    lambda world: world.edit(upgrade_strategy=None),
+]
+
+
+def _fail_one(world: World) -> None:
+    if world.live():
+        world.set_status(world.live()[-1].metadata.name, status("Failed", "False"))
+
+
+def _delete_one(world: World) -> None:
+    if world.live():
+        world.mark_deleted(world.live()[0].metadata.name)
+
+
+_HAPPENINGS: list[Callable[[World], object]] = [
+    *_EDITS,
+    _fail_one,
+    _delete_one,
+    lambda world: world.step(),
+    lambda world: world.step(most_writes=1),
+    lambda world: world.step(most_writes=2),
+    lambda world: world.start(),
+    lambda world: world.end(),
+]
+
+
+def _allowed(world: World) -> Object:
+    return {group.group_name: desired_workers(group) for group in world.cluster.groups}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, len(_HAPPENINGS) - 1), max_size=25))
+def test_whatever_happens_it_ends_as_the_spec_says_and_nothing_is_ever_too_many(happenings: list[int]) -> None:
+    world = World(cluster())
+    allowed: Object = {}
+    for number in happenings:
+        for name, count in _allowed(world).items():
+            allowed[name] = max(allowed.get(name, 0), count)
+        _HAPPENINGS[number](world)
+    for name, count in _allowed(world).items():
+        allowed[name] = max(allowed.get(name, 0), count)
+    world.settle()
+    suspended = bool(world.cluster.spec.suspend)
+    assert len(world.live("headgroup")) == (0 if suspended else 1)
+    for found in world.cluster.groups:
+        assert len(world.live(found.group_name)) == (0 if suspended else desired_workers(found))
+    assert len(world.live()) == (0 if suspended else 1 + sum(map(desired_workers, world.cluster.groups)))
+    assert world.most["headgroup"] <= 1
+    assert {name: count for name, count in world.most.items() if name != "headgroup" and count > allowed[name]} == {}
+    assert world.cluster.status.observed_generation == world.cluster.metadata.generation
+    assert world.cluster.status.state == ("suspended" if suspended else "ready")
+    assert not world.plan().writes
