@@ -146,7 +146,7 @@ class App:
         path, headers, query = _asked(scope)
         info = parse(method, path)
         carried = info is not None and info.subresource in _CARRIED
-        if method == "HEAD" and not carried:
+        if method == "HEAD" and (info is None or info.subresource != "proxy"):
             raise status.method_not_allowed()
         user = self._authenticator.user(headers, scope)
         if user is None and (_shows_token(headers) or not _is_open(path)):
