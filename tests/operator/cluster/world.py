@@ -165,11 +165,7 @@ class World:
         holders[place] = msgspec.structs.replace(found, metadata=metadata)
 
     def _count(self) -> None:
-        present = Counter(
-            pod.group
-            for pod in self.pods.values()
-            if not pod.deleting or pod.metadata.label(labels.NODE_TYPE) == labels.HEAD
-        )
+        present = Counter(pod.group for pod in self.pods.values() if not pod.deleting or pod.is_head)
         for group, count in present.items():
             self.most[group] = max(self.most[group], count)
 
