@@ -84,6 +84,8 @@ class Scope:
             await manager.run(self.reflectors, controllers, others)
         finally:
             await self.clusters.drain()
+            if self.services is not None:
+                await self.services.drain()
 
     def _reflect(self, client: Client, cache: Cache[Any], selectors: Selectors | None = None) -> Reflector[Any]:
         return Reflector(client, cache, namespace=self._namespace, selectors=selectors, clock=self._clock)

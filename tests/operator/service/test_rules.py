@@ -4,33 +4,10 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from rayward.kinds.rayservice import RayService, RayServiceSpec, ServiceUpgradeStrategy
 from rayward.kube.core.objects import ObjectMeta
-from rayward.operator.service.rules import duration, rules_of
+from rayward.operator.service.rules import rules_of
 from rayward.operator.service.situation import Rules
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("30m", timedelta(minutes=30)),
-        ("1h30m", timedelta(minutes=90)),
-        ("90", timedelta(seconds=90)),
-        ("250ms", timedelta(milliseconds=250)),
-        ("1.5s", timedelta(seconds=1.5)),
-        ("99999999999999h", timedelta(days=365)),
-        ("0", None),
-        ("", None),
-        ("-5m", None),
-        ("5 m", None),
-        ("m", None),
-        ("٣", None),
-    ],
-)
-def test_durations(text: str, expected: timedelta | None) -> None:
-    assert duration(text) == expected
 
 
 def test_without_any_setting_the_defaults_hold() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
 from rayward.kinds import labels, names
+from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
 from rayward.kinds.validation import template
@@ -23,9 +23,6 @@ _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
-
-_duration: Final = re.compile(r"\+?(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|\d+", re.ASCII).fullmatch
-_nonzero: Final = re.compile(r"[1-9]").search
 
 
 def service_problems(service: RayService) -> list[Problem]:
@@ -95,7 +92,7 @@ def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
 def _annotation_problems(service: RayService) -> Iterator[Problem]:
     for name in _DURATIONS:
         value = service.metadata.annotation(name)
-        if value and not (len(value) <= 64 and _duration(value) and _nonzero(value)):
+        if value and duration(value) is None:
             message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
             yield Problem("metadata.annotations", "Invalid", message)
 

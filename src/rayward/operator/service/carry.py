@@ -23,6 +23,7 @@ from rayward.kube.core.resource import PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
 from rayward.operator.cluster.carry import MANAGER
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.unbroken import Unbroken
 
 Wrote = Callable[[Resource, KubeObject], None]
 
@@ -35,10 +36,11 @@ _encoder: Final = msgspec.json.Encoder(order="deterministic")
 class Carrier:
     """The writes of one service's run."""
 
-    def __init__(self, client: Client, service: RayService, wrote: Wrote) -> None:
+    def __init__(self, client: Client, service: RayService, wrote: Wrote, unbroken: Unbroken) -> None:
         self._client = client
         self._service = service
         self._wrote = wrote
+        self._unbroken = unbroken
         self._namespace = service.metadata.namespace
 
     async def create_cluster(self, body: Object) -> None:
@@ -68,14 +70,22 @@ class Carrier:
             owner: str = metadata["ownerReferences"][0]["uid"]
             await self._create(SERVICES, {**body, "metadata": {**metadata, "annotations": marked}}, owner)
             return True
-        if found.metadata.annotation(_APPLIED) == digest or found.deleting:
+        selector: dict[str, str] = body["spec"].get("selector", {})
+        same = found.metadata.annotation(_APPLIED) == digest and (found.spec.selector or {}) == selector
+        if same or found.deleting:
             return False
-        # A selector is replaced as a whole: a label that is no longer asked for must not stay in it.
-        selector: dict[str, Any] = dict.fromkeys(found.spec.selector or {}) | body["spec"].get("selector", {})
         change: Object = {
             "metadata": {"uid": found.metadata.uid, "labels": metadata.get("labels"), "annotations": marked},
-            "spec": {**body["spec"], "selector": selector},
+            "spec": {**body["spec"], "selector": _replaced(found, selector)},
         }
+        await self._patch(SERVICES, found.metadata.name, change)
+        return True
+
+    async def point(self, found: Service, selector: dict[str, str]) -> bool:
+        """Lead a Service to other pods and leave the rest of it alone; whether anything changed."""
+        if (found.spec.selector or {}) == selector or found.deleting:
+            return False
+        change = {"metadata": {"uid": found.metadata.uid}, "spec": {"selector": _replaced(found, selector)}}
         await self._patch(SERVICES, found.metadata.name, change)
         return True
 
@@ -85,7 +95,7 @@ class Carrier:
             resource, found.metadata.name, self._namespace, uid=found.metadata.uid, propagation_policy="Background"
         )
         try:
-            answer = await self._client.send_as(_repeatable(request), KubeObject)
+            answer = await self._send(request)
         except (NotFound, Conflict):
             return
         self._wrote(resource, answer)
@@ -116,7 +126,7 @@ class Carrier:
             field_manager=MANAGER,
         )
         try:
-            answer = await self._client.send_as(_repeatable(request), KubeObject)
+            answer = await self._send(request)
         except NotFound:
             return None
         self._wrote(RAY_SERVICES, answer)
@@ -125,10 +135,10 @@ class Carrier:
     async def _create(self, resource: Resource, body: Object, owner: str) -> None:
         request = verbs.create(resource, body, self._namespace, field_manager=MANAGER)
         try:
-            answer = await self._client.send_as(_repeatable(request), KubeObject)
+            answer = await self._send(request)
         except AlreadyExists:
             found = verbs.get(resource, body["metadata"]["name"], self._namespace)
-            answer = await self._client.send_as(found, KubeObject)
+            answer = await self._send(found)
             controller = controller_of(answer)
             if controller is None or controller.uid != owner:
                 raise
@@ -137,11 +147,16 @@ class Carrier:
     async def _patch(self, resource: Resource, name: str, change: Any, how: PatchType = PatchType.MERGE) -> None:
         request = verbs.patch(resource, name, change, how, self._namespace, field_manager=MANAGER)
         try:
-            answer = await self._client.send_as(_repeatable(request), KubeObject)
+            answer = await self._send(request)
         except NotFound:
             return
         self._wrote(resource, answer)
 
+    async def _send(self, request: Request) -> KubeObject:
+        repeatable = msgspec.structs.replace(request, repeatable=True)
+        return await self._unbroken(self._client.send_as(repeatable, KubeObject))
 
-def _repeatable(request: Request) -> Request:
-    return msgspec.structs.replace(request, repeatable=True)
+
+def _replaced(found: Service, selector: dict[str, str]) -> dict[str, str | None]:
+    """A selector is replaced as a whole: a label that is no longer asked for must not stay in it."""
+    return {**dict.fromkeys(found.spec.selector or {}), **selector}

@@ -78,9 +78,9 @@ def child_cluster(service: RayService, config: Object, name: str, cluster_hash: 
     }
 
 
-def head_service(service: RayService, cluster: str) -> Object:
+def head_service(service: RayService, cluster: RayCluster) -> Object:
     """The stable way to the head of the cluster that serves."""
-    made = desired.head_service(_as_cluster(service, cluster))
+    made = desired.head_service(_asking(cluster))
     name = service.metadata.name
     made["metadata"] |= {
         "name": names.head_service(name),
@@ -94,31 +94,38 @@ def head_service(service: RayService, cluster: str) -> Object:
     return made
 
 
-def serve_service(service: RayService, cluster: str) -> Object | None:
-    """The stable way to the applications; None where the head has no port for Serve."""
-    made = _serve(service, cluster)
+def serve_service_name(service: RayService) -> str:
+    """The name of the stable way to the applications: the user's, or KubeRay's."""
+    theirs: Object = (service.spec.serve_service or {}).get("metadata") or {}
+    return theirs.get("name") or names.serve_service(service.metadata.name)
+
+
+def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
+    """The stable way to the applications; None where the head has no port for Serve.
+
+    Its ports are those of the cluster it leads to, not of the one that the spec asks for by now.
+    """
+    made = desired.serve_service(_asking(cluster))
     given = service.spec.serve_service
     if made is None and given is None:
         return None
     made = made or {"apiVersion": "v1", "kind": "Service", "metadata": {}, "spec": {"ports": []}}
-    name = service.metadata.name
-    its_labels = {**_origin(service), labels.SERVE: names.serve_label(name)}
-    metadata: Object = {"name": names.serve_service(name), "labels": its_labels, "annotations": {}}
+    its_labels = {**_origin(service), labels.SERVE: names.serve_label(service.metadata.name)}
+    metadata: Object = {"name": serve_service_name(service), "labels": its_labels, "annotations": {}}
     spec: Object = dict(made["spec"])
     if given is not None:
         theirs: Object = given.get("metadata") or {}
-        metadata["name"] = theirs.get("name") or metadata["name"]
         metadata["labels"] = {**(theirs.get("labels") or {}), **its_labels}
         metadata["annotations"] = dict(theirs.get("annotations") or {})
         spec = _merged(spec, given.get("spec") or {})
-    spec["selector"] = _selector(cluster)
+    spec["selector"] = _selector(cluster.metadata.name)
     metadata |= {"namespace": service.metadata.namespace, "ownerReferences": [_owner(service)]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
-def cluster_serve_service(service: RayService, cluster: RayCluster) -> Object | None:
+def cluster_serve_service(cluster: RayCluster) -> Object | None:
     """The way to the applications of one cluster, whether it serves yet or not: its endpoints tell when it can."""
-    made = _serve(service, cluster.metadata.name)
+    made = desired.serve_service(_asking(cluster))
     if made is None:
         return None
     name = cluster.metadata.name
@@ -132,7 +139,7 @@ def cluster_serve_service(service: RayService, cluster: RayCluster) -> Object | 
     }
     made["metadata"] = {
         "name": names.serve_service(name),
-        "namespace": service.metadata.namespace,
+        "namespace": cluster.metadata.namespace,
         "labels": {labels.ORIGIN_NAME: name, labels.ORIGIN_KIND: KIND, labels.SERVE: names.serve_label(name)},
         "ownerReferences": [owner],
     }
@@ -147,15 +154,14 @@ def _merged(ours: Object, theirs: Object) -> Object:
     return {**({"type": ours["type"]} if "type" in ours else {}), **theirs, "ports": ports}
 
 
-def _serve(service: RayService, cluster: str) -> Object | None:
-    return desired.serve_service(_as_cluster(service, cluster))
-
-
-def _as_cluster(service: RayService, name: str) -> RayCluster:
-    annotations = {labels.ENABLE_SERVE_SERVICE: "true"}
-    metadata = ObjectMeta(name=name, namespace=service.metadata.namespace, annotations=annotations)
-    spec = msgspec.structs.replace(service.spec.ray_cluster_config, head_service_annotations=None)
-    return RayCluster(metadata=metadata, spec=spec)
+def _asking(cluster: RayCluster) -> RayCluster:
+    """The cluster as one that asks for a service to its applications; annotations for its own head are not ours."""
+    metadata = ObjectMeta(
+        name=cluster.metadata.name,
+        namespace=cluster.metadata.namespace,
+        annotations={labels.ENABLE_SERVE_SERVICE: "true"},
+    )
+    return RayCluster(metadata=metadata, spec=msgspec.structs.replace(cluster.spec, head_service_annotations=None))
 
 
 def _selector(cluster: str) -> dict[str, str]:

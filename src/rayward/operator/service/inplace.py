@@ -15,7 +15,9 @@ def decide(
 ) -> Decision:
     """The next step of the active cluster, when the goal asks for no other."""
     if active.config != goal.config and failure is None:
-        note = Note(active.name, config=goal.config, progress=progress_of(active))
+        # Another config is another patient: it has a right to every remedy.
+        fresh = 0 if active.heals else None
+        note = Note(active.name, config=goal.config, progress=progress_of(active), heals=fresh)
         return Decision(active=active, notes=(note,), verdict=judge(active))
     verdict = judge(active)
     notes: list[Note] = []
@@ -26,9 +28,10 @@ def decide(
         moved = progress_of(active) != active.progress
         if verdict.stage is Stage.READY:
             notes.append(Note(active.name, good_config=active.config))
-        elif active.good_config and (ended := _ended(active, rules, now, moved=moved)) is not None:
+        elif failure is None and (ended := _ended(active, rules, now, moved=moved)) is not None:
             failure = ended
-            notes.append(Note(active.name, config=active.good_config))
+            if active.good_config:
+                notes.append(Note(active.name, config=active.good_config))
         elif moved:
             notes.append(Note(active.name, progress=progress_of(active)))
         if active.progressed_at is not None:
@@ -45,8 +48,9 @@ def decide(
 
 def _ended(active: Member, rules: Rules, now: datetime, *, moved: bool) -> Failure | None:
     verdict = judge(active)
+    message = f"{verdict.message}; the config that ran before is back" if active.good_config else verdict.message
     if verdict.stage is Stage.FAILED:
-        return Failure(verdict.reason, f"{verdict.message}; the config that ran before is back")
+        return Failure(verdict.reason, message)
     if not moved and overdue(active, rules.progress_deadline, now):
-        return Failure("ProgressDeadlineExceeded", f"{verdict.message}; the config that ran before is back")
+        return Failure("ProgressDeadlineExceeded", message)
     return None

@@ -27,6 +27,7 @@ from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.observation import Observation
+from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.member import Application, Member, ServeSeen
 from rayward.operator.service.memory import Memory, config_hash, remembered
 
@@ -92,6 +93,7 @@ class Look:
     clusters: Mapping[str, ClusterSeen]
     serving: str
     serve_services: tuple[Service, ...]
+    """Its ways to the applications; the first is the one that the spec names, if that is there."""
     endpoints: int
 
 
@@ -100,7 +102,13 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
     namespace = service.metadata.namespace
     owned = caches.owned_services(service)
     wanted = names.serve_label(service.metadata.name)
-    serve_services = tuple(found for found in owned if found.metadata.label(labels.SERVE) == wanted)
+    current = serve_service_name(service)
+    serve_services = tuple(
+        sorted(
+            (found for found in owned if found.metadata.label(labels.SERVE) == wanted),
+            key=lambda found: (found.metadata.name != current, found.metadata.name),
+        )
+    )
     serving = next((_selected(found) for found in serve_services if not found.deleting and _selected(found)), "")
     busy = {pod for found in serve_services for pod in found.metadata.annotation(DRAINING).split(",") if pod}
     active = service.status.active_service_status

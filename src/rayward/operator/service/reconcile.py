@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.api import Client
@@ -23,6 +24,7 @@ from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import Reach
 from rayward.operator.service.observe import Caches, service_of_cluster
 from rayward.operator.service.pursuit import Known, Pursuit, Tools
+from rayward.operator.unbroken import Unbroken
 
 NAME: Final = "rayservice"
 WORKERS: Final = 32
@@ -47,13 +49,24 @@ class ServiceReconciler:
         self.controller = Controller(NAME, self._reconcile, workers=workers, observer=observer, clock=clock)
         self.poller = Poller(reach, self._dashboard_changed, clock=clock)
         self._caches = caches
-        self._tools = Tools(client, caches, recorder, self.poller, clock, self._wrote)
+        self._unbroken = Unbroken()
+        self._tools = Tools(client, caches, recorder, self.poller, clock, self._wrote, self._unbroken)
         self._known: dict[Key, Known] = {}
         self.controller.watch(caches.services, _spec_changed)
         self.controller.watch(caches.clusters.clusters, service_of_cluster)
         self.controller.watch(caches.clusters.services, service_of_cluster)
         self.controller.watch(caches.clusters.pods, self._services_of_pod)
         self.controller.watch(caches.slices, self._services_of_slice)
+        caches.clusters.clusters.subscribe(self._cluster_changed)
+
+    async def drain(self, seconds: float = 5.0) -> None:
+        """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
+        await self._unbroken.drain(seconds)
+
+    def _cluster_changed(self, old: RayCluster | None, new: RayCluster | None) -> None:
+        """A cluster that is gone is watched no longer, whether its service is still there or not."""
+        if new is None and old is not None:
+            self.poller.drop(old.key)
 
     def _dashboard_changed(self, cluster: Key) -> None:
         for key in service_of_cluster(None, self._caches.clusters.clusters.get(cluster)):

@@ -8,12 +8,23 @@ from typing import Any, Final, Literal
 from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import EventRecorder, reference
+from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.situation import Decision
 from rayward.operator.service.status import change
 
 _EXTRAS: Final = frozenset(("status", "appStatus", "rayClusterName", "deploymentStatuses", "startTime", "endTime"))
 """Fields that KubeRay's own CRDs do not have, so that a server with those does not keep them."""
+
+
+_TRANSITIONS: Final[tuple[tuple[str, str, Literal["Normal", "Warning"], str, str], ...]] = (
+    (READY, "True", "Normal", "Ready", "the service takes requests"),
+    (READY, "False", "Warning", "NotReady", "no pod takes requests"),
+    (SUSPENDING, "True", "Normal", "Suspending", "its clusters and services are being deleted"),
+    (SUSPENDED, "True", "Normal", "Suspended", "no cluster is left"),
+    (SUSPENDED, "False", "Normal", "Resumed", "a first cluster is made again"),
+)
 
 
 @dataclass(slots=True)
@@ -51,12 +62,29 @@ class Teller:
             message = f"applications of RayCluster {decision.redeploy} stay unhealthy: started anew"
             self.say("Warning", "RedeployedApplications", message)
         if decision.heals:
-            message = "applications stay unhealthy: a new cluster replaces theirs"
+            message = f"applications stay unhealthy: a new cluster replaces theirs (remedy {decision.heals})"
             self.say("Warning", "ReplacingUnhealthyCluster", message)
         if decision.exhausted:
             self.say("Warning", "SelfHealingExhausted", "applications stay unhealthy, and every remedy was tried")
         if decision.drifted:
             self.say("Warning", "ClusterSpecIgnored", "upgradeStrategy None keeps the running cluster as it is")
+
+        for note in decision.notes:
+            if note.config is not None:
+                message = f"RayCluster {note.member} is to run another serve config"
+                self.say("Normal", "UpdatingServeApplications", f"{message} ({note.config})")
+            if note.good_config is not None:
+                message = f"all applications of RayCluster {note.member} are RUNNING"
+                self.say("Normal", "UpdatedServeApplications", f"{message} ({note.good_config})")
+
+    def transitions(self, before: Conditions | None, after: Conditions) -> None:
+        """Tell what the service has become, as its status says now."""
+        for kind, status, event, reason, message in _TRANSITIONS:
+            was, now = condition_of(before, kind), condition_of(after, kind)
+            became = now is not None and now.status == status and (was is None or was.status != status)
+            # That a new service does not serve yet is no news.
+            if became and (status == "True" or (was is not None and not is_true(after, SUSPENDING))):
+                self._recorder.record(reference(RAY_SERVICES, self._service), event, reason, message)
 
     def news(self, before: Object, status: Object) -> Object:
         """The part of ``status`` that the server does not have; what its schema drops counts as it was last told."""

@@ -1,0 +1,28 @@
+"""Writes that are carried to their end though their sender is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Unbroken:
+    """Work that a cancelled caller leaves to finish by itself."""
+
+    def __init__(self) -> None:
+        self._works: set[asyncio.Future[object]] = set()
+
+    async def __call__(self, work: Awaitable[T]) -> T:
+        """The result of ``work``, which goes on if the caller is cancelled."""
+        task = asyncio.ensure_future(work)
+        self._works.add(task)
+        task.add_done_callback(self._works.discard)
+        return await asyncio.shield(task)
+
+    async def drain(self, seconds: float = 5.0) -> None:
+        """Wait for what was begun: the next leader must not begin before the server has acted."""
+        if self._works:
+            await asyncio.wait(self._works, timeout=seconds)
