@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rayward
+from tests.node.behaviour.test_limits import shows_limits, shows_use
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
 
@@ -88,3 +89,17 @@ def test_what_a_container_closed_is_removed_all_the_same(plain: Machine) -> None
     plain.until_phase(name, "Succeeded")
     plain.delete(name)
     eventually(lambda: not (plain.folder / "node" / "pods" / uid).exists())
+
+
+def test_limits_are_shown_by_whoever_cannot_keep_them(plain: Machine) -> None:
+    shows_limits(plain)
+    shows_use(plain)
+
+
+def test_limits_that_are_only_stated_are_called_so(plain: Machine) -> None:
+    name = plain.run(sh("exec sleep 600", resources={"limits": {"memory": "64Mi"}}))
+    assert "stated and counted, but not kept by the kernel" in plain.until_event(name, "LimitsNotEnforced")
+    plain.until_ready(name)
+    assert plain.execute(name, "sh", "-c", "echo 9 > /sys/fs/cgroup/memory.max")[0] != 0
+    assert plain.execute(name, "cat", "/sys/fs/cgroup/memory.max")[1][1] == b"67108864\n"
+    plain.delete(name)

@@ -19,6 +19,7 @@ from rayward.local.node.container.images import EVERY_IMAGE
 from rayward.local.node.egress.proxy import PORT
 from rayward.local.node.egress.target import variables
 from rayward.local.node.ground.pod import BRIDGE_ADDRESS
+from rayward.local.node.ground.process import raise_open_files
 from rayward.local.node.machine import own_shape
 from rayward.local.node.run import Options, serve
 from rayward.local.node.work.host import Settings
@@ -40,6 +41,7 @@ def main() -> int:
     parser.add_argument("--client-ca", type=Path, help="authority of clients that may ask for logs and the like")
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    raise_open_files()
     try:
         asked = _options(options)
         with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:

@@ -48,6 +48,11 @@ class PodFolder:
         """Where a volume of the pod's own lies."""
         return self.path / "volumes" / name
 
+    @property
+    def stated(self) -> Path:
+        """Where, inside the pod's namespaces, its containers' limits are stated."""
+        return self.path / "stated"
+
     def log(self, container: str, attempt: int) -> Path:
         """The log of one run."""
         return self.path / "logs" / container / f"{attempt}.log"

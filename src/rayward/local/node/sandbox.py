@@ -205,6 +205,8 @@ def _end(folder: str) -> None:
         try:
             channel.send(line, {"do": "end"})
             # Readable once its whole pid namespace is dead.
-            select.select([process], [], [], _END_SECONDS)
+            ended = select.poll()
+            ended.register(process, select.POLLIN)
+            ended.poll(_END_SECONDS * 1000)
         finally:
             os.close(process)

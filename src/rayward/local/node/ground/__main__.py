@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import signal
 import socket
 import sys
@@ -41,8 +40,7 @@ def main() -> None:
     listener, ready = int(sys.argv[1]), int(sys.argv[2])
     os.setsid()
     # One descriptor or more for every stream of every container, and containers expect as many as they may have.
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    process.raise_open_files()
     asked_in, asked_out = os.pipe()
     mapped_in, mapped_out = os.pipe()
 

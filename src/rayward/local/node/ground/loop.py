@@ -1,4 +1,4 @@
-"""A small event loop: descriptors with handlers, and children that end."""
+"""A small event loop: descriptors with handlers, children that end, and a clock."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class Loop:
     def __init__(self, ended: Callable[[int, int], None]) -> None:
         self._selector = selectors.DefaultSelector()
         self._ended = ended
+        self._ticks: tuple[float, Callable[[], None]] | None = None
+        self._due = 0.0
         self._wake_in, self._wake_out = socket.socketpair()
         self._wake_in.setblocking(False)
         self._wake_out.setblocking(False)
@@ -35,13 +37,34 @@ class Loop:
         """Stop watching."""
         self._selector.unregister(source)
 
+    def tick(self, seconds: float, handler: Callable[[], None]) -> None:
+        """Call ``handler`` every so many seconds; the last one given counts."""
+        if self._ticks is None:
+            self._due = time.monotonic() + seconds
+        self._ticks = (seconds, handler)
+
+    def rest(self) -> None:
+        """Tick no more."""
+        self._ticks = None
+
     def run(self) -> None:
         """For ever."""
         while True:
-            for key, _ in self._selector.select():
+            for key, _ in self._selector.select(self._until_tick()):
                 # An earlier handler of this round may have closed it.
                 if self._selector.get_map().get(key.fd) is key:
                     self._call(key.data)
+
+    def _until_tick(self) -> float | None:
+        if self._ticks is None:
+            return None
+        left = self._due - time.monotonic()
+        if left > 0:
+            return left
+        seconds, handler = self._ticks
+        self._call(handler)
+        self._due = time.monotonic() + seconds
+        return 0.0
 
     def _call(self, handler: Callable[[], None]) -> None:
         try:

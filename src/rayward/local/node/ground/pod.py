@@ -14,7 +14,7 @@ from typing import Any, Final, Never
 
 from rayward.local.handover import channel
 from rayward.local.handover.channel import Message
-from rayward.local.node.ground import container, linux, process, run
+from rayward.local.node.ground import container, linux, process, run, stated
 from rayward.local.node.ground.logfile import LogFile
 from rayward.local.node.ground.loop import Loop
 from rayward.local.node.ground.netlink import Netlink
@@ -151,6 +151,9 @@ class _Init:
         out, err = os.pipe(), os.pipe()
         started = self._runs[name] = Run(name, attempt, spec, log, ours, stdin=stdin[1])
         started.kills_before = run.kills_for_memory(spec.get("kills", ""))
+        if spec.get("stated"):
+            stated.write(Path(spec["stated"]["folder"]), spec["stated"]["files"])
+            self.loop.tick(stated.PERIOD, self._measure)
         container.begin(spec, self._shared_memory, (stdin[0], out[1], err[1]), theirs)
         for descriptor in (stdin[0], out[1], err[1]):
             os.close(descriptor)
@@ -159,6 +162,16 @@ class _Init:
             self._follow(started, descriptor, stream)
         self.loop.watch(ours, lambda: self._reported(started))
         return {}, []
+
+    def _measure(self) -> None:
+        measured = [owner for owner in self._runs.values() if owner.code is None and owner.spec.get("stated")]
+        if not measured:
+            self.loop.rest()
+            return
+        shared = stated.shared_memory(self._shared_memory)
+        for owner in measured:
+            if owner.init:
+                stated.update(Path(owner.spec["stated"]["folder"]), stated.private_memory(owner.init), shared)
 
     def _follow(self, owner: Run, descriptor: int, stream: str) -> None:
         owner.streams[descriptor] = stream

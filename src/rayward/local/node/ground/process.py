@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import resource
 import signal
 import termios
 from collections.abc import Callable, Mapping, Sequence
@@ -15,6 +16,8 @@ from rayward.local.node.ground import linux
 
 NOT_STARTED: Final = 128
 _FIRST_INHERITED: Final = 3
+# What Docker gives; Ray's start command asks for 65536.
+_OPEN_FILES: Final = 1024 * 1024
 
 
 class NotStarted(Exception):  # noqa: N818
@@ -44,6 +47,19 @@ def keep_only(kept: Sequence[int]) -> None:
         os.closerange(below, descriptor)
         below = max(below, descriptor + 1)
     os.closerange(below, os.sysconf("SC_OPEN_MAX"))
+
+
+def raise_open_files() -> int:
+    """Let this process and its children open as many files as containers expect, or as many as it may."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = max(most, min(_OPEN_FILES, int(Path("/proc/sys/fs/nr_open").read_text())))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, wanted))
+    except (OSError, ValueError):
+        # Only who administers the machine may go beyond what it was given.
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+        return most
+    return wanted
 
 
 def use_as_standard(descriptors: Sequence[int]) -> None:

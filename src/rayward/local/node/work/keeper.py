@@ -16,13 +16,14 @@ from rayward.local.node import runs
 from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError
 from rayward.local.node.container.images import NoImage
+from rayward.local.node.container.limits import stated
 from rayward.local.node.folders import PodFolder, Record
 from rayward.local.node.ground import process
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Run, Waiting
-from rayward.local.node.resources import amounts
+from rayward.local.node.resources import amounts, container_requests, pod_requests
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work import sandboxing, starting
 from rayward.local.node.work.contents import Contents
@@ -93,8 +94,8 @@ class Keeper:
         attempt = found.run.attempt + 1 if found.run is not None else 0
         wait = backoff.after_start(found.run, found.backoff, now)
         gpus = self._host.graphics.take(self._node.name, self._folder.uid, container)
-        group = self._group(container)
-        start = starting.Start(attempt, wait, self.record.sandbox, contents.folders, gpus, group)
+        group, files = self._group(container)
+        start = starting.Start(attempt, wait, self.record.sandbox, contents.folders, gpus, group, files)
         try:
             spec = starting.spec_of(self._host, self._node, self._with_address(), container, self._folder, start)
         except NoImage as error:
@@ -151,18 +152,23 @@ class Keeper:
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         self.hang_up()
 
-    def _group(self, container: Object) -> Group:
+    def _group(self, container: Object) -> tuple[Group, dict[str, str]]:
         limits = amounts(section(container, "resources").get("limits"))
+        requests = container_requests(container)
         cgroups = self._host.cgroups
         try:
-            group = cgroups.make(self._folder.uid, container["name"], limits)
+            cgroups.share(self._folder.uid, pod_requests(self.pod["spec"]))
+            group = cgroups.make(self._folder.uid, container["name"], limits, requests)
         except OSError as error:
             cgroups.refusal = f"control groups refused: {error}"
             group = Group()
-        if cgroups.refusal and {"memory", "cpu"} & limits.keys():
-            text = f"Limits are counted, but not kept by the kernel: {cgroups.refusal}"
+        if not cgroups.refusal:
+            return group, {}
+        files = stated(limits, requests)
+        if files:
+            text = f"Limits are stated and counted, but not kept by the kernel: {cgroups.refusal}"
             self._tell("Normal", "LimitsNotEnforced", text, container["name"])
-        return group
+        return group, files
 
     def _with_address(self) -> Object:
         # Variables may name the address before the API has been told of it.

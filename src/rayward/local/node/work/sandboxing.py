@@ -24,6 +24,7 @@ _NOT_DONE: Final = {
     "ephemeralContainers": "use exec instead",
 }
 _SHARED_MEMORY: Final = 64 * 1024 * 1024
+_STATEMENTS: Final = 4 * 1024 * 1024
 
 
 def all_containers(pod: Object) -> list[Object]:
@@ -72,7 +73,11 @@ def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network:
     shared = folder.path / "shm"
     shared.mkdir(exist_ok=True)
     limit = _memory_limit(pod["spec"])
-    memory = [{"path": str(shared), "size": max(limit, _SHARED_MEMORY)}]
+    folder.stated.mkdir(exist_ok=True)
+    memory = [
+        {"path": str(shared), "size": max(limit, _SHARED_MEMORY)},
+        {"path": str(folder.stated), "size": _STATEMENTS},
+    ]
     for volume in entries(pod["spec"], "volumes"):
         size = place.memory_size(volume, limit)
         if size is not None:

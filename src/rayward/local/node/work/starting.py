@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.machinery.jsonvalue import entries, section
-from rayward.local.node.cgroups import Group
+from rayward.local.node.cgroups import SEEN_AT, Group
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, find_environment
@@ -38,6 +38,8 @@ class Start(msgspec.Struct, frozen=True):
     volumes: Mapping[str, Path]
     graphics: tuple[int, ...] = ()
     group: Group = Group()
+    stated: Mapping[str, str] = {}
+    """Files that say what its limits are, where the kernel does not keep them."""
 
 
 def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: PodFolder, start: Start) -> Object:
@@ -69,6 +71,8 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         mounts = place.mounts(container, start.volumes, variables)
     except VolumeError as error:
         raise ConfigError(str(error)) from error
+    stated = folder.stated / container["name"]
+    seen = [(str(stated), SEEN_AT)] if start.stated else start.group.seen
     return {
         "name": container["name"],
         "attempt": start.attempt,
@@ -87,11 +91,13 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "user": user,
         "groups": start.group.join,
         "kills": start.group.kills,
+        "stated": {"folder": str(stated), "files": start.stated} if start.stated else None,
         "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
         "hidden": [str(host.folders.data), *host.settings.hidden],
         "mounts": [
             *_own_mounts(folder, own, home, environment, host.settings.project),
             {"source": str(message), "target": container.get("terminationMessagePath") or _MESSAGE_PATH},
+            *({"source": source, "target": target, "readOnly": True} for source, target in seen),
             *mounts,
         ],
     }
