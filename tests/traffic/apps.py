@@ -39,6 +39,19 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 http.server.ThreadingHTTPServer(("0.0.0.0", 8000), Handler).serve_forever()
 """
+HELD = """
+import os, socket, time
+server = socket.create_server(("0.0.0.0", 8000))
+while True:
+    client, _ = server.accept()
+    if client.recv(1000):
+        client.sendall(b"HTTP/1.1 200 OK\\r\\nContent-Length: 4\\r\\n\\r\\n")
+        while not os.path.exists("/tmp/release"):
+            time.sleep(0.02)
+        client.sendall(b"end\\n")
+    client.close()
+"""
+"""Answers once, when a file appears."""
 SAY = "import socket; c = socket.create_connection(({!r}, {})); print(c.recv(100).decode())"
 
 

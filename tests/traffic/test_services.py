@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from rayward.kube.core.resource import SERVICES
-from tests.traffic.apps import HTTP, SAY, TCP, UDP, App, got, heard
+from tests.traffic.apps import HELD, HTTP, SAY, TCP, UDP, App, got, heard
 from tests.traffic.machine import Object, TrafficMachine, environment, python
 from tests.waiting import eventually
 
@@ -197,6 +197,31 @@ def test_a_client_with_affinity_stays(machine: TrafficMachine) -> None:
     eventually(lambda: len((machine.annotation(name, "rayward.dev/serving") or "").split(",")) == 2)
     host, port = machine.shell(name)
     assert len({got(f"http://{host}:{port}/") for _ in range(10)}) == 1
+
+
+def test_an_operator_sees_which_pods_serve_and_which_still_finish(machine: TrafficMachine) -> None:
+    old, new = App(machine, HELD, 8000), App(machine, HTTP, 8000)
+    name = machine.service([{"port": 8000, "name": "serve"}], selector=old.label)["metadata"]["name"]
+    host, port = machine.shell(name)
+
+    def until_told(serving: str, draining: str | None) -> None:
+        def told() -> bool:
+            found = machine.service_now(name)["metadata"].get("annotations") or {}
+            assert (found.get("rayward.dev/serving"), found.get("rayward.dev/draining")) == (serving, draining)
+            return True
+
+        eventually(told)
+
+    until_told(old.pod, None)
+    with socket.create_connection((host, port), timeout=60) as client, client.makefile("rb") as heard_lines:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert heard_lines.readline() == b"HTTP/1.1 200 OK\r\n"
+        machine.change(name, {"spec": {"selector": new.label}})
+        until_told(new.pod, old.pod)
+        assert got(f"http://{host}:{port}/") == "hello"
+        assert machine.execute(old.pod, "touch", "/tmp/release")[0] == 0
+        assert [heard_lines.readline() for _ in range(3)][-1] == b"end\n"
+    until_told(new.pod, None)
 
 
 def test_requests_are_counted(machine: TrafficMachine) -> None:

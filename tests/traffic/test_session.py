@@ -8,7 +8,6 @@ import struct
 
 import pytest
 
-from rayward.local.traffic.http.session import may_ask_again
 from rayward.local.traffic.route import Group
 from tests.traffic.world import Backend, Peer, listening, saying, until
 
@@ -483,19 +482,3 @@ async def test_a_client_with_affinity_stays_with_its_backend() -> None:
         assert {(await peer.get())[1] for peer in peers} == {b"a", b"b"} - heard
         for peer in peers:
             peer.close()
-
-
-@pytest.mark.parametrize(
-    ("kept", "repeatable", "unread", "attempts", "again"),
-    [
-        pytest.param(True, True, False, 1, True, id="GET"),
-        pytest.param(True, False, True, 1, True, id="POST-never-read"),
-        pytest.param(True, False, False, 1, False, id="POST-read"),
-        pytest.param(False, True, True, 1, False, id="body-gone"),
-        pytest.param(True, True, True, 4, False, id="often-enough"),
-    ],
-)
-def test_when_a_request_may_be_sent_again(
-    kept: bool, repeatable: bool, unread: bool, attempts: int, again: bool
-) -> None:
-    assert may_ask_again(kept=kept, repeatable=repeatable, unread=unread, attempts=attempts) == again

@@ -110,7 +110,7 @@ def read_request(head: bytes) -> Request:
     told = _TELLING.findall(head, first.end() - 2)
     if not told:
         return Request(method, 0, not old, old, head)
-    length, tokens, hops = _tell(told, 400)
+    length, tokens, hops = _tell(told, 0, 400)
     if length == CHUNKED and old:
         raise BadMessageError(400, "HTTP/1.0 has no chunks")
     keeps = b"keep-alive" in tokens if old else b"close" not in tokens
@@ -118,7 +118,7 @@ def read_request(head: bytes) -> Request:
         kept = [token for token in (b"upgrade", b"te") if token in tokens]
         extra = b"Connection: " + b", ".join(kept) + b"\r\n" if kept else b""
         head = head[: first.end()] + _without(head[first.end() :], tokens) + extra + b"\r\n"
-    return Request(method, max(length, CHUNKED), keeps, old, head)
+    return Request(method, length, keeps, old, head)
 
 
 def read_answer(head: bytes, asked: Request) -> Answer:
@@ -131,13 +131,11 @@ def read_answer(head: bytes, asked: Request) -> Answer:
     if first is None or _FIELDS.fullmatch(head, first.end()) is None:
         raise BadMessageError(502, "its answer is not HTTP/1")
     status, old = int(first.group(2)), first.group(1) == b"0"
-    length, tokens, hops = _tell(_TELLING.findall(head, first.end() - 2), 502)
+    length, tokens, hops = _tell(_TELLING.findall(head, first.end() - 2), UNTIL_CLOSE, 502)
     if status == _SWITCHING:
         return Answer(status, 0, False, head)
     if status < _FINAL or status in _BODILESS or asked.method == b"HEAD":
         length = 0
-    elif length == _UNTOLD:
-        length = UNTIL_CLOSE
     keeps = (b"keep-alive" in tokens if old else b"close" not in tokens) and length != UNTIL_CLOSE
     stays = asked.keeps and length != UNTIL_CLOSE
     if hops or old or asked.old or not stays:
@@ -146,11 +144,9 @@ def read_answer(head: bytes, asked: Request) -> Answer:
     return Answer(status, length, keeps, head)
 
 
-_UNTOLD: Final = -3
-
-
-def _tell(told: list[tuple[bytes, bytes]], status: int) -> tuple[int, frozenset[bytes] | set[bytes], bool]:
-    length = _UNTOLD if status != _REQUEST_STATUS else 0
+def _tell(told: list[tuple[bytes, bytes]], untold: int, status: int) -> tuple[int, set[bytes], bool]:
+    """The length, the tokens of Connection, and whether there are headers of one connection at all."""
+    length = untold
     seen: bytes | None = None
     chunked = hops = False
     tokens: set[bytes] = set()
@@ -165,7 +161,7 @@ def _tell(told: list[tuple[bytes, bytes]], status: int) -> tuple[int, frozenset[
                 raise BadMessageError(status, "its Content-Length is too large")
         elif kind == b"transfer-encoding":
             if chunked or value.lower() != b"chunked":
-                raise BadMessageError(501 if status == _REQUEST_STATUS else status, "its Transfer-Encoding is unknown")
+                raise BadMessageError(max(status, 501), "its Transfer-Encoding is unknown")
             chunked = True
         elif kind in _HOPS:
             hops = True
@@ -178,10 +174,7 @@ def _tell(told: list[tuple[bytes, bytes]], status: int) -> tuple[int, frozenset[
     return length, tokens, hops
 
 
-_REQUEST_STATUS: Final = 400
-
-
-def _without(fields: bytes, tokens: frozenset[bytes] | set[bytes]) -> bytes:
+def _without(fields: bytes, tokens: set[bytes]) -> bytes:
     dropped = _HOPS | (tokens - _NEVER_DROPPED)
     lines = fields[:-2].splitlines(keepends=True)
     return b"".join(line for line in lines if line.partition(b":")[0].lower() not in dropped)

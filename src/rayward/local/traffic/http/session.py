@@ -10,6 +10,7 @@ from rayward.local.traffic.http.backend import Backend
 from rayward.local.traffic.http.body import BadBodyError, Body
 from rayward.local.traffic.http.message import LARGEST_HEAD, BadMessageError, Request, may_be_http, read_request
 from rayward.local.traffic.http.refusal import refusal
+from rayward.local.traffic.http.repeating import may_ask_again
 from rayward.local.traffic.route import Member, Route
 from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.splice import join, reset
@@ -17,7 +18,6 @@ from rayward.local.traffic.tcp import Early, open_to, peer_of
 
 _KEPT: Final = 64 * 1024
 """So much of a request is kept to ask again, and of the next one while one is answered."""
-_MOST_ATTEMPTS: Final = 4
 _HEAD_TICKS: Final = 30
 _IDLE_TICKS: Final = 600
 _LINGER_TICKS: Final = 5
@@ -53,8 +53,6 @@ class Session(asyncio.Protocol):
         self._dialing: asyncio.Task[None] | None = None
         self._tried: set[Member] = set()
         self._attempts = 0
-
-    # the client
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came."""
@@ -399,8 +397,3 @@ class Session(asyncio.Protocol):
             self._sessions.leave(self)
 
         join((near, own), (far, early), over)
-
-
-def may_ask_again(*, kept: bool, repeatable: bool, unread: bool, attempts: int) -> bool:
-    """Whether a request that got no byte of an answer may go to a backend once more."""
-    return kept and attempts < _MOST_ATTEMPTS and (repeatable or unread)
