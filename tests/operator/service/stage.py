@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -175,6 +176,9 @@ async def service_stage(access: Access) -> AsyncGenerator[ServiceStage]:
         await install(client)
         async with service_namespace(client, access) as made:
             yield made
+    # A connection whose opening was cancelled closes in later turns of the loop, which is about to end.
+    for _ in range(20):
+        await asyncio.sleep(0)
 
 
 @asynccontextmanager

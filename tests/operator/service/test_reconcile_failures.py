@@ -1,0 +1,178 @@
+"""What goes wrong with a service, and that it goes on answering all the same."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from rayward.kinds import labels
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import PODS, SECRETS
+from rayward.operator.ray import poller
+from tests.operator.service.stage import ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import witness
+
+pytestmark = pytest.mark.anyio
+
+_A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
+_NO_YAML = "applications: [\n  nonsense"
+
+
+async def test_a_broken_release_is_taken_back_and_not_tried_again(ray: ServiceStage) -> None:
+    async with ray.operator(), witness(ray) as seen:
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:broken"))
+        failed = await ray.until("Progressing", "False", "ServeDeployFailed")
+        assert "No module named 'app'" in failed["message"]
+        await ray.until_names(lambda names: names == {old})
+        assert (await ray.conditions("Ready"))[0] == "True"
+        await ray.until_reasons("ServeDeployFailed", "DeletedRayCluster")
+    # Neither does the next operator.
+    async with ray.operator():
+        await ray.annotate(note="look again")
+        await ray.until("Progressing", "False", "ServeDeployFailed")
+        assert await ray.names() == {old}
+        assert len(seen.clusters) == 2
+        await ray.edit(serveConfigV2=config("app:two"))
+        assert await ray.until_settled() != old
+    seen.swears()
+
+
+async def test_a_broken_config_is_taken_back_on_the_cluster_that_serves(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        await ray.edit(serveConfigV2=config("app:broken"))
+        failed = await ray.until("Progressing", "False", "ServeDeployFailed")
+        assert failed["message"].endswith("the config that ran before is back")
+
+        async def back() -> bool:
+            return ray.heads.words(serving) == b"one" and len(ray.heads.of(serving).puts) == 3
+
+        await ray.eventually(back)
+        await ray.until("Ready", "True")
+    assert await ray.names() == {serving}
+
+
+async def test_a_first_release_that_fails_is_mended_by_an_edit(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(serve=config("app:broken")))
+        await ray.until("Progressing", "False", "ServeDeployFailed")
+        assert (await ray.conditions("Ready"))[0] == "False"
+        before = await ray.names()
+        await ray.edit(serveConfigV2=config("app:two"))
+        assert {await ray.until_settled()} == before
+
+
+async def test_a_constructor_that_hangs_meets_the_deadline(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A))
+        old = await ray.until_settled()
+        await ray.annotate(progress_deadline="6s")
+        await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:hangs"))
+        failed = await ray.until("Progressing", "False", "ProgressDeadlineExceeded")
+        assert "no progress since" in failed["message"]
+        await ray.until_names(lambda names: names == {old})
+        assert (await ray.conditions("Ready"))[0] == "True"
+
+
+async def test_a_first_release_that_is_not_ready_in_time_is_given_up(ray: ServiceStage) -> None:
+    ray.kubelet.starts = lambda pod: False
+    async with ray.operator():
+        await ray.create(service(metadata={"annotations": {labels.INITIALIZING_TIMEOUT: "2s"}}))
+        await ray.until("Ready", "False", "InitializingTimeout")
+        await ray.until_names(lambda names: names == set())
+        ray.kubelet.starts = lambda pod: True
+        await ray.edit(serveConfigV2=config("app:two"), rayClusterConfig=_B)
+        await ray.until_settled()
+
+
+async def test_a_spec_that_cannot_be_read_changes_nothing(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A))
+        serving = await ray.until_settled()
+        seen = (await ray.service())["status"]["observedGeneration"]
+        await ray.edit(serveConfigV2=_NO_YAML, rayClusterConfig=_B, serveService={"spec": {"type": "NodePort"}})
+        refused = await ray.until("Progressing", "False", "ValidationFailed")
+        assert "line" in refused["message"]
+        assert (await ray.service())["status"]["observedGeneration"] == seen
+        assert (await ray.conditions("Ready"))[0] == "True"
+        assert await ray.names() == {serving}
+        assert len(ray.heads.of(serving).puts) == 1
+        await ray.until_reasons("InvalidRayServiceSpec")
+        await ray.edit(serveConfigV2=config("app:two"))
+        await ray.until_settled(clusters=2)
+
+
+async def test_an_annotation_that_is_mended_is_read_again(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(metadata={"annotations": {"rayward.dev/progress-deadline": "soon"}}))
+        await ray.until("Ready", "False", "ValidationFailed")
+        assert await ray.names() == set()
+        await ray.annotate(progress_deadline="1h")
+        await ray.until_settled()
+
+
+async def test_strategy_none_keeps_the_cluster_and_says_so(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A, upgradeStrategy={"type": "None"}))
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:two"))
+        await ray.until("Drifted", "True", "UpgradeStrategyNone")
+        assert await ray.until_settled() == serving
+        assert ray.heads.words(serving) == b"two"
+        await ray.edit(upgradeStrategy={"type": "NewCluster"})
+        assert await ray.until_settled(clusters=2) != serving
+        assert await ray.conditions("Drifted") == ("", "")
+
+
+async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    async with ray.operator(), witness(ray) as seen:
+        manifest = service(
+            serve=config("app:sickly"),
+            deploymentUnhealthySecondThreshold=1,
+            deploymentUnhealthyRestartThreshold=1,
+            rayClusterDeletionDelaySeconds=0,
+        )
+        await ray.create(manifest)
+        await ray.until("SelfHealingExhausted", "True", "RestartThresholdReached")
+        await ray.until_reasons("RedeployedApplications", "ReplacingUnhealthyCluster", "SelfHealingExhausted")
+        assert len(seen.clusters) == 2
+    seen.swears()
+    first, second = seen.served
+    assert len(ray.heads.of(first).puts) == 2
+    assert len(ray.heads.of(second).puts) == 1
+
+
+async def test_a_new_head_is_sent_the_config_again(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        (head,) = await ray.pods()
+        await ray.client.delete(PODS, head["metadata"]["name"], ray.namespace)
+
+        async def again() -> bool:
+            return len(ray.heads.heads) == 2 and ray.heads.words(serving) == b"one"
+
+        await ray.eventually(again)
+        assert await ray.until_settled() == serving
+        assert [len(found.puts) for found in ray.heads.heads.values()] == [1, 1]
+
+
+async def test_heads_that_ask_for_a_token_get_it_and_the_next_one_too(ray: ServiceStage) -> None:
+    def secret(token: str) -> dict[str, str]:
+        return {"auth_token": base64.b64encode(token.encode()).decode()}
+
+    ray.heads.token = "first"
+    await ray.client.create(SECRETS, {"metadata": {"name": "key"}, "data": secret("first")}, ray.namespace)
+    async with ray.operator():
+        await ray.create(service(cluster_config(authOptions={"mode": "token", "secretName": "key"})))
+        serving = await ray.until_settled()
+        ray.heads.of(serving).token = "second"
+        await ray.client.patch(SECRETS, "key", {"data": secret("second")}, PatchType.MERGE, ray.namespace)
+        await ray.edit(serveConfigV2=config("app:two"))
+        assert await ray.until_settled() == serving
+        assert ray.heads.words(serving) == b"two"

@@ -1,0 +1,176 @@
+"""A service is paused, suspended, adopted and deleted."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import PODS, SERVICES
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import witness
+from tests.operator.stage import Object
+
+pytestmark = pytest.mark.anyio
+
+_A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
+
+
+async def _until_empty(ray: ServiceStage) -> None:
+    async def empty() -> bool:
+        return not any([await ray.objects(kind) for kind in (RAY_CLUSTERS, PODS, SERVICES)])
+
+    await ray.eventually(empty)
+
+
+async def test_a_paused_upgrade_waits_to_be_promoted(ray: ServiceStage) -> None:
+    async with ray.operator(), witness(ray) as seen:
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.annotate(pause="true")
+        await ray.edit(rayClusterConfig=_B)
+        await ray.until("Progressing", "True", "Paused")
+        assert await ray.serving() == old
+        await ray.annotate(promote="true")
+        assert await ray.until_settled() != old
+
+        async def forgotten() -> bool:
+            return "rayward.dev/promote" not in (await ray.service())["metadata"]["annotations"]
+
+        await ray.eventually(forgotten)
+    seen.swears()
+
+
+async def test_an_upgrade_is_aborted(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A))
+        old = await ray.until_settled()
+        await ray.annotate(pause="true")
+        await ray.edit(rayClusterConfig=_B)
+        await ray.until("Progressing", "True", "Paused")
+        await ray.annotate(abort="true")
+        await ray.until("Progressing", "False", "Aborted")
+        await ray.until_names(lambda names: names == {old})
+
+        async def forgotten() -> bool:
+            return "rayward.dev/abort" not in (await ray.service())["metadata"]["annotations"]
+
+        await ray.eventually(forgotten)
+        await ray.annotate(pause=None)
+        await ray.edit(rayClusterConfig=_C)
+        assert await ray.until_settled(clusters=2) != old
+
+
+async def test_a_suspend_in_the_middle_frees_everything_and_a_resume_begins_anew(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A))
+        old = await ray.until_settled()
+        ray.kubelet.starts = lambda pod: False
+        await ray.edit(rayClusterConfig=_B)
+        await ray.until("UpgradeInProgress", "True")
+        await ray.edit(suspend=True)
+        await ray.until("Suspended", "True", "SuspendComplete")
+        await _until_empty(ray)
+        assert (await ray.conditions("Ready"))[0] == "False"
+        assert (await ray.service())["status"]["status"] == "SUSPENDED"
+        ray.kubelet.starts = lambda pod: True
+        await ray.edit(suspend=False)
+        assert await ray.until_settled() != old
+        assert (await ray.conditions("Suspended"))[0] == "False"
+        await ray.until_reasons("Suspending", "Suspended", "Resumed")
+
+
+async def test_a_pending_cluster_that_is_born_suspended_waits(ray: ServiceStage) -> None:
+    async with ray.operator(), witness(ray) as seen:
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.edit(rayClusterConfig={**_B, "suspend": True})
+        await ray.until("Progressing", "True", "ClusterSuspended")
+        assert (await ray.conditions("Ready"))[0] == "True"
+        first = await ray.names()
+        assert len(await ray.pods()) == 1
+        # A second edit while it waits.
+        await ray.edit(rayClusterConfig={**_C, "suspend": True})
+        names = await ray.until_names(lambda names: len(names) == 2 and names != first)
+        (waiting,) = names - {old}
+        await ray.until("Progressing", "True", "ClusterSuspended")
+        # The word counts at the cluster's birth only: it is for others to release it.
+        await ray.edit(rayClusterConfig={**_C, "suspend": False})
+        await ray.until("Progressing", "True", "ClusterSuspended")
+        assert (await ray.cluster(waiting))["spec"]["suspend"] is True
+        await ray.patch({"spec": {"suspend": False}}, waiting)
+        assert await ray.until_settled() == waiting
+    seen.swears()
+
+
+async def test_suspending_the_spec_of_the_cluster_does_not_stop_the_one_that_serves(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A))
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig={**_A, "suspend": True})
+        assert await ray.until_settled() == serving
+        assert not (await ray.cluster(serving))["spec"].get("suspend")
+        assert len(await ray.pods()) == 1
+
+
+@pytest.mark.parametrize("finalizers", [[], [labels.SERVICE_FINALIZER]], ids=["plain", "KubeRay's finalizer"])
+async def test_a_deleted_service_leaves_nothing(ray: ServiceStage, finalizers: list[str]) -> None:
+    async with ray.operator() as scope:
+        await ray.create(service(metadata={"finalizers": finalizers}))
+        await ray.until_settled()
+        await ray.client.delete(RAY_SERVICES, NAME, ray.namespace)
+
+        async def gone() -> bool:
+            return await ray.objects(RAY_SERVICES) == []
+
+        await ray.eventually(gone)
+        await _until_empty(ray)
+
+        async def unwatched() -> bool:
+            return scope.services is not None and list(scope.services.poller.following()) == []
+
+        await ray.eventually(unwatched)
+
+
+def _owned_by(owner: Object) -> list[Object]:
+    reference = {"apiVersion": "ray.io/v1", "kind": "RayService", "name": NAME, "uid": owner["metadata"]["uid"]}
+    return [{**reference, "controller": True, "blockOwnerDeletion": True}]
+
+
+async def test_a_service_that_kuberay_made_keeps_its_cluster(ray: ServiceStage) -> None:
+    manifest = service(_A, metadata={"finalizers": [labels.SERVICE_FINALIZER]})
+    made = await ray.create(manifest)
+    child = f"{NAME}-x7k2p"
+    origin = {labels.ORIGIN_NAME: NAME, labels.ORIGIN_KIND: "RayService"}
+    metadata = {
+        "name": child,
+        "labels": origin,
+        "annotations": {
+            labels.SPEC_HASH: "EU5O3K9J",
+            labels.WORKER_GROUP_COUNT: "0",
+            labels.OPERATOR_VERSION: "v1.6.2",
+        },
+        "ownerReferences": _owned_by(made),
+    }
+    body = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": _A}
+    await ray.client.create(RAY_CLUSTERS, body, ray.namespace)
+    metadata = {
+        "name": f"{NAME}-serve-svc",
+        "labels": {**origin, labels.SERVE: f"{NAME}-serve"},
+        "ownerReferences": _owned_by(made),
+    }
+    ports = [{"name": "serve", "port": 8000, "targetPort": 8000, "protocol": "TCP"}]
+    selector = {labels.CLUSTER: child, labels.SERVE: "true"}
+    serve_service = {"metadata": metadata, "spec": {"selector": selector, "ports": ports}}
+    await ray.client.create(SERVICES, serve_service, ray.namespace)
+    status = {"status": {"serviceStatus": "Running", "activeServiceStatus": {"rayClusterName": child}}}
+    await ray.client.patch(RAY_SERVICES, NAME, status, PatchType.MERGE, ray.namespace, subresource="status")
+    async with ray.operator(), witness(ray) as seen:
+        assert await ray.until_settled() == child
+        await ray.edit(serveConfigV2=config("app:two"))
+        assert await ray.until_settled() == child
+        assert seen.clusters == {child}
+        await ray.edit(rayClusterConfig=_B, rayClusterDeletionDelaySeconds=0)
+        assert await ray.until_settled() != child
+    assert len(seen.clusters) == 2
