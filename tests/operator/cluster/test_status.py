@@ -1,0 +1,100 @@
+"""What a cluster's status says, and when it is written."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayward.kinds.raycluster import RayCluster, RayClusterStatus
+from rayward.kube.client.values import as_dict
+from rayward.kube.core.meta import condition_of
+from rayward.kube.machinery.patch import merge_patch
+from rayward.operator.cluster import status as statuses
+from rayward.operator.cluster.decide import SETTLE_SECONDS, plan
+from rayward.operator.cluster.observe import Observed
+from rayward.operator.cluster.status import Failure, status_of
+from tests.operator.cluster.world import NOW, World, cluster, settled, status
+
+
+def _ready(of: RayClusterStatus) -> tuple[str, str]:
+    found = condition_of(of.conditions, "Ready")
+    assert found is not None
+    return found.status, found.reason
+
+
+def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> None:
+    world = settled()
+    world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
+    told = status_of(world.cluster, world.observed(), NOW)
+    assert told.state == "ready"
+    assert _ready(told) == ("False", "PodsStarting")
+    assert (told.available_worker_replicas, told.ready_worker_replicas) == (2, 1)
+
+
+def test_a_failure_is_told_and_taken_back() -> None:
+    world = settled()
+    failed = status_of(world.cluster, world.observed(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
+    found = condition_of(failed.conditions, "ReplicaFailure")
+    assert found is not None
+    assert (found.status, found.reason, found.message) == ("True", "FailedCreateWorkerPod", "no quota")
+    after = msgspec.structs.replace(world.cluster, status=failed)
+    assert condition_of(status_of(after, world.observed(), NOW).conditions, "ReplicaFailure") is None
+
+
+def test_the_time_of_writing_alone_is_no_news() -> None:
+    told = settled().cluster.status
+    assert not statuses.changed(told, msgspec.structs.replace(told, last_update_time="2026-01-01T00:00:00Z"))
+
+
+def _half_started() -> World:
+    world = World(cluster())
+    world.step()
+    world.step()
+    world.set_status(world.live("headgroup")[0].metadata.name, status())
+    return world
+
+
+@pytest.mark.parametrize(("waited", "told"), [(None, False), (SETTLE_SECONDS / 2, False), (SETTLE_SECONDS, True)])
+def test_progress_waits_a_moment_for_more(waited: float | None, told: bool) -> None:
+    world = _half_started()
+    todo = plan(world.cluster, world.observed(waited=waited), NOW)
+    assert (todo.status is not None) is told
+    assert todo.waits is not told
+    assert (todo.requeue_after is None) is told
+
+
+def test_readiness_does_not_wait() -> None:
+    world = _half_started()
+    world.start()
+    assert plan(world.cluster, world.observed(), NOW).status is not None
+
+
+def test_conditions_are_whole_as_the_schema_asks() -> None:
+    for condition in statuses.body(settled().cluster.status)["conditions"]:
+        assert set(condition) >= {"type", "status", "reason", "message", "lastTransitionTime"}
+        assert condition["reason"]
+
+
+_VALUES = st.recursive(
+    st.integers(0, 3) | st.sampled_from(["a", "b"]),
+    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3) | st.lists(inner, max_size=2),
+    max_leaves=8,
+)
+_MAPS = st.dictionaries(st.sampled_from("abcd"), _VALUES, max_size=4)
+
+
+@given(_MAPS, _MAPS)
+def test_a_patch_leads_from_one_status_to_the_other(before: dict[str, object], after: dict[str, object]) -> None:
+    assert as_dict(merge_patch.apply(before, statuses.patch(before, after))) == after
+    assert statuses.patch(after, after) == {}
+
+
+def test_a_refused_spec_tells_what_runs() -> None:
+    world = settled()
+    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert told.observed_generation == world.cluster.status.observed_generation
+    assert _ready(told) == ("True", "AllPodsReady")
+    nothing = statuses.refused_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert _ready(nothing) == ("False", "InvalidSpec")

@@ -1,0 +1,34 @@
+"""The rights that are printed."""
+
+from __future__ import annotations
+
+from rayward.operator.rbac import manifests, rules
+
+
+def _kinds(*namespaces: str) -> list[tuple[str, str | None]]:
+    return [
+        (found["kind"], found["metadata"].get("namespace")) for found in manifests(namespaces, "system", "operator")
+    ]
+
+
+def test_everywhere_takes_a_cluster_role() -> None:
+    assert _kinds() == [
+        ("Namespace", None),
+        ("ServiceAccount", "system"),
+        ("ClusterRole", None),
+        ("ClusterRoleBinding", None),
+    ]
+
+
+def test_one_namespace_takes_a_role_there_and_one_for_the_lease() -> None:
+    assert _kinds("team") == [
+        ("ServiceAccount", "system"),
+        ("Role", "team"),
+        ("RoleBinding", "team"),
+        ("Role", "system"),
+        ("RoleBinding", "system"),
+    ]
+
+
+def test_nothing_is_asked_for_with_a_star() -> None:
+    assert not any("*" in word for rule in rules() for words in rule.values() for word in words)
