@@ -90,7 +90,12 @@ class Machine:
         self._start("api", "rayward.local.apiserver", "--data-dir", str(self.folder / "api"))
         kubeconfig = self.folder / "api" / "kubeconfig"
         self._wait("api", kubeconfig.exists)
-        self._start("controllers", "rayward.local.controllers", "--kubeconfig", str(kubeconfig))
+        claims = self.folder / "claims"
+        claims.mkdir(exist_ok=True)
+        if self._user is not None:
+            os.chown(claims, self._user, self._user)
+        options = ("--kubeconfig", str(kubeconfig), "--claims-folder", str(claims))
+        self._start("controllers", "rayward.local.controllers", *options)
         return kubeconfig
 
     def start_node(self) -> None:
@@ -265,6 +270,11 @@ class Machine:
 
         eventually(told)
         return found[0]
+
+    @property
+    def node(self) -> str:
+        """The name of the first node."""
+        return self.client.list(NODES).items[0]["metadata"]["name"]
 
     def _find_endpoint(self) -> str:
         node = self.client.list(NODES).items[0]

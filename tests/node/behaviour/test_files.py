@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, Final
 
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS
+from rayward.kube.core.resource import CONFIG_MAPS, PERSISTENT_VOLUME_CLAIMS, SECRETS, Resource
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
+
+_VOLUMES: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 
 
 def test_files_of_the_machine_can_be_read_and_not_written(machine: Machine) -> None:
@@ -159,18 +162,68 @@ def test_a_folder_of_the_machine(machine: Machine, project: Path) -> None:
     assert (place / "f").read_text() == "1\n"
 
 
+def _claim(machine: Machine, name: str, **spec: Any) -> dict[str, Any]:
+    """A claim, and what a pod says to mount it."""
+    resources = {"requests": {"storage": "1Gi"}}
+    body = {"metadata": {"name": name}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": resources, **spec}}
+    machine.make(PERSISTENT_VOLUME_CLAIMS, body)
+    return {"volumes": [{"name": "s", "persistentVolumeClaim": {"claimName": name}}]}
+
+
+_MOUNTED: Final = {"volumeMounts": [{"name": "s", "mountPath": "/data/gcs"}]}
+
+
 def test_a_claim_is_a_folder_that_stays(machine: Machine) -> None:
-    machine.make(
-        PERSISTENT_VOLUME_CLAIMS,
-        {
-            "metadata": {"name": "store"},
-            "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
-        },
+    claim = _claim(machine, "store")
+    machine.output(sh("echo kept > /data/gcs/f", **_MOUNTED), **claim)
+    assert machine.output(sh("cat /data/gcs/f", **_MOUNTED), **claim) == "kept\n"
+    held = machine.client.get(PERSISTENT_VOLUME_CLAIMS, "store", "default")
+    assert held["status"]["phase"] == "Bound"
+    assert (machine.folder / "claims" / "default" / "store" / "f").read_text() == "kept\n"
+
+
+def test_a_claim_of_the_same_name_begins_empty(machine: Machine) -> None:
+    first = machine.run(sh("echo old > /data/gcs/f", **_MOUNTED), **_claim(machine, "again"))
+    machine.until_phase(first, "Succeeded")
+    machine.delete(first)
+    machine.until_gone(first)
+    machine.client.delete(PERSISTENT_VOLUME_CLAIMS, "again", "default")
+    eventually(lambda: "again" not in _claims(machine))
+    script = "ls -A /data/gcs; echo new > /data/gcs/f; cat /data/gcs/f"
+    assert machine.output(sh(script, **_MOUNTED), **_claim(machine, "again")) == "new\n"
+
+
+def _claims(machine: Machine) -> list[str]:
+    return [claim["metadata"]["name"] for claim in machine.client.list(PERSISTENT_VOLUME_CLAIMS, "default").items]
+
+
+def test_a_pod_waits_until_its_claim_is_bound(machine: Machine, tmp_path: Path) -> None:
+    claim = _claim(machine, "waiting", storageClassName="")
+    name = machine.run(sh("cat /data/gcs/f", **_MOUNTED), **claim)
+    message = machine.until_event(name, "FailedScheduling")
+    assert message.startswith("0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims.")
+    assert machine.status(name)["phase"] == "Pending"
+    placed = machine.run(sh("cat /data/gcs/f", **_MOUNTED), **claim, nodeName=machine.node)
+    assert machine.until_event(placed, "FailedMount").endswith("PVC default/waiting: PVC is not bound")
+    (tmp_path / "f").write_text("by hand\n")
+    reference = {"namespace": "default", "name": "waiting"}
+    spec = {"accessModes": ["ReadWriteOnce"], "capacity": {"storage": "1Gi"}, "claimRef": reference}
+    machine.make(_VOLUMES, {"metadata": {"name": "own"}, "spec": {**spec, "hostPath": {"path": str(tmp_path)}}})
+    machine.client.patch(
+        PERSISTENT_VOLUME_CLAIMS, "waiting", {"spec": {"volumeName": "own"}}, PatchType.MERGE, "default"
     )
-    claim = {"volumes": [{"name": "s", "persistentVolumeClaim": {"claimName": "store"}}]}
-    mount = {"volumeMounts": [{"name": "s", "mountPath": "/data/gcs"}]}
-    machine.output(sh("echo kept > /data/gcs/f", **mount), **claim)
-    assert machine.output(sh("cat /data/gcs/f", **mount), **claim) == "kept\n"
+    for waited in (name, placed):
+        machine.until_phase(waited, "Succeeded")
+        assert machine.log(waited) == "by hand\n"
+
+
+def test_a_pod_waits_for_a_claim_that_is_not_there_yet(machine: Machine) -> None:
+    name = machine.run(
+        sh("echo found", **_MOUNTED), volumes=[{"name": "s", "persistentVolumeClaim": {"claimName": "late"}}]
+    )
+    assert 'persistentvolumeclaim "late" not found' in machine.until_event(name, "FailedScheduling")
+    _claim(machine, "late")
+    machine.until_phase(name, "Succeeded")
 
 
 def test_the_service_account_at_its_usual_place(machine: Machine) -> None:

@@ -92,8 +92,7 @@ class Folders:
     def __init__(self, data: Path) -> None:
         self.data = data
         self.pods = data / "pods"
-        self.claims = data / "claims"
-        for folder in (self.data, self.pods, self.claims):
+        for folder in (self.data, self.pods):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def pod(self, uid: str) -> PodFolder:

@@ -15,7 +15,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.core.data import ConfigMap, Secret
 from rayward.kube.core.node import Node
 from rayward.kube.core.pod import Pod
-from rayward.kube.core.resource import CONFIG_MAPS, NODES, PODS, SECRETS, SERVICES
+from rayward.kube.core.resource import CONFIG_MAPS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICES
 from rayward.kube.core.service import Service
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
@@ -34,6 +34,7 @@ from rayward.local.node.machine import Shape
 from rayward.local.node.registering import MOST_PODS, Identity, Registration
 from rayward.local.node.resources import amounts
 from rayward.local.node.sandbox import SandboxError, Sandboxes
+from rayward.local.node.scheduling.claims import Claim
 from rayward.local.node.scheduling.loop import Scheduler
 from rayward.local.node.work.host import Host, NodeInfo, Settings
 from rayward.net.server import Server, listen
@@ -109,7 +110,8 @@ class NodeProcess:
         config_maps: Cache[ConfigMap] = Cache(CONFIG_MAPS, ConfigMap)
         secrets: Cache[Secret] = Cache(SECRETS, Secret)
         services: Cache[Service] = Cache(SERVICES, Service)
-        caches: list[Cache[Any]] = [pods, nodes, config_maps, secrets, services]
+        claims: Cache[Claim] = Cache(PERSISTENT_VOLUME_CLAIMS, Claim, keep_raw=False)
+        caches: list[Cache[Any]] = [pods, nodes, config_maps, secrets, services, claims]
         reflectors = [Reflector(client, cache) for cache in caches]
         kubelet = EventRecorder(client, "kubelet", instance=options.names[0])
         scheduling = EventRecorder(client, "default-scheduler")
@@ -159,10 +161,10 @@ class NodeProcess:
         if not trouble:
             await agent.adopt()
             agent.start()
-            for cache in (config_maps, secrets):
+            for cache in (config_maps, secrets, claims):
                 cache.subscribe(agent.refresh)
         if options.schedule:
-            scheduler = Scheduler(client, pods, nodes, scheduling, trouble=trouble)
+            scheduler = Scheduler(client, pods, nodes, claims, scheduling, trouble=trouble)
             running.append(tasks.create_task(scheduler.run()))
         _log.info("serving nodes %s", ", ".join(options.names))
         (folders.data / "ready").write_text("ready\n")

@@ -52,6 +52,13 @@ def place(pod: Object, nodes: Sequence[Candidate]) -> Placed | Refused:
     return _with_preemption(message, pod, incoming, nodes, reasons)
 
 
+def refuse_everywhere(reason: str, nodes: int) -> Refused:
+    """No node can take a pod, for a reason that lies in the pod itself."""
+    return Refused(
+        f"0/{nodes} nodes are available: {reason}. preemption: 0/{nodes} nodes are available: {nodes} {_HOPELESS}."
+    )
+
+
 def _score(spec: Object, incoming: Occupant) -> Callable[[Candidate], tuple[float, ...]]:
     def score(node: Candidate) -> tuple[float, ...]:
         soft = sum(1 for taint in node.taints if taint["effect"] == "PreferNoSchedule" and not _tolerated(spec, taint))

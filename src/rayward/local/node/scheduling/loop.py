@@ -20,7 +20,8 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.pod.status import stamp
-from rayward.local.node.scheduling.decide import Placed, Refused, place
+from rayward.local.node.scheduling.claims import Claim, obstacle
+from rayward.local.node.scheduling.decide import Placed, Refused, place, refuse_everywhere
 from rayward.local.node.scheduling.model import Candidate, Occupant, is_over
 from rayward.net.errors import NetworkError
 
@@ -38,6 +39,7 @@ class Scheduler:
         client: Client,
         pods: Cache[Pod],
         nodes: Cache[Node],
+        claims: Cache[Claim],
         events: EventRecorder,
         *,
         trouble: str = "",
@@ -46,13 +48,14 @@ class Scheduler:
         self._client = client
         self._pods = pods
         self._nodes = nodes
+        self._claims = claims
         self._events = events
         self._trouble = trouble
         self._clock = clock
         self._changed = asyncio.Event()
         self._assumed: dict[Key, tuple[str, Occupant, str]] = {}
-        pods.subscribe(lambda _old, _new: self._changed.set())
-        nodes.subscribe(lambda _old, _new: self._changed.set())
+        for cache in (pods, nodes, claims):
+            cache.subscribe(lambda _old, _new: self._changed.set())
 
     async def run(self) -> None:
         """Until cancelled."""
@@ -83,6 +86,9 @@ class Scheduler:
         for pod in waiting:
             if self._trouble:
                 await self._say_no(pod, Refused(f"0/{len(candidates)} nodes are available: {self._trouble}"))
+                continue
+            if candidates and (reason := obstacle(pod, self._claims.get)):
+                await self._say_no(pod, refuse_everywhere(reason, len(candidates)))
                 continue
             decision = place(pod, list(candidates.values()))
             if isinstance(decision, Placed):

@@ -25,8 +25,10 @@ def memory_size(volume: Object, otherwise: int) -> int | None:
     return quantity.parse(limit).as_int() if limit is not None else otherwise
 
 
-def folder_of(volume: Object, own: Path, claim_folder: Path | None) -> Path:
+def folder_of(volume: Object, own: Path, claimed: Object | None) -> Path:
     """The folder or file behind a volume, made where the pod may ask for that.
+
+    ``claimed`` is the spec of the volume that a claim holds.
 
     Raises:
         VolumeError: The volume cannot be had here.
@@ -38,13 +40,21 @@ def folder_of(volume: Object, own: Path, claim_folder: Path | None) -> Path:
         return own
     if (host := volume.get("hostPath")) is not None:
         return _on_host(Path(host["path"]), host.get("type") or "")
-    if volume.get("persistentVolumeClaim") is not None:
-        if claim_folder is None:
-            raise VolumeError(f'persistentvolumeclaim "{volume["persistentVolumeClaim"]["claimName"]}" not found')
-        claim_folder.mkdir(parents=True, exist_ok=True)
-        return claim_folder
+    if claimed is not None:
+        return _behind_claim(claimed)
     kind = next((key for key in volume if key != "name"), "nothing")
     raise VolumeError(f'volumes of kind "{kind}" are not supported by this node')
+
+
+def _behind_claim(spec: Object) -> Path:
+    if (host := spec.get("hostPath")) is not None:
+        return _on_host(Path(host["path"]), host.get("type") or "")
+    if (local := spec.get("local")) is not None:
+        path = Path(local["path"])
+        if not path.exists():
+            raise VolumeError(f'path "{path}" does not exist')
+        return path
+    raise VolumeError("this node mounts persistent volumes of the kinds hostPath and local only")
 
 
 def _on_host(path: Path, kind: str) -> Path:

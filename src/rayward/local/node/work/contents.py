@@ -38,8 +38,8 @@ class Contents:
         """
         for volume in entries(pod["spec"], "volumes"):
             try:
-                claim = await self._claim_folder(pod, volume)
-                self.folders[volume["name"]] = place.folder_of(volume, self._folder.volume(volume["name"]), claim)
+                claimed = await self._claimed(pod, volume)
+                self.folders[volume["name"]] = place.folder_of(volume, self._folder.volume(volume["name"]), claimed)
                 if content.is_made_from_objects(volume):
                     await self._renew_tokens(pod, volume)
                     tokens = {key: token for key, (token, _) in self._tokens.items()}
@@ -75,19 +75,17 @@ class Contents:
             ends = parse_time(answer["status"]["expirationTimestamp"]).timestamp()
             self._tokens[(audience, seconds)] = (answer["status"]["token"], now + (ends - now) * _USED_BEFORE_RENEWAL)
 
-    async def _claim_folder(self, pod: Object, volume: Object) -> Path | None:
+    async def _claimed(self, pod: Object, volume: Object) -> Object | None:
         source = volume.get("persistentVolumeClaim")
         if source is None:
             return None
-        namespace = pod["metadata"]["namespace"]
+        namespace, name = pod["metadata"]["namespace"], source["claimName"]
         try:
-            claim = await self._host.client.get(PERSISTENT_VOLUME_CLAIMS, source["claimName"], namespace)
-            bound = claim["spec"].get("volumeName")
-            if bound:
-                volume_spec = (await self._host.client.get(_VOLUMES, bound))["spec"]
-                path = (volume_spec.get("hostPath") or section(volume_spec, "local")).get("path")
-                if path:
-                    return Path(path)
-        except NotFound:
-            return None
-        return self._host.folders.claims / namespace / source["claimName"]
+            claim = await self._host.client.get(PERSISTENT_VOLUME_CLAIMS, name, namespace)
+            bound = section(claim, "spec").get("volumeName")
+            if not bound:
+                # Any folder chosen here could belong to another claim of this name tomorrow.
+                raise VolumeError(f"error processing PVC {namespace}/{name}: PVC is not bound")
+            return (await self._host.client.get(_VOLUMES, bound))["spec"]
+        except NotFound as error:
+            raise VolumeError(f"error processing PVC {namespace}/{name}: {error}") from error
