@@ -48,3 +48,13 @@ def count(tally: Tally, answer: bool, settings: Settings) -> Tally:
 def first_due(started: float, settings: Settings) -> float:
     """When to ask for the first time."""
     return started + settings.initial_delay
+
+
+def next_due(due: float, now: float, settings: Settings) -> float:
+    """When to ask again, after the question that was due at ``due`` was answered.
+
+    Questions keep to the beat of the first one. Of those that a slow answer or a slow machine made late, only the last
+    is made up for, as the kubelet's clock does.
+    """
+    missed = int((now - due) // settings.period)
+    return due + settings.period * max(missed, 1)

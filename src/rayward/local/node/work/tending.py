@@ -113,16 +113,18 @@ class Ward:
     async def _probe(self, kind: str, probe: Object, healthy_before: bool | None) -> AsyncIterator[bool]:
         settings = Settings.of(probe)
         tally = Tally(healthy_before)
+        # By a clock that nobody sets: only the start of the container is known by the other one.
+        clock = asyncio.get_running_loop().time
         wait = probing.first_due(self._started, settings) - self._now()
+        due = clock() + min(max(wait, 0.0), settings.initial_delay)
         while True:
-            await asyncio.sleep(max(wait, 0.0))
-            begun = self._now()
+            await asyncio.sleep(max(due - clock(), 0.0))
             answer = await self._ask(kind, probe, settings.timeout)
             before = tally.healthy
             tally = probing.count(tally, answer, settings)
             if tally.healthy is not before and tally.healthy is not None:
                 yield tally.healthy
-            wait = settings.period - (self._now() - begun)
+            due = probing.next_due(due, clock(), settings)
 
     async def _ask(self, kind: str, probe: Object, seconds: float) -> bool:
         try:
