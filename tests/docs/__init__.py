@@ -1,0 +1,1 @@
+"""The words: pages whose links, commands and paths exist."""
