@@ -31,7 +31,7 @@ class Endpoints:
             if address in ("", "0"):
                 continue
             host, _, port = address.rpartition(":")
-            server = Server(self._answer, listen(host or "0.0.0.0", int(port)))  # noqa: S104 - ":8080" asks for it
+            server = Server(self, listen(host or "0.0.0.0", int(port)))  # noqa: S104 - ":8080" asks for it
             await server.start()
             self._servers.append(server)
 
@@ -40,7 +40,8 @@ class Endpoints:
         for server in self._servers:
             await server.stop()
 
-    async def _answer(self, scope: dict[str, Any], receive: Any, send: Send) -> None:
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Send) -> None:
+        """Answer one request (ASGI)."""
         if scope["type"] != "http":
             return
         status, kind, body = self._page(scope["path"])

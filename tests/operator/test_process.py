@@ -1,0 +1,124 @@
+"""The operator as a process, with no more rights than ``rayward operator rbac`` prints."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import socket
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Final
+
+import pytest
+import yaml
+
+from rayward.kube.core.resource import LEASES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
+from rayward.net.client import HttpClient
+from rayward.operator.process import LEASE
+from rayward.operator.rbac import manifests
+from tests.operator.stage import Stage, manifest, template
+
+pytestmark = pytest.mark.anyio
+
+_KINDS: Final = {
+    "ServiceAccount": SERVICE_ACCOUNTS,
+    "Role": ROLES,
+    "RoleBinding": ROLE_BINDINGS,
+}
+
+
+async def _kubeconfig(ray: Stage, folder: Path) -> Path:
+    """Of an account that has the printed rights in this namespace, and no other."""
+    for made in manifests([ray.namespace], ray.namespace, "operator"):
+        await ray.client.create(_KINDS[made["kind"]], made, ray.namespace)
+    token = (await ray.client.token("operator", ray.namespace))["status"]["token"]
+    authority = base64.b64encode((ray.access.tls.authority or "").encode()).decode()
+    content = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": ray.access.server, "certificate-authority-data": authority}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": ray.namespace}}],
+        "current-context": "x",
+    }
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def _free_port() -> int:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        return held.getsockname()[1]
+
+
+@asynccontextmanager
+async def _operator(ray: Stage, folder: Path, port: int) -> AsyncGenerator[asyncio.subprocess.Process]:
+    flags = ["--kubeconfig", str(await _kubeconfig(ray, folder)), "--watch-namespace", ray.namespace]
+    flags += ["--leader-election", "true", "--metrics-addr", f"127.0.0.1:{port}"]
+    flags += ["--health-probe-bind-address", f"127.0.0.1:{port}", "--ready-file", str(folder / "ready")]
+    log = (folder / "log").open("wb")
+    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "rayward.operator", *flags, stderr=log)
+    log.close()
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.terminate()
+        await process.wait()
+
+
+async def test_the_printed_rights_are_enough(ray: Stage, tmp_path: Path) -> None:
+    port = _free_port()
+    async with _operator(ray, tmp_path, port) as process, HttpClient() as http:
+
+        async def ready() -> bool:
+            assert process.returncode is None, (tmp_path / "log").read_text()[-3000:]
+            return (tmp_path / "ready").exists()
+
+        await ray.eventually(ready)
+        lease = await ray.client.get(LEASES, LEASE, ray.namespace)
+        assert str(process.pid) in lease["spec"]["holderIdentity"]
+        head = {"rayStartParams": {}, "template": template(), "enableIngress": True}
+        await ray.create(
+            manifest(
+                headGroupSpec=head,
+                enableInTreeAutoscaling=True,
+                authOptions={"mode": "token"},
+                networkPolicy={"mode": "DenyAll"},
+            )
+        )
+        await ray.until_pods(3)
+        await ray.patch({"spec": {"headGroupSpec": {"enableIngress": False}, "networkPolicy": None}})
+        await ray.until_pods(3)
+        await ray.patch({"spec": {"suspend": True}})
+        await ray.until_state("suspended")
+
+        async def page(path: str) -> tuple[int, str]:
+            answer = await http.request("GET", f"http://127.0.0.1:{port}{path}")
+            return answer.status, answer.body.decode()
+
+        assert (await page("/healthz"))[0] == 200
+        assert (await page("/readyz"))[0] == 200
+        status, metrics = await page("/metrics")
+        assert status == 200
+        assert f'kuberay_cluster_info{{name="plain",namespace="{ray.namespace}"' in metrics
+        assert 'controller_runtime_reconcile_total{controller="raycluster"' in metrics
+        assert "forbidden" not in (tmp_path / "log").read_text().lower()
+        process.terminate()
+        assert await process.wait() == 0
+        assert not (tmp_path / "ready").exists()
+        # The next one need not wait.
+        lease = await ray.client.get(LEASES, LEASE, ray.namespace)
+        assert lease["spec"].get("holderIdentity", "") == ""
+
+
+async def test_a_start_that_cannot_be_says_what_to_do(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rayward.operator", "--kubeconfig", str(tmp_path / "missing")]
+    process = await asyncio.create_subprocess_exec(*command, stderr=asyncio.subprocess.PIPE)
+    _, complaint = await process.communicate()
+    assert process.returncode == 10
+    assert b"missing does not exist" in complaint
+    assert b"next: set KUBECONFIG" in complaint
