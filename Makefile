@@ -24,20 +24,20 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 	@$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r locks/ray.txt
 	@touch $@
 
-# The main job: Kubernetes comes up, an object is applied, watched and shown, a pod runs and is heard.
-demo: .venv/run.stamp
-	@$(PY) demo/run.py
+# The main job: Kubernetes comes up, a Ray cluster computes, a service is upgraded under load.
+demo: .venv/run.stamp .venv/ray.stamp
+	@$(PY) -m demo.run
 
 # Everything that needs PyPI alone.
-test: .venv/dev.stamp
+test: .venv/dev.stamp .venv/ray.stamp
 	@$(PYTEST) -n 2 -m "not kube and not ray" tests
 
 # The long suites on real Ray.
 test-ray: .venv/dev.stamp .venv/ray.stamp
-	@if [ -d tests/ray ]; then $(PYTEST) -m ray tests/ray; else echo "test-ray: no suite needs real Ray yet"; fi
+	@$(PYTEST) -s -m ray tests/ray
 
-# Whatever needs Go or Debian packages: real Kubernetes, kubectl, KubeRay.
-test-kube: .venv/dev.stamp
+# Whatever needs Go: real Kubernetes, kubectl, KubeRay's operator, also with real Ray.
+test-kube: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PYTEST) -m kube tests
 

@@ -1,0 +1,1 @@
+"""The main job, shown: what ``make demo`` runs."""
