@@ -71,3 +71,4 @@ record: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m tests.kube.record
 	@$(PY) -m tests.contract record
+	@$(PY) -m tests.kube.kuberay
