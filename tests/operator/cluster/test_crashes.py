@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import pytest
 
+from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
@@ -48,9 +49,7 @@ async def _recreated(ray: Stage) -> None:
     async def holds() -> bool:
         pods = await ray.objects(PODS)
         images = {
-            pod["spec"]["containers"][0]["image"]
-            for pod in pods
-            if pod["metadata"]["labels"]["ray.io/group"] == "small"
+            pod["spec"]["containers"][0]["image"] for pod in pods if pod["metadata"]["labels"][labels.GROUP] == "small"
         }
         return images == {"rayproject/ray:2.53.0"}
 
@@ -186,15 +185,12 @@ async def _end(ray: Stage) -> list[Any]:
                 continue
             name = metadata["name"][:-_RANDOM] if resource == PODS else metadata["name"]
             status = each.get("status") or {}
-            conditions = [
-                (one["type"], one["status"], one["reason"])
-                for one in status.get("conditions") or ()
-                if resource == RAY_CLUSTERS
-            ]
+            told = status.get("conditions") if resource == RAY_CLUSTERS else None
+            conditions = sorted((one["type"], one["status"], one["reason"]) for one in told or ())
             counts = {key: value for key, value in status.items() if isinstance(value, int)}
-            found.append(
-                (resource.kind, name, sorted((metadata.get("labels") or {}).items()), sorted(conditions), counts)
-            )
+            # Which of several pods goes is decided by when they were made.
+            kept = {key: value for key, value in (metadata.get("labels") or {}).items() if key != labels.REPLICA_INDEX}
+            found.append((resource.kind, name, sorted(kept.items()), conditions, counts))
     return sorted(found, key=str)
 
 

@@ -63,8 +63,9 @@ def plan_group(
 def expendable(pods: Iterable[RayPod], outdated: Collection[str] = ()) -> list[RayPod]:
     """The pods, those first that are missed least: not placed, not running, not ready, of an old template, newest."""
 
-    def made(pod: RayPod) -> tuple[str, str]:
-        return (pod.metadata.creation_timestamp or "", pod.metadata.name)
+    def made(pod: RayPod) -> tuple[str, int, str]:
+        # Times are whole seconds: of pods made together the last place goes first.
+        return (pod.metadata.creation_timestamp or "", pod.replica_index or 0, pod.metadata.name)
 
     return sorted(sorted(pods, key=made, reverse=True), key=lambda pod: _worth(pod, outdated))
 
