@@ -47,6 +47,16 @@ def test_a_changed_config_is_sent_to_the_cluster_that_serves() -> None:
     assert world.members["c1"].good_config == "config-2"
 
 
+def test_a_config_that_was_not_sent_yet_is_not_available() -> None:
+    world = serving()
+
+    world.edit(Release("cluster-a", "config-2"))
+    decision = world.step()
+
+    assert decision.verdict
+    assert decision.verdict.reason == "ConfigNotSent"
+
+
 def test_a_changed_cluster_is_made_beside_the_old_one_which_goes_after_its_delay() -> None:
     world = serving()
 

@@ -9,7 +9,7 @@ from typing import Final
 from rayward.kube.core.meta import condition_of, with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.service.situation import Decision, Failure
-from rayward.operator.service.verdict import Stage
+from rayward.operator.service.verdict import UNKNOWN, Stage
 
 READY: Final = "Ready"
 UPGRADE: Final = "UpgradeInProgress"
@@ -55,7 +55,7 @@ def conditions(before: Conditions | None, seen: Seen, now: datetime) -> Conditio
         result = _put(result, seen, now, SUSPENDED, "False", "RayServiceResumed", "")
     result = _put(result, seen, now, READY, *_ready(before, seen))
     result = _put(result, seen, now, UPGRADE, *_upgrade(seen.decision))
-    result = _put(result, seen, now, PROGRESSING, *_progressing(seen))
+    result = _put(result, seen, now, PROGRESSING, *_progressing(before, seen))
     result = _only_while(result, seen, now, DRIFTED, seen.decision.drifted, "UpgradeStrategyNone", _DRIFT)
     return _only_while(result, seen, now, EXHAUSTED, seen.decision.exhausted, "RestartThresholdReached", _HEALED_OUT)
 
@@ -95,7 +95,7 @@ def _upgrade(decision: Decision) -> tuple[str, str, str]:
     return "False", "NoPendingCluster", "the cluster that serves is the only one"
 
 
-def _progressing(seen: Seen) -> tuple[str, str, str]:
+def _progressing(before: Conditions | None, seen: Seen) -> tuple[str, str, str]:
     decision = seen.decision
     if seen.refused:
         return "False", "ValidationFailed", seen.refused
@@ -106,6 +106,10 @@ def _progressing(seen: Seen) -> tuple[str, str, str]:
         return "True", "NewReleaseAvailable", verdict.message
     if verdict is None:
         return "True", "CreatingCluster", "a Ray cluster is being made"
+    told = condition_of(before, PROGRESSING)
+    if verdict.reason == UNKNOWN and told is not None and told.observed_generation == seen.generation:
+        # An operator that has just begun knows nothing better than what was told before.
+        return told.status, told.reason, told.message
     return "True", verdict.reason, verdict.message
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from rayward.operator.service.healing import Healing
 from rayward.operator.service.member import Member
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.verdict import Stage, judge, overdue, progress_of
+from rayward.operator.service.verdict import Stage, judge, not_sent, overdue, progress_of
 
 
 def decide(
@@ -18,7 +18,7 @@ def decide(
         # Another config is another patient: it has a right to every remedy.
         fresh = 0 if active.heals else None
         note = Note(active.name, config=goal.config, progress=progress_of(active), heals=fresh)
-        return Decision(active=active, notes=(note,), verdict=judge(active))
+        return Decision(active=active, notes=(note,), verdict=not_sent(active))
     verdict = judge(active)
     notes: list[Note] = []
     next_look = None

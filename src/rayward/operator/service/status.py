@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds.raycluster import Object
-from rayward.kinds.rayservice import RayService
+from rayward.kinds.rayservice import RayService, RayServiceStatus
 from rayward.kube.core.meta import condition_of, is_true, rfc3339
 from rayward.kube.core.objects import Condition
 from rayward.operator.cluster import status as cluster_status
@@ -43,11 +43,11 @@ def status_of(
         "startTime": before.start_time or (rfc3339(now) if serving else None),
     }
     if active is not None:
-        status["activeServiceStatus"] = _part(active)
+        status["activeServiceStatus"] = _part(active, before)
         status["rayClusterName"] = active.cluster.metadata.name
     if pending is not None:
-        status["pendingServiceStatus"] = _part(pending)
-    if shown is not None and (applications := _applications(shown)):
+        status["pendingServiceStatus"] = _part(pending, before)
+    if shown is not None and (applications := _applications(shown, before)):
         status["appStatus"] = _summary(applications)
         status["deploymentStatuses"] = _deployments(applications)
     if is_true(conditions, SUSPENDED):
@@ -72,19 +72,24 @@ def _word(conditions: Conditions, shown: ClusterSeen | None, *, serving: bool) -
     return "FAILED" if failed or DEPLOY_FAILED in states else "DEPLOYING"
 
 
-def _part(seen: ClusterSeen) -> Object:
+def _part(seen: ClusterSeen, before: RayServiceStatus) -> Object:
     part: Object = {
         "rayClusterName": seen.cluster.metadata.name,
         "rayClusterStatus": cluster_status.body(seen.cluster.status),
     }
-    applications = _applications(seen)
+    applications = _applications(seen, before)
     if applications:
         part["applicationStatuses"] = applications
     return part
 
 
-def _applications(seen: ClusterSeen) -> dict[str, Object]:
+def _applications(seen: ClusterSeen, before: RayServiceStatus) -> dict[str, Object]:
     serve = seen.observation.serve
+    if serve is None and seen.member.head_ready:
+        # An operator that has just begun knows nothing better than what was told before.
+        for part in (before.active_service_status, before.pending_service_status):
+            if part is not None and part.ray_cluster_name == seen.cluster.metadata.name:
+                return part.application_statuses or {}
     found: dict[str, Object] = {}
     for name, app in sorted(serve.applications.items()) if serve else ():
         deployments = {

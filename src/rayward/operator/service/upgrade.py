@@ -6,14 +6,14 @@ from datetime import datetime
 
 from rayward.operator.service.member import Member
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.verdict import Stage, Verdict, judge, overdue, progress_of
+from rayward.operator.service.verdict import Stage, Verdict, judge, not_sent, overdue, progress_of
 
 
 def decide(target: Member, active: Member | None, goal: Release, rules: Rules, now: datetime) -> Decision:
     """The next step of ``target``, which does not serve yet."""
     if target.config != goal.config:
         note = Note(target.name, config=goal.config, keep=target.delete_at is not None)
-        return Decision(active=active, pending=target, notes=(note,), verdict=judge(target))
+        return Decision(active=active, pending=target, notes=(note,), verdict=not_sent(target))
     verdict = judge(target)
     moved = progress_of(target) != target.progress
     if verdict.stage is Stage.READY and not _held(target, rules):

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum
+from typing import Final
 
 from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, UNHEALTHY, Member
 
-_MESSAGE_LIMIT = 1500
+UNKNOWN: Final = "ServeUnknown"
+"""Nobody has asked the cluster's Serve yet, or it did not answer."""
+
+_MESSAGE_LIMIT: Final = 1500
 
 
 class Stage(Enum):
@@ -40,9 +44,9 @@ def judge(member: Member) -> Verdict:
         )
     serve = member.serve
     if serve is None:
-        return Verdict(Stage.WAITING, "ServeUnknown", f"the dashboard of RayCluster {member.name} has not answered")
+        return Verdict(Stage.WAITING, UNKNOWN, f"the dashboard of RayCluster {member.name} has not answered")
     if serve.config != member.config:
-        return Verdict(Stage.WAITING, "ConfigNotSent", f"RayCluster {member.name} has not taken the serve config")
+        return not_sent(member)
     if serve.refusal:
         return Verdict(
             Stage.FAILED, "ServeConfigRefused", f"Ray refuses the serve config: {serve.refusal[-_MESSAGE_LIMIT:]}"
@@ -61,6 +65,11 @@ def judge(member: Member) -> Verdict:
     if member.endpoints == 0:
         return Verdict(Stage.WAITING, "NoReadyEndpoints", f"no pod of RayCluster {member.name} takes requests")
     return Verdict(Stage.READY, "ApplicationsRunning", f"all applications of RayCluster {member.name} are RUNNING")
+
+
+def not_sent(member: Member) -> Verdict:
+    """The cluster runs another config than it is to, whatever that one's applications say."""
+    return Verdict(Stage.WAITING, "ConfigNotSent", f"RayCluster {member.name} has not taken the serve config")
 
 
 def progress_of(member: Member) -> str:

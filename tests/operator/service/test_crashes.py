@@ -1,0 +1,260 @@
+"""The operator dies before and after each write of the service's loop; another goes on and reaches the same end."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Any, Final, NamedTuple
+
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.access import Access
+from rayward.kube.client.api import Client
+from rayward.kube.client.request import Request, Response
+from rayward.kube.core.resource import PODS, SERVICES
+from tests.operator.faulty import faulty
+from tests.operator.mortal import Moment, MortalTransport
+from tests.operator.service.stage import (
+    NAME,
+    Deed,
+    ServiceStage,
+    cluster_config,
+    config,
+    service,
+    service_namespace,
+)
+from tests.operator.service.witness import Witness, witness
+from tests.operator.stage import Object, install
+
+pytestmark = pytest.mark.anyio
+
+_AT_ONCE: Final = 8
+_A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
+_of_the_cluster_loop: Final = re.compile(
+    r"POST .*/(pods|events)(\?|$)|PATCH .*/rayclusters/[^/]+/status(\?|$)|PATCH .*/events/"
+).search
+
+
+class _MortalService(MortalTransport):
+    """Dies of the writes of the service's loop; those of the cluster's loop have tests of their own."""
+
+    async def request(self, request: Request) -> Response:
+        """Send, or die."""
+        if _of_the_cluster_loop(f"{request.method} {request.target}"):
+            self._check()
+            return await self._transport.request(request)
+        return await super().request(request)
+
+
+class Change(NamedTuple):
+    """What a user does, from which state, and when it is done."""
+
+    manifest: Object
+    begun: Deed | None
+    edit: Deed
+    done: Deed
+    ends: bool = False
+    """Nothing serves in the end."""
+
+
+async def _settled(ray: ServiceStage) -> None:
+    await ray.until_settled()
+
+
+async def _upgraded(ray: ServiceStage) -> None:
+    await ray.until_settled(clusters=2)
+    serving = await ray.serving()
+
+    async def planned() -> bool:
+        found = {each["metadata"]["name"]: each["metadata"]["annotations"] for each in await ray.clusters()}
+        return {name for name, marks in found.items() if "rayward.dev/delete-at" not in marks} == {serving}
+
+    await ray.eventually(planned)
+
+
+async def _on_its_way(ray: ServiceStage) -> None:
+    """A pending cluster whose pods do not start."""
+    await ray.until_settled()
+    ray.kubelet.starts = lambda pod: False
+    await ray.edit(rayClusterConfig=_B)
+    await ray.until("UpgradeInProgress", "True")
+    await ray.until_names(lambda names: len(names) == 2)
+
+
+async def _two_warm(ray: ServiceStage) -> None:
+    await ray.until_settled()
+    await ray.edit(rayClusterConfig=_B)
+    await _upgraded(ray)
+
+
+async def _suspended(ray: ServiceStage) -> None:
+    await ray.until("Suspended", "True")
+    await _nothing_left(ray)
+
+
+async def _gone(ray: ServiceStage) -> None:
+    async def gone() -> bool:
+        return await ray.objects(RAY_SERVICES) == []
+
+    await ray.eventually(gone)
+    await _nothing_left(ray)
+
+
+async def _nothing_left(ray: ServiceStage) -> None:
+    async def empty() -> bool:
+        return not any([await ray.objects(kind) for kind in (RAY_CLUSTERS, PODS, SERVICES)])
+
+    await ray.eventually(empty)
+
+
+async def _failed(ray: ServiceStage) -> None:
+    await ray.until("Progressing", "False", "ServeDeployFailed")
+    await ray.until_names(lambda names: len(names) == 1)
+    await ray.until("Ready", "True")
+
+    async def back() -> bool:
+        serving = await ray.serving()
+        return b"app:one" in ray.heads.of(serving).puts[-1] and ray.heads.words(serving) == b"one"
+
+    await ray.eventually(back)
+
+
+_DELAY: Final = {"rayClusterDeletionDelaySeconds": 3600}
+_CHANGES: Final[dict[str, Change]] = {
+    "create": Change(service(), None, lambda ray: ray.create(service()), _settled),
+    "config": Change(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:two")), _settled),
+    "broken config": Change(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:broken")), _failed),
+    "upgrade": Change(
+        service(_A, **_DELAY),
+        _settled,
+        lambda ray: ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:two")),
+        _upgraded,
+    ),
+    "broken upgrade": Change(
+        service(_A, **_DELAY),
+        _settled,
+        lambda ray: ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:broken")),
+        _failed,
+    ),
+    "revert": Change(service(_A), _on_its_way, lambda ray: ray.edit(rayClusterConfig=_A), _settled),
+    "warm return": Change(service(_A, **_DELAY), _two_warm, lambda ray: ray.edit(rayClusterConfig=_A), _upgraded),
+    "suspend": Change(service(), _settled, lambda ray: ray.edit(suspend=True), _suspended, ends=True),
+    "delete": Change(
+        service(metadata={"finalizers": [labels.SERVICE_FINALIZER]}),
+        _settled,
+        lambda ray: ray.client.delete(RAY_SERVICES, NAME, ray.namespace),
+        _gone,
+        ends=True,
+    ),
+}
+_NEW_CLUSTERS: Final = {"create": 1, "upgrade": 2, "broken upgrade": 2, "revert": 2, "warm return": 2}
+"""How many clusters there may ever be; one, where nothing is said."""
+
+
+async def _play(client: Client, access: Access, name: str, write: int, moment: Moment) -> tuple[list[Any], bool]:
+    """One life and, if it ends early, the next one; what is there in the end, and whether there was a death."""
+    change = _CHANGES[name]
+    async with service_namespace(client, access) as ray, witness(ray) as seen:
+        if change.begun is not None:
+            async with ray.operator():
+                await ray.create(change.manifest)
+                await change.begun(ray)
+        await change.edit(ray)
+        transport = _MortalService(ray.client.transport, write, moment)
+        async with ray.operator(Client(transport, namespace=ray.client.namespace)):
+            done = asyncio.ensure_future(change.done(ray))
+            death = asyncio.ensure_future(transport.died.wait())
+            await asyncio.wait((done, death), return_when=asyncio.FIRST_COMPLETED)
+            await transport.settled()
+        died = transport.died.is_set()
+        done.cancel()
+        death.cancel()
+        await asyncio.gather(done, death, return_exceptions=True)
+        async with ray.operator():
+            await change.done(ray)
+        end = await _end(ray)
+        _swears(seen, name)
+        return end, died
+
+
+def _swears(seen: Witness, name: str) -> None:
+    seen.swears(ends=_CHANGES[name].ends)
+    assert len(seen.clusters) <= _NEW_CLUSTERS.get(name, 1), f"too many clusters: {seen.clusters}"
+
+
+async def _end(ray: ServiceStage) -> list[Any]:
+    """What is there, as far as it must be the same."""
+    found: list[Any] = []
+    serving = await ray.serving()
+    for each in await ray.objects(RAY_SERVICES):
+        status = each.get("status") or {}
+        conditions = sorted((one["type"], one["status"], one["reason"]) for one in status.get("conditions") or ())
+        parts = sorted(set(status) & {"activeServiceStatus", "pendingServiceStatus", "appStatus"})
+        found.append((conditions, parts, status.get("numServeEndpoints"), status.get("observedGeneration")))
+    for each in await ray.clusters():
+        metadata, marks = each["metadata"], each["metadata"]["annotations"]
+        found.append(
+            (
+                metadata["name"] == serving,
+                each["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["image"],
+                marks["rayward.dev/serve-config"],
+                marks.get("rayward.dev/serve-config-running"),
+                marks.get("rayward.dev/promoted"),
+                "rayward.dev/delete-at" in marks,
+                ray.heads.of(metadata["name"]).puts[-1],
+                ray.heads.words(metadata["name"]),
+            )
+        )
+    services = [each["metadata"]["name"].replace(serving, "serving") for each in await ray.objects(SERVICES)]
+    return [*found, len(services), len(await ray.pods())]
+
+
+@pytest.mark.parametrize("name", _CHANGES)
+async def test_the_service_goes_on_wherever_its_operator_dies(access: Access, name: str) -> None:
+    async with Client.connect(access, max_in_flight=512) as client:
+        await install(client)
+        expected, _ = await _play(client, access, name, 0, "before")
+        limit = asyncio.Semaphore(_AT_ONCE)
+        deaths = 0
+
+        async def dies(write: int, moment: Moment) -> bool:
+            async with limit:
+                end, died = await _play(client, access, name, write, moment)
+            assert end == expected, f"{name}: died {moment} write {write}"
+            return died
+
+        write = 1
+        while True:
+            # As many writes as there are: the first ones that nobody dies of are the last.
+            batch = [(write + offset, moment) for offset in range(4) for moment in ("before", "after")]
+            died = await asyncio.gather(*(dies(number, moment) for number, moment in batch))  # pyright: ignore[reportArgumentType]
+            deaths += sum(died)
+            if not any(died[-2:]):
+                break
+            write += 4
+        assert deaths >= 4
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_one_request_in_ten_fails_and_the_end_is_the_same(access: Access, seed: int) -> None:
+    async with Client.connect(access, max_in_flight=256) as client:
+        await install(client)
+        async with service_namespace(client, access) as ray, witness(ray) as seen:
+            bad, transport = faulty(client, 0.1, seed)
+            async with ray.operator(bad):
+                await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+                first = await ray.until_settled()
+                await ray.edit(serveConfigV2=config("app:two"))
+                assert await ray.until_settled() == first
+                await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:three"))
+                second = await ray.until_settled()
+                await ray.edit(rayClusterConfig=_C, serveConfigV2=config("app:broken"))
+                await ray.until("Progressing", "False", "ServeDeployFailed")
+                await ray.until_names(lambda names: names == {second})
+                assert ray.heads.words(second) == b"three"
+            seen.swears()
+            assert seen.served == [first, second]
+            assert len(seen.clusters) == 3
+            assert transport.faults > 5
