@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import LEASES, NODES, PODS, Resource
+from rayward.kube.machinery import quantity
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
 
@@ -40,6 +42,18 @@ def test_every_node_is_ready_and_says_what_it_has(cluster: Machine) -> None:
         ready = next(found for found in node["status"]["conditions"] if found["type"] == "Ready")
         assert (ready["status"], ready["reason"]) == ("True", "KubeletReady")
         assert node["metadata"]["labels"]["kubernetes.io/hostname"] == node["metadata"]["name"]
+
+
+def test_every_node_says_what_it_is_and_since_when(cluster: Machine) -> None:
+    node = cluster.client.get(NODES, "sim-1")
+    info = node["status"]["nodeInfo"]
+    assert info["containerRuntimeVersion"].startswith("rayward://")
+    assert info["kubeletVersion"].startswith("v1.")
+    assert info["systemUUID"] or not info["machineID"]
+    kibibytes = shutil.disk_usage(cluster.folder).total // 1024
+    assert quantity.parse(node["status"]["capacity"]["ephemeral-storage"]).as_int() == kibibytes * 1024
+    assert cluster.until_event("sim-1", "Starting") == "Starting kubelet."
+    assert cluster.until_event("sim-1", "NodeReady") == "Node sim-1 status is now: NodeReady"
 
 
 def test_every_node_has_a_lease_that_is_renewed(cluster: Machine) -> None:

@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def _options(parsed: argparse.Namespace) -> Options:
-    shape = own_shape()
+    shape = own_shape(parsed.data_dir.absolute())
     if parsed.cpus:
         shape = msgspec.structs.replace(shape, cpus=quantity.parse(parsed.cpus))
     if parsed.memory:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +24,13 @@ class Shape(msgspec.Struct, frozen=True):
     cpus: Quantity
     memory: Quantity
     gpus: int = 0
+    storage: Quantity = quantity.parse("100Gi")
 
     def resources(self, pods: int) -> dict[str, str]:
         """As capacity and allocatable of a node."""
         found = {
             "cpu": str(self.cpus),
-            "ephemeral-storage": "100Gi",
+            "ephemeral-storage": str(self.storage),
             "memory": str(self.memory),
             "pods": str(pods),
         }
@@ -35,10 +39,16 @@ class Shape(msgspec.Struct, frozen=True):
         return found
 
 
-def own_shape() -> Shape:
-    """This machine."""
-    kibibytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1024
-    return Shape(quantity.parse(len(os.sched_getaffinity(0))), quantity.parse(f"{kibibytes}Ki"))
+def own_shape(data: Path) -> Shape:
+    """This machine; ``data`` is where pods keep their files."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 1024
+    there = next(folder for folder in (data, *data.parents) if folder.exists())
+    storage = shutil.disk_usage(there).total // 1024
+    return Shape(
+        quantity.parse(len(os.sched_getaffinity(0))),
+        quantity.parse(f"{memory}Ki"),
+        storage=quantity.parse(f"{storage}Ki"),
+    )
 
 
 def node_info() -> Object:
@@ -48,15 +58,24 @@ def node_info() -> Object:
     return {
         "architecture": machine,
         "bootID": _read("/proc/sys/kernel/random/boot_id"),
-        "containerRuntimeVersion": "rayward://0.1.0",
+        "containerRuntimeVersion": f"rayward://{_own_version()}",
         "kernelVersion": platform.release(),
         "kubeProxyVersion": "",
         "kubeletVersion": "v1.36.3-rayward",
         "machineID": _read("/etc/machine-id"),
         "operatingSystem": "linux",
         "osImage": release.get("PRETTY_NAME", "Linux"),
-        "systemUUID": "",
+        "systemUUID": _read("/sys/class/dmi/id/product_uuid") or _read("/etc/machine-id"),
     }
+
+
+@cache
+def _own_version() -> str:
+    try:
+        return version("rayward")
+    except PackageNotFoundError:
+        # Run from its sources.
+        return "0"
 
 
 def _read(path: str) -> str:

@@ -12,9 +12,11 @@ import msgspec
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, NotFound
 from rayward.kube.client.options import PatchType
+from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.meta import rfc3339, rfc3339_micro
 from rayward.kube.core.resource import LEASES, NODES
 from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.machine import Shape, node_info
 from rayward.net.errors import NetworkError
 
@@ -102,17 +104,23 @@ def _conditions(identity: Identity, before: Any, now: datetime) -> list[Object]:
     return made
 
 
+def _ready(status: Object) -> str:
+    return next((found["status"] for found in entries(status, "conditions") if found["type"] == "Ready"), "")
+
+
 class Registration:
     """Registers nodes, and says that they live."""
 
-    def __init__(self, client: Client, identities: list[Identity]) -> None:
+    def __init__(self, client: Client, identities: list[Identity], events: EventRecorder) -> None:
         self._client = client
         self._identities = identities
+        self._events = events
         self._uids: dict[str, str] = {}
 
     async def register(self) -> None:
         """Create or refresh every Node."""
         for identity in self._identities:
+            self._tell(identity, "Starting", "Starting kubelet.")
             await self._register(identity)
 
     async def run(self) -> None:
@@ -138,12 +146,21 @@ class Registration:
             except AlreadyExists:
                 found = await self._client.get(NODES, identity.name)
         self._uids[identity.name] = found["metadata"]["uid"]
-        status = node_status(identity, section(found, "status"), datetime.now(UTC))
+        before = section(found, "status")
+        status = node_status(identity, before, datetime.now(UTC))
         await self._client.patch(NODES, identity.name, {"status": status}, PatchType.MERGE, subresource="status")
+        if _ready(status) != _ready(before):
+            reason = "NodeReady" if _ready(status) == "True" else "NodeNotReady"
+            self._tell(identity, reason, f"Node {identity.name} status is now: {reason}")
         taints = entries(section(found, "spec"), "taints")
         kept = [taint for taint in taints if taint["key"] != "node.kubernetes.io/not-ready"]
         if kept != taints and not identity.trouble:
             await self._client.patch(NODES, identity.name, {"spec": {"taints": kept}}, PatchType.MERGE)
+
+    def _tell(self, identity: Identity, reason: str, message: str) -> None:
+        # kubectl looks for what is told of a node by its name, in place of its UID.
+        about = ObjectReference(kind="Node", name=identity.name, uid=identity.name)
+        self._events.record(about, "Normal", reason, message)
 
     async def _renew(self, identity: Identity) -> None:
         spec = {

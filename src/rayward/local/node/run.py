@@ -150,7 +150,7 @@ class NodeProcess:
             sandboxes.renewals.append(proxy.start)
         endpoint = Endpoint(agent, Gate(client, options.names[0]))
         server = Server(endpoint, listener, certificate(folders.data, options.names, self._authorities))
-        registration = Registration(client, identities)
+        registration = Registration(client, identities, kubelet)
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
         running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]
         for reflector in reflectors:
