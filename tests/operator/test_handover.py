@@ -35,8 +35,8 @@ def kubeconfig() -> Iterator[Path]:
         kubectl = [str(build.build() / "kubectl"), f"--kubeconfig={kubeconfig}"]
         manifests = str(build.build() / "kuberay-crds")
         subprocess.run([*kubectl, "create", "-f", manifests], check=True, capture_output=True)
-        wait = [*kubectl, "wait", "--for=condition=Established", "crd", "--all", "--timeout=60s"]
-        subprocess.run(wait, check=True, capture_output=True)
+        served = [*kubectl, "get", "rayclusters,rayservices"]
+        eventually(lambda: subprocess.run(served, capture_output=True, check=False).returncode == 0, _PATIENCE)
         yield kubeconfig
 
 

@@ -1,0 +1,60 @@
+"""What is told about writes."""
+
+from __future__ import annotations
+
+from rayward.kube.client.errors import Forbidden
+from rayward.kube.core.resource import INGRESSES, PODS, SERVICES
+from rayward.operator.cluster.outcomes import Outcome, failure, notes
+from rayward.operator.cluster.plan import Make, Mend, NewPod, Remove
+from tests.operator.cluster.world import cluster, settled
+
+_CLUSTER = cluster()
+_SMALL = _CLUSTER.groups[0]
+_QUOTA = Forbidden(403, "Forbidden", "exceeded quota: small", {}, None)
+_HEAD = Outcome(NewPod(None), "plain-head-a")
+_WORKERS = [Outcome(NewPod(_SMALL, index), f"plain-small-worker-{name}") for index, name in enumerate("ab")]
+_SERVICE = Outcome(Make(SERVICES, {}), "plain-head-svc")
+
+
+def _told(*outcomes: Outcome) -> list[tuple[str, str]]:
+    return [(note.reason, note.message) for note in notes(_CLUSTER, outcomes)]
+
+
+def test_a_new_cluster_costs_two_events() -> None:
+    assert _told(_SERVICE, _HEAD, *_WORKERS) == [
+        ("CreatedHeadPod", "Created head Pod ns/plain-head-a"),
+        ("CreatedWorkerPod", "Created worker Pods ns/plain-small-worker-a, ns/plain-small-worker-b"),
+    ]
+
+
+def test_a_service_that_is_made_later_is_told() -> None:
+    assert _told(_SERVICE) == [("CreatedService", "Created Service ns/plain-head-svc")]
+
+
+def test_what_was_so_already_is_not_told() -> None:
+    assert _told(Outcome(Make(SERVICES, {}), "plain-head-svc", changed=False)) == []
+
+
+def test_deletions_say_why() -> None:
+    pod = settled().live("small")[0]
+    gone = Remove(PODS, "w", "uid", pod, "the group was scaled down")
+    assert _told(Outcome(gone, "w")) == [("DeletedWorkerPod", "Deleted worker Pod ns/w; the group was scaled down")]
+
+
+def test_other_objects_are_told_by_their_kinds() -> None:
+    mended = Outcome(Mend(INGRESSES, "i", "uid", {}), "i")
+    removed = Outcome(Remove(INGRESSES, "i", "uid"), "i")
+    assert [reason for reason, _ in _told(mended, removed)] == ["UpdatedIngress", "DeletedIngress"]
+
+
+def test_the_heads_failure_is_told_before_others() -> None:
+    failed = [Outcome(NewPod(_SMALL), "w", _QUOTA), Outcome(NewPod(None), "h", _QUOTA)]
+    found = failure(failed)
+    assert found is not None
+    assert found.reason == "FailedCreateHeadPod"
+    assert found.message == "h: exceeded quota: small (and 1 more)"
+    assert [reason for reason, _ in _told(*failed)] == ["FailedToCreateWorkerPod", "FailedToCreateHeadPod"]
+
+
+def test_no_failure_is_none() -> None:
+    assert failure([_HEAD]) is None
