@@ -1,10 +1,12 @@
-"""``make bench``: the API server beside the real one, the store beside a plain log, the traffic beside haproxy."""
+"""``make bench``: the API server beside the real one, the store beside a plain log, the traffic beside haproxy, and
+pods beside processes.
+"""
 
 from __future__ import annotations
 
 import sys
 
-from bench import apiserver, store, traffic
+from bench import apiserver, node, store, traffic
 
 
 def main() -> int:
@@ -14,6 +16,8 @@ def main() -> int:
     store.main()
     print()
     traffic.main()
+    print()
+    node.main()
     return 0
 
 

@@ -132,6 +132,10 @@ class Machine:
             channel.send(line, {"do": "end"})
             channel.receive(line)
 
+    def pid_of(self, part: str) -> int:
+        """The process of ``api``, ``controllers`` or ``node``."""
+        return self._processes[part].pid
+
     def log_of(self, part: str) -> str:
         """What a process said."""
         return (self.folder / f"{part}.log").read_text()
