@@ -1,6 +1,4 @@
-"""``make bench``: the API server beside the real one, the store beside a plain log, the traffic beside haproxy, and
-pods beside processes.
-"""
+"""``make bench``: each part beside its peer: kube-apiserver, a plain log, haproxy, a plain process."""
 
 from __future__ import annotations
 
