@@ -257,5 +257,6 @@ async def test_an_upgrade_costs_few_status_writes(ray: ServiceStage) -> None:
         before = seen.statuses
         await ray.edit(rayClusterConfig=_B)
         await ray.until_settled(clusters=2)
-    assert seen.statuses - before <= 14
+    # The edit itself, and between first and last word where pods or applications are slow.
+    assert seen.statuses - before <= 10
     assert condition(await ray.service(), "Ready")["status"] == "True"

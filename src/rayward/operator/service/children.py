@@ -16,6 +16,7 @@ from rayward.operator.cluster import desired
 from rayward.operator.service import memory
 from rayward.operator.service.rules import ABORT, PAUSE, PROMOTE
 from rayward.operator.service.scale import replicas_text
+from rayward.operator.service.verdict import first_progress
 
 KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -60,6 +61,7 @@ def child_cluster(service: RayService, config: Object, name: str, cluster_hash: 
         labels.WORKER_GROUP_COUNT: str(len(spec.worker_group_specs or ())),
         labels.OPERATOR_VERSION: desired.OPERATOR,
         memory.CONFIG: serve,
+        memory.PROGRESS: first_progress(suspended=bool(spec.suspend)),
         memory.REPLICAS: replicas_text(spec),
     }
     if heals:

@@ -72,7 +72,8 @@ _HEALED_OUT: Final = (
 
 def _ready(before: Conditions | None, seen: Seen) -> tuple[str, str, str]:
     if seen.endpoints > 0:
-        return "True", "NonZeroServeEndpoints", f"{seen.endpoints} pods take requests"
+        count = "1 pod takes" if seen.endpoints == 1 else f"{seen.endpoints} pods take"
+        return "True", "NonZeroServeEndpoints", f"{count} requests"
     if served_before(before):
         return "False", "ZeroServeEndpoints", "no pod takes requests"
     if seen.refused:

@@ -12,6 +12,7 @@ from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.api import Client
+from rayward.kube.client.errors import ApiError
 from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import SERVICES, Resource
@@ -151,10 +152,15 @@ class Pursuit:
         if failed:
             await self._tell(told, decision, accepted=not goal.refused)
         refused = await self._known.tokens.learn(self._tools.client, look.clusters.values())
-        await self._carry_out(decision, goal, release)
+        try:
+            await self._carry_out(decision, goal, release)
+        except ApiError as error:
+            self._teller.say("Warning", "FailedWrite", str(error))
+            raise
         follow(self._tools.poller, look, decision, self._known.tokens.known)
         self._teller.announce(decision)
-        if not failed:
+        if not failed and not decision.switch_to:
+            # Of a switch the next run tells, which sees what came of it.
             await self._tell(told, decision, accepted=not goal.refused)
         waits = [RETRY_SECONDS] if refused else []
         if decision.next_look is not None:
@@ -222,8 +228,8 @@ class Pursuit:
     async def _tell(self, told: Conditions, decision: Decision | None = None, *, accepted: bool) -> bool:
         """Write the status, where it is another one."""
         clusters = self._look.clusters
-        active = decision.switch_to or (decision.active.name if decision.active else "") if decision else ""
-        pending = decision.pending.name if decision and decision.pending and not decision.switch_to else ""
+        active = decision.active.name if decision and decision.active else ""
+        pending = decision.pending.name if decision and decision.pending else ""
         status = status_of(
             self._service,
             told,

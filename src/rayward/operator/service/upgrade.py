@@ -49,7 +49,8 @@ def _failure(
     if timeout and target.created and now - target.created >= timeout:
         return Failure("InitializingTimeout", f"not ready within {int(timeout.total_seconds())} s: {verdict.message}")
     if not moved and verdict.stage is Stage.WAITING and overdue(target, rules.progress_deadline, now):
-        return Failure("ProgressDeadlineExceeded", f"no progress since {target.progressed_at}: {verdict.message}")
+        since = target.progressed_at or target.created
+        return Failure("ProgressDeadlineExceeded", f"no progress since {since}: {verdict.message}")
     return None
 
 

@@ -82,6 +82,11 @@ def progress_of(member: Member) -> str:
     return f"head={int(member.head_ready)} pods={member.ready_pods} endpoints={member.endpoints} {config} {states}"
 
 
+def first_progress(*, suspended: bool) -> str:
+    """The progress of a cluster that was just made."""
+    return progress_of(Member("", "", "", suspended=suspended))
+
+
 def overdue(member: Member, deadline: timedelta, now: datetime) -> bool:
     """Whether the last progress lies longer back than allowed; a suspended cluster waits for others, not late."""
     since = member.progressed_at or member.created
