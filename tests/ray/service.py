@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import urllib.request
+from collections.abc import Mapping
 from typing import Any, Final
 
 import yaml
@@ -11,7 +13,7 @@ import yaml
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS, SERVICES
+from rayward.kube.core.resource import EVENTS, PODS, SERVICES
 from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
@@ -19,26 +21,47 @@ from tests.waiting import eventually
 Object = dict[str, Any]
 
 _GROUPS: Final = ("/headGroupSpec", "/workerGroupSpecs/0")
+_WISHES: Final = ("pause", "promote", "abort", "progress-deadline")
 
 
 class HelloService:
-    """The service of ``samples/rayservice.yaml`` under a name of its own."""
+    """The service of ``samples/rayservice.yaml`` under a name of its own.
 
-    def __init__(self, stack: RayStack, name: str, **spec: Any) -> None:
+    Args:
+        stack: Where it runs.
+        name: Its name.
+        modules: More modules for its code, by file name.
+        spec: Fields of the spec that are other than in the sample.
+
+    Attributes:
+        release: The last release that was seen to serve.
+    """
+
+    def __init__(self, stack: RayStack, name: str, modules: Mapping[str, str] | None = None, **spec: Any) -> None:
         self.stack = stack
         self.name = name
+        self.release = "1"
         code, manifest = yaml.safe_load_all((SAMPLES / "rayservice.yaml").read_text())
+        code["data"] |= modules or {}
         manifest["metadata"]["name"] = name
         manifest["spec"] |= spec
+        self._first: Object = manifest["spec"]
         stack.apply(code, manifest)
 
     def set_release(self, release: str, **spec: Any) -> None:
         """Ask for another cluster: its pods are told another release."""
+        self._set_containers("env/1/value", release, spec)
+
+    def set_image(self, image: str) -> None:
+        """Ask for another cluster: its pods have another image."""
+        self._set_containers("image", image, {})
+
+    def _set_containers(self, field: str, value: str, spec: Mapping[str, Any]) -> None:
         operations: list[Object] = [
             {
                 "op": "replace",
-                "path": f"/spec/rayClusterConfig{group}/template/spec/containers/0/env/1/value",
-                "value": release,
+                "path": f"/spec/rayClusterConfig{group}/template/spec/containers/0/{field}",
+                "value": value,
             }
             for group in _GROUPS
         ]
@@ -49,11 +72,23 @@ class HelloService:
         """Change fields of the spec."""
         self.stack.client.patch(RAY_SERVICES, self.name, {"spec": spec}, PatchType.MERGE, "default")
 
-    def annotate(self, **annotations: str) -> None:
-        """Set annotations under rayward.dev."""
+    def annotate(self, **annotations: str | None) -> None:
+        """Set annotations under rayward.dev; None takes one away."""
         named = {f"rayward.dev/{name.replace('_', '-')}": value for name, value in annotations.items()}
         change = {"metadata": {"annotations": named}}
         self.stack.client.patch(RAY_SERVICES, self.name, change, PatchType.MERGE, "default")
+
+    def restore(self) -> None:
+        """Ask for what it was made with, of the release that served last, and wait until nothing else is left."""
+        spec: Object = {"suspend": None, **copy.deepcopy(self._first)}
+        config: Object = spec["rayClusterConfig"]
+        config["suspend"] = None
+        for group in (config["headGroupSpec"], *config["workerGroupSpecs"]):
+            group["template"]["spec"]["containers"][0]["env"][1]["value"] = self.release
+        wishes = dict.fromkeys(f"rayward.dev/{name}" for name in _WISHES)
+        change = {"metadata": {"annotations": wishes}, "spec": spec}
+        self.stack.client.patch(RAY_SERVICES, self.name, change, PatchType.MERGE, "default")
+        self.is_alone()
 
     @property
     def status(self) -> Object:
@@ -61,9 +96,10 @@ class HelloService:
         return self.stack.client.get(RAY_SERVICES, self.name, "default").get("status") or {}
 
     def condition(self, kind: str) -> tuple[str, str, str]:
-        """Status, reason and message of a condition."""
-        for found in self.status.get("conditions") or ():
-            if found["type"] == kind:
+        """Status, reason and message of a condition, as far as it speaks of the spec that is asked for now."""
+        whole = self.stack.client.get(RAY_SERVICES, self.name, "default")
+        for found in (whole.get("status") or {}).get("conditions") or ():
+            if found["type"] == kind and found.get("observedGeneration") == whole["metadata"]["generation"]:
                 return found["status"], found["reason"], found.get("message", "")
         return "", "", ""
 
@@ -72,6 +108,12 @@ class HelloService:
         """The cluster that serves."""
         return (self.status.get("activeServiceStatus") or {}).get("rayClusterName", "")
 
+    @property
+    def led_to(self) -> str:
+        """The cluster that new requests go to."""
+        service = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")
+        return service["spec"]["selector"]["ray.io/cluster"]
+
     def clusters(self) -> set[str]:
         """The clusters there are, those on their way out left aside."""
         found = self.stack.client.list(
@@ -79,21 +121,40 @@ class HelloService:
         ).items
         return {cluster["metadata"]["name"] for cluster in found if "deletionTimestamp" not in cluster["metadata"]}
 
+    def created(self) -> set[str]:
+        """The messages of the events that tell of clusters made for it, ever."""
+        found = self.stack.client.list(EVENTS, "default").items
+        return {
+            event["message"]
+            for event in found
+            if event["reason"] == "CreatedRayCluster" and event["involvedObject"]["name"] == self.name
+        }
+
     @property
     def address(self) -> ShellAddress:
         """Where it answers in a shell."""
         service = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")
         return next(found for found in shell_addresses_of(service) if found.name == "serve")
 
-    def answer(self) -> Object:
+    def answer(self, query: str = "") -> Object:
         """One answer."""
-        with urllib.request.urlopen(f"http://{self.address}/", timeout=30) as answer:
+        with urllib.request.urlopen(f"http://{self.address}/{query}", timeout=60) as answer:
             return json.load(answer)
+
+    def is_available(self) -> None:
+        """Wait until what is asked for now serves."""
+        eventually(lambda: self.condition("Progressing")[1] == "NewReleaseAvailable", PATIENCE)
+
+    def is_alone(self) -> None:
+        """Wait until what is asked for now serves, and no other cluster is left."""
+        self.is_available()
+        eventually(lambda: self.clusters() == {self.active}, PATIENCE)
 
     def serves(self, release: str) -> None:
         """Wait until it is complete and the release answers."""
-        eventually(lambda: self.condition("Progressing")[1] == "NewReleaseAvailable", PATIENCE)
+        self.is_available()
         eventually(lambda: self.answer()["release"] == release, PATIENCE)
+        self.release = release.partition(" ")[0]
 
     def delete(self) -> None:
         """Delete it and wait until no pod is left."""

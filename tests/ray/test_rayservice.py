@@ -1,0 +1,387 @@
+"""A RayService with real Ray under load: whatever is asked of it, and whatever breaks, it answers."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+from demo.load import Load
+
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import PODS
+from tests.ray.service import HelloService
+from tests.ray.stack import PATIENCE, RayStack
+from tests.ray.variants import MODULES, broken, tuned
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(1500)]
+
+Object = dict[str, Any]
+
+_RATE: Final = 20
+_RELEASES = itertools.count(2)
+
+
+@pytest.fixture(scope="module")
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
+    """One that knows the image of the sample and no other."""
+    with RayStack(tmp_path_factory.mktemp("service") / "stack", "--image", f"rayproject/ray={sys.prefix}") as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared(stack: RayStack) -> Generator[HelloService]:
+    made = HelloService(stack, "edits", MODULES, serveConfigV2=tuned(), rayClusterDeletionDelaySeconds=0)
+    made.serves("1 plain")
+    yield made
+    made.delete()
+
+
+@pytest.fixture
+def service(shared: HelloService) -> HelloService:
+    """One that serves with one cluster; each test begins where the last one ended."""
+    shared.restore()
+    return shared
+
+
+@contextmanager
+def asked(service: HelloService) -> Generator[Load]:
+    """Load for the length of a block, and for a while after it; every request is answered."""
+    address = service.address
+    with Load(address.host, address.shell_port, rate=_RATE) as load:
+        eventually(lambda: load.tally.answered.total() > 0, PATIENCE)
+        yield load
+        sent = load.tally.sent
+        eventually(lambda: load.tally.sent > sent + _RATE, PATIENCE)
+        tally = load.stop()
+    print(f"{tally.sent} requests, {len(tally.lost)} lost, answered by {dict(tally.answered)}")
+    assert tally.lost == []
+
+
+def other_clusters(service: HelloService, active: str) -> set[str]:
+    found = service.clusters() - {active}
+    assert len(found) <= 1, f"never a third cluster: {active} serves beside {found}"
+    return found
+
+
+def ends_with(service: HelloService, reason: str, *words: str) -> None:
+    """Wait until the change is over for that reason, in those words."""
+    eventually(lambda: service.condition("Progressing")[:2] == ("False", reason), PATIENCE)
+    message = service.condition("Progressing")[2]
+    assert all(word in message for word in words), message
+    assert service.condition("Ready")[0] == "True"
+
+
+def revert(service: HelloService) -> None:
+    """Ask for what serves, and be told that it does."""
+    active = service.active
+    service.restore()
+    assert service.active == active
+
+
+def test_a_change_of_the_serve_config_reaches_the_running_cluster(service: HelloService) -> None:
+    active = service.active
+    with asked(service) as load:
+        service.set(serveConfigV2=tuned("tuned"))
+        service.serves(f"{service.release} tuned")
+        service.set(serveConfigV2=tuned("tuned", num_replicas=2))
+        service.is_available()
+
+        assert service.clusters() == {active}
+        assert set(load.tally.answered) == {f"{service.release} plain", f"{service.release} tuned"}
+
+
+def test_a_change_of_cluster_and_config_at_once_is_one_release(service: HelloService) -> None:
+    old, new = service.release, str(next(_RELEASES))
+    with asked(service) as load:
+        service.set_release(new, serveConfigV2=tuned("both"))
+        eventually(lambda: load.tally.answered[f"{new} both"] > 0, PATIENCE)
+        service.serves(f"{new} both")
+        service.is_alone()
+
+        assert set(load.tally.answered) == {f"{old} plain", f"{new} both"}, "no cluster runs another release's config"
+
+
+def test_a_revert_in_the_middle_cancels_the_new_cluster(service: HelloService) -> None:
+    active, old = service.active, service.release
+    before = service.created()
+    with asked(service) as load:
+        service.set_release(str(next(_RELEASES)))
+        eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
+        service.set_release(old)
+        eventually(lambda: service.clusters() == {active}, PATIENCE)
+        service.is_available()
+
+        assert service.active == active
+        assert set(load.tally.answered) == {f"{old} plain"}
+    eventually(lambda: len(service.created() - before) == 1, PATIENCE)
+
+
+def test_a_second_edit_in_the_middle_replaces_the_new_cluster(service: HelloService) -> None:
+    active, old = service.active, service.release
+    between, new = str(next(_RELEASES)), str(next(_RELEASES))
+    with asked(service) as load:
+        service.set_release(between)
+        eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
+        (given_up,) = other_clusters(service, active)
+        service.set_release(new)
+        eventually(lambda: len(other_clusters(service, active) - {given_up}) == 1, PATIENCE)
+        eventually(lambda: load.tally.answered[f"{new} plain"] > 0, PATIENCE)
+        service.serves(f"{new} plain")
+        service.is_alone()
+
+        assert set(load.tally.answered) == {f"{old} plain", f"{new} plain"}
+
+
+def test_an_image_that_is_not_there_ends_the_upgrade_at_the_deadline(service: HelloService) -> None:
+    active = service.active
+    with asked(service):
+        service.set_image("example.com/ray:missing")
+        eventually(lambda: "example.com/ray:missing" in service.condition("Progressing")[2], PATIENCE)
+        service.annotate(progress_deadline="1s")
+        ends_with(service, "ProgressDeadlineExceeded", "example.com/ray:missing")
+        eventually(lambda: service.clusters() == {active}, PATIENCE)
+        revert(service)
+
+
+def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloService) -> None:
+    active, old = service.active, service.release
+    before = service.created()
+    with asked(service) as load:
+        service.set_release(str(next(_RELEASES)), serveConfigV2=broken("crash"))
+        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing")
+        eventually(lambda: service.clusters() == {active}, PATIENCE)
+        sent = load.tally.sent
+        eventually(lambda: load.tally.sent > sent + 3 * _RATE, PATIENCE)
+
+        assert service.clusters() == {active}
+        assert len(service.created() - before) == 1
+        assert set(load.tally.answered) == {f"{old} plain"}
+        revert(service)
+
+
+def test_a_broken_import_in_place_brings_the_former_config_back(service: HelloService) -> None:
+    active = service.active
+    with asked(service) as load:
+        service.set(serveConfigV2=broken("crash"))
+        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "is back")
+
+        assert service.clusters() == {active}
+        assert set(load.tally.answered) == {f"{service.release} plain"}
+        revert(service)
+
+
+def test_a_constructor_that_hangs_is_caught_by_the_deadline(service: HelloService) -> None:
+    active = service.active
+    with asked(service):
+        service.set_release(str(next(_RELEASES)), serveConfigV2=broken("hang"))
+        eventually(lambda: "to initialize" in service.condition("Progressing")[2], PATIENCE)
+        service.annotate(progress_deadline="1s")
+        ends_with(service, "ProgressDeadlineExceeded", "to initialize")
+        eventually(lambda: service.clusters() == {active}, PATIENCE)
+        revert(service)
+
+
+def test_a_suspended_service_leaves_nothing_and_comes_back_as_it_was_asked_for(service: HelloService) -> None:
+    active, new = service.active, str(next(_RELEASES))
+    with asked(service):
+        service.set_release(new)
+        eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
+    service.set(suspend=True)
+    eventually(lambda: service.condition("Suspended")[0] == "True", PATIENCE)
+    assert service.clusters() == set()
+    assert service.condition("Ready")[0] == "False"
+
+    service.set(suspend=None)
+    service.serves(f"{new} plain")
+    assert service.clusters() == {service.active}
+
+
+def test_a_cluster_that_is_born_suspended_waits_and_the_old_one_serves(service: HelloService) -> None:
+    active, new = service.active, str(next(_RELEASES))
+    with asked(service):
+        service.set_release(str(next(_RELEASES)))
+        service.set(rayClusterConfig={"suspend": True})
+        service.set_release(new)
+        eventually(lambda: service.condition("Progressing")[1] == "ClusterSuspended", PATIENCE)
+        (waiting,) = other_clusters(service, active)
+        assert service.stack.pods(waiting) == []
+        assert service.condition("Progressing")[0] == "True"
+
+        change = {"spec": {"suspend": False}}
+        service.stack.client.patch(RAY_CLUSTERS, waiting, change, PatchType.MERGE, "default")
+        service.serves(f"{new} plain")
+        assert service.active == waiting
+
+
+def test_a_return_within_the_deletion_delay_is_a_switch(service: HelloService) -> None:
+    first, old, new = service.active, service.release, str(next(_RELEASES))
+    with asked(service) as load:
+        service.set_release(new, rayClusterDeletionDelaySeconds=900)
+        service.serves(f"{new} plain")
+        pods = {pod["metadata"]["uid"] for pod in service.stack.pods(first)}
+        assert service.clusters() == {first, service.active}
+
+        asked_at = time.monotonic()
+        service.set_release(old, rayClusterDeletionDelaySeconds=0)
+        # Kept-alive connections had answers of the old release before, so the time of the last one tells.
+        eventually(lambda: load.tally.last_answer[f"{old} plain"] > asked_at, PATIENCE)
+        print(f"warm return: {time.monotonic() - asked_at:.2f} s from the edit to the first answer")
+        service.serves(f"{old} plain")
+        service.is_alone()
+
+        assert service.active == first
+        assert {pod["metadata"]["uid"] for pod in service.stack.pods(first)} == pods, "no new pods"
+
+
+def test_a_worker_that_is_killed_is_replaced(service: HelloService) -> None:
+    active = service.active
+    (worker,) = (pod for pod in service.stack.pods(active) if _kind(pod) == "worker")
+    before = _incarnation(worker)
+
+    for pid in _processes_of(worker["metadata"]["name"]):
+        os.kill(pid, signal.SIGKILL)
+
+    eventually(lambda: _ready_again(service, active, "worker", before), PATIENCE)
+    service.serves(f"{service.release} plain")
+    assert service.clusters() == {active}
+
+
+def test_a_head_that_is_lost_gets_its_config_again(service: HelloService) -> None:
+    active = service.active
+    head = service.stack.head(active)
+    before = _incarnation(head)
+
+    service.stack.client.delete(PODS, head["metadata"]["name"], "default", grace_period_seconds=0)
+
+    eventually(lambda: _ready_again(service, active, "head", before), PATIENCE)
+    service.serves(f"{service.release} plain")
+    assert service.clusters() == {active}
+    with asked(service):
+        pass
+
+
+def test_the_operator_killed_before_and_after_it_makes_the_new_cluster(service: HelloService) -> None:
+    active, new = service.active, str(next(_RELEASES))
+    with asked(service) as load:
+        kill = _operator_killer(service.stack)
+        kill()
+        service.set_release(new)
+        assert service.clusters() == {active}
+
+        kill = _operator_killer(service.stack)
+        eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
+        (pending,) = other_clusters(service, active)
+        kill()
+
+        eventually(lambda: load.tally.answered[f"{new} plain"] > 0, PATIENCE)
+        service.serves(f"{new} plain")
+        service.is_alone()
+        assert service.active == pending
+
+
+def test_the_operator_killed_before_the_switch_and_in_the_drain(service: HelloService) -> None:
+    active, old, new = service.active, service.release, str(next(_RELEASES))
+    with asked(service) as load:
+        service.annotate(pause="true")
+        service.set_release(new)
+        eventually(lambda: service.condition("Progressing")[1] == "Paused", PATIENCE)
+        (pending,) = other_clusters(service, active)
+        _operator_killer(service.stack)()
+        kill = _operator_killer(service.stack)
+        assert service.led_to == active, "a pause outlives the operator"
+
+        slow: list[str] = []
+        asking = threading.Thread(target=lambda: slow.append(service.answer("?seconds=10")["release"]))
+        asking.start()
+        service.annotate(pause=None)
+        eventually(lambda: service.led_to == pending and service.active == pending, PATIENCE)
+        draining = asking.is_alive()
+        kill()
+
+        print(f"killed {'in' if draining else 'after'} the drain")
+        eventually(lambda: load.tally.answered[f"{new} plain"] > 0, PATIENCE)
+        asking.join()
+        assert slow == [f"{old} plain"], "what was in flight is answered by the cluster it was sent to"
+        service.serves(f"{new} plain")
+        service.is_alone()
+
+
+def test_the_operator_killed_between_the_selector_and_the_status(service: HelloService) -> None:
+    active, new = service.active, str(next(_RELEASES))
+    kill = _operator_killer(service.stack)
+    with asked(service) as load:
+        service.set_release(new)
+        eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
+        (pending,) = other_clusters(service, active)
+        _as_soon_as(lambda: service.led_to == pending, kill)
+
+        print(f"killed {'before' if service.active == active else 'after'} the status was written")
+        eventually(lambda: load.tally.answered[f"{new} plain"] > 0, PATIENCE)
+        service.serves(f"{new} plain")
+        service.is_alone()
+        assert service.active == pending
+
+
+def _as_soon_as(holds: Callable[[], bool], act: Callable[[], None]) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < deadline
+    act()
+
+
+def _operator_killer(stack: RayStack) -> Callable[[], None]:
+    """Kills the operator that runs well by now; the supervisor starts another."""
+
+    def state() -> Object:
+        shown = json.loads(stack.rayward("status", "-o", "json"))
+        return next(part for part in shown["stack"]["parts"] if part["name"] == "operator")
+
+    def runs() -> bool:
+        seen = state()
+        # A process that was killed just now has no command any more, whatever the supervisor knows of it.
+        return seen["phase"] == "running" and Path(f"/proc/{seen['pid']}/cmdline").read_bytes() != b""
+
+    eventually(runs, PATIENCE)
+    pid = int(state()["pid"])
+    return lambda: os.kill(pid, signal.SIGKILL)
+
+
+def _processes_of(pod: str) -> list[int]:
+    """Processes that were started for a pod, told by their environment."""
+    found: list[int] = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                environment = (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            if f"HOSTNAME={pod}\0".encode() in environment:
+                found.append(int(entry.name))
+    assert found
+    return found
+
+
+def _kind(pod: Object) -> str:
+    return pod["metadata"]["labels"]["ray.io/node-type"]
+
+
+def _incarnation(pod: Object) -> tuple[str, int]:
+    return pod["metadata"]["uid"], sum(one["restartCount"] for one in pod["status"]["containerStatuses"])
+
+
+def _ready_again(service: HelloService, cluster: str, kind: str, before: tuple[str, int]) -> bool:
+    (pod,) = (pod for pod in service.stack.pods(cluster) if _kind(pod) == kind)
+    ready = all(one["ready"] for one in pod["status"]["containerStatuses"])
+    return ready and _incarnation(pod) != before

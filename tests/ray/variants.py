@@ -1,0 +1,63 @@
+"""Code for services that work, and for services that cannot: modules of a ConfigMap, by file name."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import yaml
+
+_TUNED: Final = '''
+import asyncio
+import os
+
+from ray import serve
+from starlette.requests import Request
+
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Tuned:
+    """Answers with its release and the word of its user_config, after as many seconds as it is asked to take."""
+
+    def reconfigure(self, config: dict[str, str]) -> None:
+        self.word = config["word"]
+
+    async def __call__(self, request: Request) -> dict[str, str]:
+        release = f"{os.environ['RELEASE']} {self.word}"
+        await asyncio.sleep(float(request.query_params.get("seconds", "0")))
+        return {"hello": request.query_params.get("name", "world"), "release": release}
+
+
+app = Tuned.bind()
+'''
+_CRASH: Final = 'raise RuntimeError("the weights are missing")\n'
+_HANG: Final = """
+import time
+
+from ray import serve
+
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Tuned:
+    def __init__(self) -> None:
+        time.sleep(3600)
+
+
+app = Tuned.bind()
+"""
+
+MODULES: Final = {"tuned.py": _TUNED, "crash.py": _CRASH, "hang.py": _HANG}
+
+
+def tuned(word: str = "plain", **deployment: Any) -> str:
+    """A serve config whose answers end with a word."""
+    settings = {"name": "Tuned", "user_config": {"word": word}, **deployment}
+    return _config({"import_path": "tuned:app", "deployments": [settings]})
+
+
+def broken(module: str) -> str:
+    """A serve config of a module that cannot work: crash or hang."""
+    return _config({"import_path": f"{module}:app"})
+
+
+def _config(application: dict[str, Any]) -> str:
+    return yaml.safe_dump({"applications": [{"name": "hello", "route_prefix": "/", **application}]})
