@@ -68,8 +68,17 @@ class Scope:
             ]
             observer = metrics.of_controller(service_loop.NAME, workers) if metrics else None
             self.services = ServiceReconciler(
-                client, seen, recorder, reach, workers=workers, observer=observer, clock=clock
+                client,
+                seen,
+                recorder,
+                reach,
+                workers=workers,
+                observer=observer,
+                clock=clock,
+                changes=metrics.services if metrics else None,
             )
+            if metrics is not None:
+                metrics.services.follow(seen.services)
         if metrics is not None:
             metrics.follow(self.reflectors, caches.clusters)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from rayward.kube.core.meta import condition_of, with_condition, without_condition
+from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.service.situation import Decision, Failure
 from rayward.operator.service.verdict import UNKNOWN, Stage
@@ -40,6 +40,22 @@ def failure_of(before: Conditions | None, generation: int) -> Failure | None:
     if found is None or found.status != "False" or found.observed_generation != generation:
         return None
     return None if found.reason == "ValidationFailed" else Failure(found.reason, found.message)
+
+
+def phase_of(found: Conditions | None) -> str:
+    """What the service is doing, in one word."""
+    if is_true(found, SUSPENDED):
+        return "Suspended"
+    if is_true(found, SUSPENDING):
+        return "Suspending"
+    if is_true(found, UPGRADE):
+        return "Upgrading"
+    if is_true(found, READY):
+        return "Running"
+    progressing = condition_of(found, PROGRESSING)
+    if progressing is not None and progressing.status == "False":
+        return "Failed"
+    return "Unavailable" if served_before(found) else "Initializing"
 
 
 def served_before(before: Conditions | None) -> bool:

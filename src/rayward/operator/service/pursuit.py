@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
@@ -28,6 +29,7 @@ from rayward.operator.service.decide import decide
 from rayward.operator.service.following import follow
 from rayward.operator.service.goal import Goal, goal_of
 from rayward.operator.service.observe import Caches, Look, observe
+from rayward.operator.service.outcomes import ChangeObserver
 from rayward.operator.service.rules import ABORT, PROMOTE, rules_of
 from rayward.operator.service.situation import Decision, Release, Situation
 from rayward.operator.service.status import status_of
@@ -49,6 +51,7 @@ class Tools:
     clock: Clock
     wrote: Callable[[Key, Resource, KubeObject], None]
     unbroken: Unbroken
+    changes: ChangeObserver | None = None
 
 
 _Asked = tuple[int, dict[str, str] | None, dict[str, str] | None]
@@ -63,6 +66,15 @@ class Known:
     tokens: Tokens = field(default_factory=Tokens)
     goal: tuple[_Asked, Goal] | None = None
     """What a generation of the spec asks for."""
+    generation: int = 0
+    edited_at: datetime | None = None
+    """When this generation came, if it came while this process was there to see it."""
+
+    def saw(self, generation: int, now: datetime) -> None:
+        """A service of this generation is there."""
+        if generation != self.generation:
+            self.edited_at = now if self.generation else None
+            self.generation = generation
 
 
 class Pursuit:
@@ -74,6 +86,7 @@ class Pursuit:
         self._known = known
         self._key = service.key
         self._now = tools.clock.utc()
+        known.saw(service.metadata.generation, self._now)
         self._carrier = Carrier(tools.client, service, self._wrote, tools.unbroken)
         self._look: Look = observe(tools.caches, service, tools.poller.latest)
         self._teller = Teller(tools.recorder, service, known.told)
@@ -151,6 +164,8 @@ class Pursuit:
         failed = decision.failure is not None and decision.failure != situation.failure
         if failed:
             await self._tell(told, decision, accepted=not goal.refused)
+            if self._tools.changes and decision.failure and situation.failure is None:
+                self._tools.changes.failed(service, decision.failure.reason)
         refused = await self._known.tokens.learn(self._tools.client, look.clusters.values())
         try:
             await self._carry_out(decision, goal, release)
@@ -204,10 +219,20 @@ class Pursuit:
         rules = rules_of(self._service)
         if decision.switch_to:
             self._teller.say("Normal", "SwitchedTraffic", f"RayCluster {decision.switch_to} takes the requests now")
+            self._count_switch(decision)
             if rules.promote == "true":
                 await self._carrier.forget(PROMOTE)
         if decision.failure and decision.failure.reason == "Aborted" and rules.abort == "true":
             await self._carrier.forget(ABORT)
+
+    def _count_switch(self, decision: Decision) -> None:
+        """Of an upgrade; the first release has nothing to switch from."""
+        changes, pending = self._tools.changes, decision.pending
+        if changes is None or pending is None or decision.active is None:
+            return
+        since = self._known.edited_at or (None if pending.promoted else pending.created)
+        if since is not None:
+            changes.switched(self._service, (self._now - since).total_seconds())
 
     async def _note(self, member: str, annotations: dict[str, str | None]) -> None:
         await self._carrier.annotate(self._look.clusters[member].cluster, annotations)

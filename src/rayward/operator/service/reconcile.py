@@ -23,6 +23,7 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import Reach
 from rayward.operator.service.observe import Caches, service_of_cluster
+from rayward.operator.service.outcomes import ChangeObserver
 from rayward.operator.service.pursuit import Known, Pursuit, Tools
 from rayward.operator.unbroken import Unbroken
 
@@ -45,12 +46,13 @@ class ServiceReconciler:
         workers: int = WORKERS,
         observer: WorkersObserver | None = None,
         clock: Clock = SYSTEM_CLOCK,
+        changes: ChangeObserver | None = None,
     ) -> None:
         self.controller = Controller(NAME, self._reconcile, workers=workers, observer=observer, clock=clock)
         self.poller = Poller(reach, self._dashboard_changed, clock=clock)
         self._caches = caches
         self._unbroken = Unbroken()
-        self._tools = Tools(client, caches, recorder, self.poller, clock, self._wrote, self._unbroken)
+        self._tools = Tools(client, caches, recorder, self.poller, clock, self._wrote, self._unbroken, changes)
         self._known: dict[Key, Known] = {}
         self.controller.watch(caches.services, _spec_changed)
         self.controller.watch(caches.clusters.clusters, service_of_cluster)
