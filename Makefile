@@ -3,7 +3,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube lint bench down clean lock record record-ray
+.PHONY: demo test test-ray test-kube lint bench bench-upgrade down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -51,6 +51,11 @@ lint: .venv/dev.stamp
 bench: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m bench
+
+# Upgrades under load with real Ray: our operator beside KubeRay's.
+bench-upgrade: .venv/dev.stamp .venv/ray.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PY) -m bench.upgrade
 
 down:
 	@if [ -x .venv/bin/rayward ]; then .venv/bin/rayward down --data-dir .cache/demo --purge; fi

@@ -1,0 +1,210 @@
+"""``make bench-upgrade``: upgrades of a Ray Serve service under load, by our operator and by KubeRay's.
+
+``python -m bench.upgrade [N] [--rate R] [--delay SECONDS] [--only ours,kuberay,kuberay-tcp]``: the same real Ray on the
+same API server and node, the same requests, half of them on connections that are kept; nothing is retried. With
+``kuberay-tcp`` connections are forwarded as they are, as kube-proxy does; with the others our proxy moves each request.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from demo.load import Load, Tally
+from tests.contract.target import ended
+from tests.kube.real import build
+from tests.ray.service import HelloService
+from tests.ray.stack import PATIENCE, RayStack
+from tests.waiting import eventually
+
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import ApiError
+from rayward.kube.client.request import Request
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import SECRETS, SERVICES
+from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
+from rayward.net.errors import NetworkError
+
+_PLAIN = "plain"
+
+Running = Callable[[Path], AbstractContextManager[RayStack]]
+
+
+@dataclass(slots=True)
+class Figures:
+    """What one operator took, in seconds for each upgrade."""
+
+    ready: list[float] = field(default_factory=list[float])
+    """From the edit until Ray is about to say that the applications of the new cluster are RUNNING."""
+    switched: list[float] = field(default_factory=list[float])
+    """From the edit to the first answer of the new release."""
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def handover(self) -> list[float]:
+        """From RUNNING to the first answer of the new release."""
+        return [switched - ready for ready, switched in zip(self.ready, self.switched, strict=True)]
+
+
+@contextmanager
+def _ours(folder: Path) -> Generator[RayStack]:
+    with RayStack(folder / "stack") as stack:
+        yield stack
+
+
+@contextmanager
+def _kuberay(folder: Path) -> Generator[RayStack]:
+    binaries = build.build()
+    with RayStack(folder / "stack", "--operator", "none") as stack:
+        kubeconfig = f"--kubeconfig={stack.folder / 'kubeconfig'}"
+        crds = ["apply", "--server-side", "-f", str(binaries / "kuberay-crds")]
+        subprocess.run([str(binaries / "kubectl"), kubeconfig, *crds], check=True, timeout=120, capture_output=True)
+        command = [str(binaries / "kuberay-operator"), kubeconfig, "--use-kubernetes-proxy"]
+        command += ["--leader-election-namespace=default", "--metrics-addr=0", "--health-probe-bind-address=0"]
+        with (folder / "operator.log").open("wb") as log:
+            operator = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            yield stack
+            if operator.poll() is not None:
+                raise SystemExit(f"kuberay-operator ended:\n{(folder / 'operator.log').read_text()[-3000:]}")
+        finally:
+            ended(operator)
+
+
+def _door(service: HelloService) -> ShellAddress:
+    return service.address
+
+
+def _plain_door(service: HelloService) -> ShellAddress:
+    """A way to the same pods whose port is none for Serve: connections are forwarded, nobody looks into them."""
+    backends = json.dumps([{"service": f"{service.name}-serve-svc"}])
+    port = {"name": _PLAIN, "port": 8000, "appProtocol": "tcp"}
+    metadata = {"name": _PLAIN, "annotations": {"rayward.dev/backends": backends}}
+    made = service.stack.client.create(SERVICES, {"metadata": metadata, "spec": {"ports": [port]}}, "default")
+    return shell_addresses_of(made)[0]
+
+
+CONTENDERS: dict[str, tuple[str, Running, Callable[[HelloService], ShellAddress]]] = {
+    "ours": ("Rayward", _ours, _door),
+    "kuberay": ("KubeRay, our proxy", _kuberay, _door),
+    "kuberay-tcp": ("KubeRay, plain TCP", _kuberay, _plain_door),
+}
+
+
+class _Readiness:
+    """Asks Ray itself, again and again, whether the applications of a service's new cluster are RUNNING."""
+
+    def __init__(self, service: HelloService, before: str) -> None:
+        self._service = service
+        self._before = before
+        self._not_yet = time.monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> float:
+        """When they were last seen not to be: later than that, and earlier than whoever asked next, they were."""
+        self._stopping.set()
+        self._thread.join()
+        return self._not_yet
+
+    def _run(self) -> None:
+        stack = self._service.stack
+        with SyncClient.connect(find_access(stack.folder / "kubeconfig")) as client:
+            while not self._stopping.wait(0.1):
+                asked = time.monotonic()
+                # There are times without a head, a token, an answer or an application.
+                try:
+                    names = self._service.clusters() - {self._before}
+                    if any(_is_running(client, stack, name) for name in names):
+                        return
+                except (ApiError, NetworkError, StopIteration, KeyError):
+                    pass
+                self._not_yet = asked
+
+
+def _is_running(client: SyncClient, stack: RayStack, cluster: str) -> bool:
+    head = stack.head(cluster)["metadata"]["name"]
+    secret = client.get(SECRETS, cluster, "default")
+    token = base64.b64decode(secret["data"]["auth_token"]).decode()
+    target = f"/api/v1/namespaces/default/pods/{head}:8265/proxy/api/serve/applications/"
+    asked = Request("GET", target, headers=(("x-ray-authorization", f"Bearer {token}"),), seconds=5.0)
+    applications = client.send(asked)["applications"].values()
+    return bool(applications) and all(one["status"] == "RUNNING" for one in applications)
+
+
+def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
+    """One operator on a stack of its own."""
+    _, running, door = CONTENDERS[contender]
+    figures = Figures()
+    with tempfile.TemporaryDirectory(prefix="rwb") as name, running(Path(name)) as stack:
+        service = HelloService(stack, "hello", rayClusterDeletionDelaySeconds=delay)
+        eventually(lambda: service.answer()["release"] == "1" and bool(service.active), PATIENCE)
+        address = door(service)
+        with Load(address.host, address.shell_port, rate=rate) as load:
+            eventually(lambda: load.tally.answered["1"] > rate, PATIENCE)
+            for release in map(str, range(2, count + 2)):
+                _upgrade(service, load, release, figures)
+            figures.tally = load.stop()
+        service.delete()
+    return figures
+
+
+def _upgrade(service: HelloService, load: Load, release: str, figures: Figures) -> None:
+    before = service.active
+    readiness = _Readiness(service, before)
+    began = time.monotonic()
+    service.set_release(release)
+    eventually(lambda: load.tally.answered[release] > 0, PATIENCE)
+    switched = time.monotonic()
+    figures.switched.append(switched - began)
+    figures.ready.append(readiness.stop() - began)
+    eventually(lambda: before not in service.clusters() and service.active != before, PATIENCE)
+
+
+def _table(found: dict[str, Figures]) -> str:
+    lines = [
+        f"{'':20}{'requests':>10}{'lost':>7}{'edit to RUNNING':>17}{'RUNNING to traffic':>20}{'edit to traffic':>17}"
+    ]
+    reference = found.get("ours")
+    for name, figures in found.items():
+        ready, handover, switched = map(statistics.median, (figures.ready, figures.handover, figures.switched))
+        line = f"{CONTENDERS[name][0]:20}{figures.tally.sent:>10}{len(figures.tally.lost):>7}"
+        line += f"{ready:>15.1f} s{handover:>18.2f} s{switched:>15.1f} s"
+        if reference is not None and figures is not reference:
+            line += f"   {switched / statistics.median(reference.switched):.2f} x ours"
+        else:
+            line += f"   {switched / ready:.2f} x its Ray cluster's own time"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Run the contenders one after another."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", nargs="?", type=int, default=5, help="upgrades in a row")
+    parser.add_argument("--rate", type=float, default=100.0, help="requests a second")
+    parser.add_argument("--delay", type=int, default=10, help="rayClusterDeletionDelaySeconds")
+    parser.add_argument("--only", default=",".join(CONTENDERS), help="contenders, with commas between")
+    parsed = parser.parse_args()
+    found: dict[str, Figures] = {}
+    print(f"{parsed.count} upgrades, {parsed.rate:.0f} requests/s, old clusters stay for {parsed.delay} s; medians")
+    for name in parsed.only.split(","):
+        found[name] = measure(name, parsed.count, parsed.rate, parsed.delay)
+        for reason in sorted({one.partition(": ")[2] for one in found[name].tally.lost})[:5]:
+            print(f"  {CONTENDERS[name][0]} lost: {reason}")
+    print(_table(found))
+
+
+if __name__ == "__main__":
+    main()
