@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -15,7 +15,7 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Invalid, NotFound
+from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.core.meta import controller_of, is_controlled_by
@@ -55,15 +55,29 @@ class Carrier:
         self._namespace = cluster.metadata.namespace
 
     async def carry_out(self, stage: Iterable[Write]) -> list[Outcome]:
-        """Send what is in one stage, at once."""
-        writes = list(stage)
-        prepared = [self._pod(write) if isinstance(write, NewPod) else None for write in writes]
-        outcomes = await asyncio.gather(*(self._one(write, body) for write, body in zip(writes, prepared, strict=True)))
+        """Send what is in one stage, at once.
+
+        After a refusal (a quota, a policy) one pod is tried before the others: a thousand that are not let in would
+        cost a thousand requests each time.
+        """
+        # Names first: the hosts of one replica share one.
+        sent = [(write, self._pod(write) if isinstance(write, NewPod) else None) for write in stage]
+        pods = [each for each in sent if each[1] is not None]
+        held = pods[1:] if self._memory.refused else []
+        outcomes = await self._at_once([each for each in sent if each not in held])
+        if held and not self._memory.refused:
+            outcomes += await self._at_once(held)
         for outcome in outcomes:
-            write = outcome.write
-            if isinstance(write, NewPod) and outcome.error is None:
+            if isinstance(outcome.write, NewPod) and outcome.error is None:
                 # From now on the replica's name is to be read from its pods.
-                self._memory.forget_slot(_replica_slot(write))
+                self._memory.forget_slot(_replica_slot(outcome.write))
+        return outcomes
+
+    async def _at_once(self, sent: Sequence[tuple[Write, Object | None]]) -> list[Outcome]:
+        outcomes = await asyncio.gather(*(self._one(write, body) for write, body in sent))
+        made = [outcome for outcome in outcomes if isinstance(outcome.write, NewPod)]
+        if made:
+            self._memory.refused = any(isinstance(outcome.error, Forbidden) for outcome in made)
         return list(outcomes)
 
     async def _one(self, write: Write, pod: Object | None) -> Outcome:

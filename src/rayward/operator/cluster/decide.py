@@ -26,7 +26,7 @@ from rayward.operator.cluster.refusal import refuse, warnings
 from rayward.operator.cluster.status import Drift, changed, status_of, urgent
 from rayward.operator.cluster.workers import Doomed, expendable, plan_group
 
-SETTLE_SECONDS: Final = 1.0
+SETTLE_SECONDS: Final = 2.0
 """How long progress may wait to be told together with more of it."""
 
 _OURS: Final = (None, "", "ray.io/kuberay-operator")
@@ -105,6 +105,10 @@ def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
     notes: list[Note] = []
     if not (heads or head_ends or lingers):
         creates.append(NewPod(None))
+    if lingers:
+        old = ", ".join(pod.metadata.name for pod in observed.lingering if pod.is_head)
+        waits = f"waiting until {old} is gone, the head of a cluster that had this name before"
+        notes.append(Note("Normal", "WaitingForOldHead", waits))
     outdated = outdated_workers(cluster, workers) if drift.pods else frozenset[str]()
     known = {group.group_name for group in cluster.groups}
     for pod in workers:

@@ -29,6 +29,8 @@ class Memory:
         self.uid = uid
         self.progress_at: float | None = None
         """Since when there is progress that the status does not tell yet."""
+        self.refused = False
+        """Whether the server last refused a pod for want of rights or quota."""
         self.logs: dict[tuple[str, str], tuple[int, str]] = {}
         self._suffixes: dict[Slot, str] = {}
         self._born: dict[str, RayPod] = {}
