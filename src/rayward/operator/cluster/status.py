@@ -233,6 +233,9 @@ def _set_ready(
         told.set(conditions.READY, False, first.reason, f"{message}{more}")
     elif ready == len(live) == desired + 1:
         told.set(conditions.READY, True, "AllPodsReady", "the head and every worker are ready")
+    elif len(live) > desired + 1:
+        message = f"{len(live)} pods run and {desired + 1} are asked for: some are still to go"
+        told.set(conditions.READY, False, "ScalingDown", message)
     else:
         told.set(conditions.READY, False, "PodsStarting", f"{ready} of {desired + 1} pods are ready")
 
