@@ -15,8 +15,9 @@ from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
+from rayward.cli.servetext import with_serve_text
 from rayward.cli.target import Session, Target, target_options
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.options import PatchOptions, PatchType
@@ -103,6 +104,8 @@ class _Applying:
             self._settle()
         kind = self._kind(manifest)
         body = self._placed(manifest, kind)
+        if kind.resource == RAY_SERVICES:
+            body = with_serve_text(body)
         name, namespace = manifest.name, section(body, "metadata").get("namespace")
         client = self._session.client
         try:

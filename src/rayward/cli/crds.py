@@ -11,13 +11,13 @@ from rayward.kube.machinery import yamltext
 @click.command()
 @click.argument("plurals", nargs=-1, type=click.Choice(crds.PLURALS), metavar="[KIND]...")
 def command(plurals: tuple[str, ...]) -> None:
-    r"""Print the definitions of Ray's kinds, to be piped into kubectl.
+    """Print the definitions of Ray's kinds, to be piped into kubectl.
 
     \b
     rayward crds | kubectl apply --server-side --force-conflicts -f -
 
     They hold every field of KubeRay's own and more, and take their place where those are installed. KIND is
     rayclusters or rayservices; all are printed without one.
-    """
+    """  # noqa: D301 -- click reads the backspace
     for plural in plurals or crds.PLURALS:
         click.echo(f"---\n{yamltext.dump(crds.manifest(plural))}", nl=False)

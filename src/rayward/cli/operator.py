@@ -18,7 +18,7 @@ def command() -> None:
 @command.command("run", context_settings=_PASS_ON, add_help_option=False)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def run(words: tuple[str, ...]) -> None:
-    """Make RayClusters true, in the foreground; --help shows every flag."""
+    """Make RayClusters and RayServices true, in the foreground; --help shows every flag."""
     from rayward.operator.arguments import main
 
     sys.exit(main(words))
@@ -28,11 +28,11 @@ def run(words: tuple[str, ...]) -> None:
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
 @click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
 def rbac(namespaces: tuple[str, ...], account: str) -> None:
-    r"""Print the rights that the operator needs, and no more, to be piped into kubectl.
+    """Print the rights that the operator needs, and no more, to be piped into kubectl.
 
     \b
     rayward operator rbac | kubectl apply -f -
-    """
+    """  # noqa: D301 -- click reads the backspace
     import yaml
 
     from rayward.operator.rbac import manifests

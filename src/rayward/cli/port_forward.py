@@ -29,7 +29,7 @@ _HIGHEST = 65535
 @click.command("port-forward")
 @click.argument("word", metavar="POD | KIND/NAME")
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]REMOTE...")
-@click.option("--address", default="127.0.0.1", help="Where to listen (default: %(default)s).")
+@click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
 @target_options
 def command(word: str, ports: tuple[str, ...], address: str, target: Target) -> None:
     """Reach ports of a pod, of a service's pod or of a Ray cluster's head from this machine, until interrupted."""

@@ -63,11 +63,10 @@ def rules() -> list[Object]:
 
 def manifests(namespaces: Sequence[str], account_namespace: str, account: str = NAME) -> list[Object]:
     """An account with these rights: in ``namespaces``, or everywhere without any."""
-    made: list[Object] = [
-        _object("v1", "ServiceAccount", account, account_namespace),
-    ]
-    if not namespaces:
+    made: list[Object] = [_object("v1", "ServiceAccount", account, account_namespace)]
+    if account_namespace not in namespaces:
         made.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": account_namespace}})
+    if not namespaces:
         made.append({**_object(f"{RBAC}/v1", "ClusterRole", NAME), "rules": rules()})
         return [*made, _binding("Cluster", None, account_namespace, account)]
     for namespace in dict.fromkeys((*namespaces, account_namespace)):
