@@ -22,6 +22,7 @@ def test_everywhere_takes_a_cluster_role() -> None:
 
 def test_one_namespace_takes_a_role_there_and_one_for_the_lease() -> None:
     assert _kinds("team") == [
+        ("Namespace", None),
         ("ServiceAccount", "system"),
         ("Role", "team"),
         ("RoleBinding", "team"),
