@@ -1,0 +1,69 @@
+"""KubeRay's own CRDs drop the fields that only ours have: the status is told once all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.client.request import Request
+from rayward.kube.core.objects import Key
+from tests.kube.real import build
+from tests.operator.kubelet import add_node
+from tests.operator.service.servers import embedded
+from tests.operator.service.stage import NAME, config, service, service_namespace
+from tests.operator.stage import PATIENCE
+
+pytestmark = [pytest.mark.anyio, pytest.mark.kube]
+
+
+@pytest.fixture
+def stock_kubeconfig() -> Iterator[Path]:
+    binaries = build.build()
+    with embedded() as kubeconfig:
+        kubectl = [str(binaries / "kubectl"), "--kubeconfig", str(kubeconfig)]
+        crds = [str(binaries / "kuberay-crds" / f"ray.io_{plural}.yaml") for plural in ("rayclusters", "rayservices")]
+        apply = ["apply", "--server-side", "-f", crds[0], "-f", crds[1]]
+        subprocess.run([*kubectl, *apply], check=True, timeout=PATIENCE, capture_output=True)
+        established = ["wait", "--for=condition=Established", "--timeout=120s", "-f", crds[0], "-f", crds[1]]
+        subprocess.run([*kubectl, *established], check=True, timeout=PATIENCE, capture_output=True)
+        yield kubeconfig
+
+
+async def test_a_status_that_is_pruned_is_not_written_again_and_again(stock_kubeconfig: Path) -> None:
+    writes: list[Request] = []
+
+    def observe(request: Request, status: int) -> None:
+        if request.method != "GET" and f"/rayservices/{NAME}/status" in request.target:
+            writes.append(request)
+
+    access = find_access(stock_kubeconfig)
+    async with Client.connect(access) as client, Client.connect(access, observe=observe) as observed:
+        await add_node(client)
+        async with service_namespace(client, access) as ray, ray.operator(observed) as scope:
+            await ray.create(service())
+            await ray.until_settled()
+            await ray.edit(serveConfigV2=config("app:two"))
+            await ray.until_settled()
+            status = (await ray.service())["status"]
+            assert "appStatus" not in status
+            assert status["serviceStatus"] == "Running"
+            loop = scope.services
+            assert loop is not None
+
+            async def rests() -> bool:
+                return loop.controller.idle
+
+            await ray.eventually(rests)
+            before = len(writes)
+            for _ in range(3):
+                loop.controller.add(Key(ray.namespace, NAME))
+                await ray.eventually(rests)
+            assert len(writes) == before
+    for _ in range(20):
+        await asyncio.sleep(0)
