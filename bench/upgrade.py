@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import SECRETS, SERVICES
+from rayward.kube.core.resource import PODS, SECRETS, SERVICES
 from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
 from rayward.net.errors import NetworkError
 
@@ -119,22 +119,25 @@ class _Readiness:
         return self._not_yet
 
     def _run(self) -> None:
-        stack = self._service.stack
-        with SyncClient.connect(find_access(stack.folder / "kubeconfig")) as client:
+        with SyncClient.connect(find_access(self._service.stack.folder / "kubeconfig")) as client:
             while not self._stopping.wait(0.1):
                 asked = time.monotonic()
-                # There are times without a head, a token, an answer or an application.
-                try:
-                    names = self._service.clusters() - {self._before}
-                    if any(_is_running(client, stack, name) for name in names):
-                        return
-                except (ApiError, NetworkError, StopIteration, KeyError):
-                    pass
+                if self._is_running(client):
+                    return
                 self._not_yet = asked
 
+    def _is_running(self, client: SyncClient) -> bool:
+        pods = client.list(PODS, "default", label_selector="ray.io/node-type=head").items
+        for pod in pods:
+            cluster = pod["metadata"]["labels"]["ray.io/cluster"]
+            if cluster != self._before and "deletionTimestamp" not in pod["metadata"]:
+                # There are times without a token, a dashboard or an answer.
+                with suppress(ApiError, NetworkError, KeyError):
+                    return _is_running(client, cluster, pod["metadata"]["name"])
+        return False
 
-def _is_running(client: SyncClient, stack: RayStack, cluster: str) -> bool:
-    head = stack.head(cluster)["metadata"]["name"]
+
+def _is_running(client: SyncClient, cluster: str, head: str) -> bool:
     secret = client.get(SECRETS, cluster, "default")
     token = base64.b64decode(secret["data"]["auth_token"]).decode()
     target = f"/api/v1/namespaces/default/pods/{head}:8265/proxy/api/serve/applications/"

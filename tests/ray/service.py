@@ -13,7 +13,9 @@ import yaml
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import EVENTS, PODS, SERVICES
+from rayward.kube.client.watch import Change, ChangeType
+from rayward.kube.core.objects import KubeObject
+from rayward.kube.core.resource import PODS, SERVICES
 from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
@@ -41,6 +43,7 @@ class HelloService:
         self.stack = stack
         self.name = name
         self.release = "1"
+        self._origin = f"ray.io/originated-from-cr-name={name}"
         code, manifest = yaml.safe_load_all((SAMPLES / "rayservice.yaml").read_text())
         code["data"] |= modules or {}
         manifest["metadata"]["name"] = name
@@ -116,19 +119,25 @@ class HelloService:
 
     def clusters(self) -> set[str]:
         """The clusters there are, those on their way out left aside."""
-        found = self.stack.client.list(
-            RAY_CLUSTERS, "default", label_selector=f"ray.io/originated-from-cr-name={self.name}"
-        ).items
+        found = self.stack.client.list(RAY_CLUSTERS, "default", label_selector=self._origin).items
         return {cluster["metadata"]["name"] for cluster in found if "deletionTimestamp" not in cluster["metadata"]}
 
-    def created(self) -> set[str]:
-        """The messages of the events that tell of clusters made for it, ever."""
-        found = self.stack.client.list(EVENTS, "default").items
-        return {
-            event["message"]
-            for event in found
-            if event["reason"] == "CreatedRayCluster" and event["involvedObject"]["name"] == self.name
-        }
+    @property
+    def moment(self) -> str:
+        """A point in the history of clusters, for ``made_since``."""
+        return self.stack.client.list(RAY_CLUSTERS, "default", label_selector=self._origin).resource_version
+
+    def made_since(self, moment: str) -> list[str]:
+        """The clusters that were made for it, whether they are still there or not. Events tell no such thing: of one
+        object they are only so many."""
+        with self.stack.client.watch(
+            RAY_CLUSTERS, KubeObject, "default", resource_version=moment, timeout_seconds=1, label_selector=self._origin
+        ) as changes:
+            return [
+                change.object.metadata.name
+                for change in changes
+                if isinstance(change, Change) and change.type is ChangeType.ADDED
+            ]
 
     @property
     def address(self) -> ShellAddress:

@@ -115,7 +115,7 @@ def test_a_change_of_cluster_and_config_at_once_is_one_release(service: HelloSer
 
 def test_a_revert_in_the_middle_cancels_the_new_cluster(service: HelloService) -> None:
     active, old = service.active, service.release
-    before = service.created()
+    moment = service.moment
     with asked(service) as load:
         service.set_release(str(next(_RELEASES)))
         eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
@@ -125,7 +125,7 @@ def test_a_revert_in_the_middle_cancels_the_new_cluster(service: HelloService) -
 
         assert service.active == active
         assert set(load.tally.answered) == {f"{old} plain"}
-    eventually(lambda: len(service.created() - before) == 1, PATIENCE)
+    assert len(service.made_since(moment)) == 1, "no third cluster"
 
 
 def test_a_second_edit_in_the_middle_replaces_the_new_cluster(service: HelloService) -> None:
@@ -157,7 +157,7 @@ def test_an_image_that_is_not_there_ends_the_upgrade_at_the_deadline(service: He
 
 def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloService) -> None:
     active, old = service.active, service.release
-    before = service.created()
+    moment = service.moment
     with asked(service) as load:
         service.set_release(str(next(_RELEASES)), serveConfigV2=broken("crash"))
         ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing")
@@ -166,7 +166,7 @@ def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloServic
         eventually(lambda: load.tally.sent > sent + 3 * _RATE, PATIENCE)
 
         assert service.clusters() == {active}
-        assert len(service.created() - before) == 1
+        assert len(service.made_since(moment)) == 1
         assert set(load.tally.answered) == {f"{old} plain"}
         revert(service)
 
@@ -274,6 +274,7 @@ def test_a_head_that_is_lost_gets_its_config_again(service: HelloService) -> Non
 
 def test_the_operator_killed_before_and_after_it_makes_the_new_cluster(service: HelloService) -> None:
     active, new = service.active, str(next(_RELEASES))
+    moment = service.moment
     with asked(service) as load:
         kill = _operator_killer(service.stack)
         kill()
@@ -289,10 +290,12 @@ def test_the_operator_killed_before_and_after_it_makes_the_new_cluster(service: 
         service.serves(f"{new} plain")
         service.is_alone()
         assert service.active == pending
+        assert service.made_since(moment) == [service.active]
 
 
 def test_the_operator_killed_before_the_switch_and_in_the_drain(service: HelloService) -> None:
     active, old, new = service.active, service.release, str(next(_RELEASES))
+    moment = service.moment
     with asked(service) as load:
         service.annotate(pause="true")
         service.set_release(new)
@@ -316,11 +319,13 @@ def test_the_operator_killed_before_the_switch_and_in_the_drain(service: HelloSe
         assert slow == [f"{old} plain"], "what was in flight is answered by the cluster it was sent to"
         service.serves(f"{new} plain")
         service.is_alone()
+        assert service.made_since(moment) == [service.active]
 
 
 def test_the_operator_killed_between_the_selector_and_the_status(service: HelloService) -> None:
     active, new = service.active, str(next(_RELEASES))
     kill = _operator_killer(service.stack)
+    moment = service.moment
     with asked(service) as load:
         service.set_release(new)
         eventually(lambda: len(other_clusters(service, active)) == 1, PATIENCE)
@@ -332,6 +337,7 @@ def test_the_operator_killed_between_the_selector_and_the_status(service: HelloS
         service.serves(f"{new} plain")
         service.is_alone()
         assert service.active == pending
+        assert service.made_since(moment) == [service.active]
 
 
 def _as_soon_as(holds: Callable[[], bool], act: Callable[[], None]) -> None:
