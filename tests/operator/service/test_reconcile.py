@@ -214,16 +214,20 @@ async def test_edits_of_the_serve_service_reach_it(ray: ServiceStage) -> None:
         wish = {"metadata": {"annotations": {"a": "b"}, "labels": {"team": "x"}}, "spec": {"type": "NodePort"}}
         await ray.edit(serveService=wish)
 
-        async def reached() -> bool:
+        async def has(*expected: str | None) -> bool:
             found = await ray.client.get(SERVICES, f"{NAME}-serve-svc", ray.namespace)
             metadata = found["metadata"]
-            return (metadata["annotations"].get("a"), metadata["labels"].get("team"), found["spec"]["type"]) == (
-                "b",
-                "x",
-                "NodePort",
+            return expected == (
+                metadata["annotations"].get("a"),
+                metadata["labels"].get("team"),
+                found["spec"]["type"],
+                found["spec"]["selector"].get(labels.CLUSTER),
             )
 
-        await ray.eventually(reached)
+        await ray.eventually(lambda: has("b", "x", "NodePort", serving))
+        # What is no longer asked for goes.
+        await ray.edit(serveService={"metadata": {"labels": {"team": "y"}}})
+        await ray.eventually(lambda: has(None, "y", "ClusterIP", serving))
         await ray.edit(serveService={"metadata": {"name": "mine"}})
 
         async def renamed() -> bool:

@@ -30,6 +30,8 @@ Wrote = Callable[[Resource, KubeObject], None]
 _APPLIED: Final = "rayward.dev/applied-for-service"
 """On a Service: a hash of what it was made from. Another mark than that of a cluster's own children: those go when the
 cluster's spec does not ask for them."""
+_GIVEN: Final = "rayward.dev/given-by-service"
+"""On a Service: which labels, annotations and fields were given to it, to be taken away when they no longer are."""
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -65,7 +67,13 @@ class Carrier:
         """Make a Service, or bring the one that is there to what it should be; whether anything changed."""
         metadata: Object = body["metadata"]
         digest = hashlib.sha256(_encoder.encode(body)).hexdigest()[:16]
-        marked: Object = {**(metadata.get("annotations") or {}), _APPLIED: digest}
+        parts: dict[str, Object] = {
+            "labels": metadata.get("labels") or {},
+            "annotations": metadata.get("annotations") or {},
+            "spec": body["spec"],
+        }
+        given = _encoder.encode({name: sorted(part) for name, part in parts.items()}).decode()
+        marked: Object = {**parts["annotations"], _APPLIED: digest, _GIVEN: given}
         if found is None:
             owner: str = metadata["ownerReferences"][0]["uid"]
             await self._create(SERVICES, {**body, "metadata": {**metadata, "annotations": marked}}, owner)
@@ -74,9 +82,14 @@ class Carrier:
         same = found.metadata.annotation(_APPLIED) == digest and (found.spec.selector or {}) == selector
         if same or found.deleting:
             return False
+        before = _given(found)
         change: Object = {
-            "metadata": {"uid": found.metadata.uid, "labels": metadata.get("labels"), "annotations": marked},
-            "spec": {**body["spec"], "selector": _replaced(found, selector)},
+            "metadata": {
+                "uid": found.metadata.uid,
+                "labels": {**dict.fromkeys(before.get("labels", ())), **parts["labels"]},
+                "annotations": {**dict.fromkeys(before.get("annotations", ())), **marked},
+            },
+            "spec": {**dict.fromkeys(before.get("spec", ())), **body["spec"], "selector": _replaced(found, selector)},
         }
         await self._patch(SERVICES, found.metadata.name, change)
         return True
@@ -160,3 +173,11 @@ class Carrier:
 def _replaced(found: Service, selector: dict[str, str]) -> dict[str, str | None]:
     """A selector is replaced as a whole: a label that is no longer asked for must not stay in it."""
     return {**dict.fromkeys(found.spec.selector or {}), **selector}
+
+
+def _given(found: Service) -> dict[str, list[str]]:
+    text = found.metadata.annotation(_GIVEN)
+    try:
+        return msgspec.json.decode(text, type=dict[str, list[str]]) if text else {}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}
