@@ -89,8 +89,8 @@ async def test_a_plain_cluster_costs_nine_calls(ray: Stage) -> None:
 
         await ray.eventually(told)
     kinds = sorted(request.target.split("?")[0].split("/")[-1] for request in calls)
-    # Between its first and its last word the status may tell once more, where a pod is slow.
-    assert kinds.count("status") <= 3
+    # Two, where pods start together; each pod that is late may be told on the way.
+    assert 1 <= kinds.count("status") <= 2 + 4
     assert [kind for kind in kinds if kind != "status"] == ["events"] * 2 + ["pods"] * 4 + ["services"]
 
 
