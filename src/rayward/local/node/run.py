@@ -101,6 +101,16 @@ class NodeProcess:
         _log.info("ground made")
         return ""
 
+    async def _unless_stopped(self, awaited: asyncio.Future[Any]) -> bool:
+        stopping = asyncio.ensure_future(self._stop.wait())
+        await asyncio.wait({awaited, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not awaited.done():
+            awaited.cancel()
+            return False
+        await awaited
+        return True
+
     async def _work(
         self, client: Client, folders: Folders, sandboxes: Sandboxes, trouble: str, tasks: asyncio.TaskGroup
     ) -> None:
@@ -153,8 +163,12 @@ class NodeProcess:
         registration = Registration(client, identities, kubelet)
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
         running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]
-        for reflector in reflectors:
-            await reflector.wait_synced()
+        if not await self._unless_stopped(asyncio.gather(*(reflector.wait_synced() for reflector in reflectors))):
+            # An API server that is away must not keep us from ending.
+            await proxy.stop()
+            for task in running:
+                task.cancel()
+            return
         await server.start()
         await registration.register()
         running.append(tasks.create_task(registration.run()))
