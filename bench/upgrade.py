@@ -36,6 +36,8 @@ from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
 from rayward.net.errors import NetworkError
 
 _PLAIN = "plain"
+_PATIENCE = 8.0
+"""Seconds until a request counts as lost; not so many that a service that hangs takes all this process' sockets."""
 
 Running = Callable[[Path], AbstractContextManager[RayStack]]
 
@@ -154,7 +156,7 @@ def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
         service = HelloService(stack, "hello", rayClusterDeletionDelaySeconds=delay)
         eventually(lambda: service.answer()["release"] == "1" and bool(service.active), PATIENCE)
         address = door(service)
-        with Load(address.host, address.shell_port, rate=rate) as load:
+        with Load(address.host, address.shell_port, rate=rate, patience=_PATIENCE) as load:
             eventually(lambda: load.tally.answered["1"] > rate, PATIENCE)
             for release in map(str, range(2, count + 2)):
                 _upgrade(service, load, release, figures)

@@ -145,9 +145,9 @@ class HelloService:
         service = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")
         return next(found for found in shell_addresses_of(service) if found.name == "serve")
 
-    def answer(self, query: str = "") -> Object:
+    def answer(self) -> Object:
         """One answer."""
-        with urllib.request.urlopen(f"http://{self.address}/{query}", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://{self.address}/", timeout=30) as answer:
             return json.load(answer)
 
     def is_available(self) -> None:
