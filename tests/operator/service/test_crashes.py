@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -12,6 +13,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request, Response
 from rayward.kube.core.resource import PODS, SERVICES
 from tests.operator.faulty import faulty
@@ -30,7 +32,7 @@ from tests.operator.stage import Object, install
 
 pytestmark = pytest.mark.anyio
 
-_AT_ONCE: Final = 8
+_AT_ONCE: Final = 5
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
 _of_the_cluster_loop: Final = re.compile(
     r"POST .*/(pods|events)(\?|$)|PATCH .*/rayclusters/[^/]+/status(\?|$)|PATCH .*/events/"
@@ -211,32 +213,46 @@ async def _end(ray: ServiceStage) -> list[Any]:
     return [*found, len(services), len(await ray.pods())]
 
 
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("name", _CHANGES)
-async def test_the_service_goes_on_wherever_its_operator_dies(access: Access, name: str) -> None:
+async def test_the_service_goes_on_wherever_its_operator_dies(
+    embedded_kubeconfig: Path, name: str, moment: Moment
+) -> None:
+    await _dies_everywhere(find_access(embedded_kubeconfig), name, moment)
+
+
+@pytest.mark.kube
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_an_upgrade_on_a_real_server_goes_on_wherever_the_operator_dies(
+    real_kubeconfig: Path, moment: Moment
+) -> None:
+    await _dies_everywhere(find_access(real_kubeconfig), "upgrade", moment)
+
+
+async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
     async with Client.connect(access, max_in_flight=512) as client:
         await install(client)
-        expected, _ = await _play(client, access, name, 0, "before")
-        limit = asyncio.Semaphore(_AT_ONCE)
-        deaths = 0
+        expected, _ = await _play(client, access, name, 0, moment)
 
-        async def dies(write: int, moment: Moment) -> bool:
-            async with limit:
-                end, died = await _play(client, access, name, write, moment)
+        async def dies(write: int) -> bool:
+            end, died = await _play(client, access, name, write, moment)
             assert end == expected, f"{name}: died {moment} write {write}"
             return died
 
-        write = 1
+        write, deaths = 1, 0
         while True:
-            # As many writes as there are: the first ones that nobody dies of are the last.
-            batch = [(write + offset, moment) for offset in range(4) for moment in ("before", "after")]
-            died = await asyncio.gather(*(dies(number, moment) for number, moment in batch))  # pyright: ignore[reportArgumentType]
+            # As many writes as there are: the first one that nobody dies of is the last.
+            died = await asyncio.gather(*(dies(write + offset) for offset in range(_AT_ONCE)))
             deaths += sum(died)
-            if not any(died[-2:]):
+            if not died[-1]:
                 break
-            write += 4
-        assert deaths >= 4
+            write += _AT_ONCE
+        assert deaths >= 2
 
 
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(2))
 async def test_one_request_in_ten_fails_and_the_end_is_the_same(access: Access, seed: int) -> None:
     async with Client.connect(access, max_in_flight=256) as client:
