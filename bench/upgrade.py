@@ -15,9 +15,11 @@ import subprocess
 import tempfile
 import threading
 import time
+import urllib.request
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 
 from demo.load import Load, Tally
@@ -93,7 +95,14 @@ def _plain_door(service: HelloService) -> ShellAddress:
     port = {"name": _PLAIN, "port": 8000, "appProtocol": "tcp"}
     metadata = {"name": _PLAIN, "annotations": {"rayward.dev/backends": backends}}
     made = service.stack.client.create(SERVICES, {"metadata": metadata, "spec": {"ports": [port]}}, "default")
-    return shell_addresses_of(made)[0]
+    address = shell_addresses_of(made)[0]
+    eventually(lambda: _answers(address), PATIENCE)
+    return address
+
+
+def _answers(address: ShellAddress) -> bool:
+    with urllib.request.urlopen(f"http://{address}/", timeout=10) as answer:
+        return answer.status == HTTPStatus.OK
 
 
 CONTENDERS: dict[str, tuple[str, Running, Callable[[HelloService], ShellAddress]]] = {
