@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
@@ -35,8 +35,7 @@ from rayward.operator.cluster.observe import Caches, Observed, observe
 from rayward.operator.cluster.outcomes import Outcome, failure, notes
 from rayward.operator.cluster.plan import LogWanted, Note, Plan
 from rayward.operator.cluster.pod import RayPod
-
-T = TypeVar("T")
+from rayward.operator.unbroken import Unbroken
 
 NAME: Final = "raycluster"
 WORKERS: Final = 32
@@ -66,7 +65,7 @@ class ClusterReconciler:
         self._clock = clock
         self._status_written = status_written
         self._memories: dict[Key, Memory] = {}
-        self._writing: set[asyncio.Task[object]] = set()
+        self._unbroken = Unbroken()
         self.controller.watch(caches.clusters, _spec_changed)
         self.controller.watch(caches.pods, _cluster_of_pod)
         for cache in caches.of_children:
@@ -74,8 +73,7 @@ class ClusterReconciler:
 
     async def drain(self, seconds: float = 5.0) -> None:
         """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
-        if self._writing:
-            await asyncio.wait(self._writing, timeout=seconds)
+        await self._unbroken.drain(seconds)
 
     async def _reconcile(self, key: Key) -> Result:
         cluster = self._caches.clusters.get(key)
@@ -109,7 +107,7 @@ class ClusterReconciler:
         carrier = Carrier(self._client, cluster, memory, wrote)
         outcomes: list[Outcome] = []
         for stage in todo.stages:
-            outcomes += await self._uninterrupted(carrier.carry_out(stage))
+            outcomes += await self._unbroken(carrier.carry_out(stage))
             if any(outcome.error is not None for outcome in outcomes):
                 break
         failed = failure(outcomes)
@@ -143,7 +141,7 @@ class ClusterReconciler:
         )
         request = msgspec.structs.replace(request, repeatable=True)
         try:
-            answer = await self._uninterrupted(self._client.send_as(request, KubeObject))
+            answer = await self._unbroken(self._client.send_as(request, KubeObject))
         except NotFound:
             return
         memory.told_status(answer.metadata.resource_version, status)
@@ -169,12 +167,6 @@ class ClusterReconciler:
         about = reference(RAY_CLUSTERS, cluster)
         for note in happened:
             self._recorder.record(about, note.type, note.reason, note.message)
-
-    async def _uninterrupted(self, work: Awaitable[T]) -> T:
-        task = asyncio.ensure_future(work)
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
-        return await asyncio.shield(task)
 
 
 def _spec_changed(old: RayCluster | None, new: RayCluster | None) -> Iterable[Key]:
