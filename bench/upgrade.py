@@ -41,6 +41,16 @@ _PLAIN = "plain"
 _PATIENCE = 8.0
 """Seconds until a request counts as lost; not so many that a service that hangs takes all this process' sockets."""
 
+_CONFIG = """
+applications:
+  - name: hello
+    route_prefix: /
+    import_path: hello:app
+    deployments:
+      - {name: Hello, max_ongoing_requests: 1000}
+"""
+"""With Ray's usual 5 a replica that had to wait for the CPU once works off its queue in minutes, whoever upgrades."""
+
 Running = Callable[[Path], AbstractContextManager[RayStack]]
 
 
@@ -162,7 +172,7 @@ def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
     _, running, door = CONTENDERS[contender]
     figures = Figures()
     with tempfile.TemporaryDirectory(prefix="rwb") as name, running(Path(name)) as stack:
-        service = HelloService(stack, "hello", rayClusterDeletionDelaySeconds=delay)
+        service = HelloService(stack, "hello", serveConfigV2=_CONFIG, rayClusterDeletionDelaySeconds=delay)
         eventually(lambda: service.answer()["release"] == "1" and bool(service.active), PATIENCE)
         address = door(service)
         with Load(address.host, address.shell_port, rate=rate, patience=_PATIENCE) as load:

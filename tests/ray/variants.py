@@ -50,7 +50,8 @@ MODULES: Final = {"tuned.py": _TUNED, "crash.py": _CRASH, "hang.py": _HANG}
 
 def tuned(word: str = "plain", **deployment: Any) -> str:
     """A serve config whose answers end with a word."""
-    settings = {"name": "Tuned", "user_config": {"word": word}, **deployment}
+    # With Ray's usual 5 a replica that had to wait for the CPU once works off its queue in minutes.
+    settings = {"name": "Tuned", "max_ongoing_requests": 100, "user_config": {"word": word}, **deployment}
     return _config({"import_path": "tuned:app", "deployments": [settings]})
 
 
