@@ -95,7 +95,7 @@ class BlockingTransport:
         while self._idle:
             owner, connection = self._idle.pop()
             # A readable idle connection has been closed by the server: a request on it would be lost.
-            if owner == credential and not select.select([_sock(connection)], [], [], 0)[0]:
+            if owner == credential and not _readable(_sock(connection)):
                 return connection
             connection.close()
         connection = self._new(credential)
@@ -171,6 +171,13 @@ class _TlsConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         super().connect()
         self.sock = self._tls_context.wrap_socket(_sock(self), server_hostname=self._server_name)
+
+
+def _readable(sock: socket.socket) -> bool:
+    # select() fails for descriptors from 1024 on.
+    poll = select.poll()
+    poll.register(sock, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _sock(connection: http.client.HTTPConnection) -> socket.socket:
