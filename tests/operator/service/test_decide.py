@@ -161,6 +161,22 @@ def test_a_bad_config_for_the_cluster_that_serves_is_taken_back() -> None:
     assert world.members["c1"].config == "config-1"
 
 
+def test_a_bad_config_is_taken_back_by_the_next_operator_too_when_only_its_failure_was_told() -> None:
+    world = serving()
+    world.broken.add("config-bad")
+    world.edit(Release("cluster-a", "config-bad"))
+    told = world.step()
+    while told.failure is None:
+        told = world.step()
+    member = world.members["c1"]
+    world.members["c1"] = dataclasses.replace(member, config="config-bad")
+
+    world.settle(5)
+
+    assert world.members["c1"].config == "config-1"
+    assert world.failure == told.failure
+
+
 def test_a_cluster_that_makes_no_progress_is_given_up_at_the_deadline() -> None:
     world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
     world.stuck.add("cluster-b")

@@ -28,6 +28,9 @@ def decide(
         moved = progress_of(active) != active.progress
         if verdict.stage is Stage.READY:
             notes.append(Note(active.name, good_config=active.config))
+        elif failure is not None and active.good_config and active.config == goal.config:
+            # Told, and not acted upon: whoever told it is gone.
+            notes.append(Note(active.name, config=active.good_config))
         elif failure is None and (ended := _ended(active, rules, now, moved=moved)) is not None:
             failure = ended
             if active.good_config:
