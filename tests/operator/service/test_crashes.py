@@ -195,9 +195,10 @@ async def _end(ray: ServiceStage) -> list[Any]:
         conditions = sorted((one["type"], one["status"], one["reason"]) for one in status.get("conditions") or ())
         parts = sorted(set(status) & {"activeServiceStatus", "pendingServiceStatus", "appStatus"})
         found.append((conditions, parts, status.get("numServeEndpoints"), status.get("observedGeneration")))
+    clusters: list[tuple[Any, ...]] = []
     for each in await ray.clusters():
         metadata, marks = each["metadata"], each["metadata"]["annotations"]
-        found.append(
+        clusters.append(
             (
                 metadata["name"] == serving,
                 each["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["image"],
@@ -210,6 +211,8 @@ async def _end(ray: ServiceStage) -> list[Any]:
             )
         )
     services = [each["metadata"]["name"].replace(serving, "serving") for each in await ray.objects(SERVICES)]
+    # Their names are other ones in each run, and so is the order of the names.
+    found += sorted(clusters, key=repr)
     return [*found, len(services), len(await ray.pods())]
 
 
