@@ -130,4 +130,4 @@ async def upgraded(
             raise NotUpgraded(answer)
         yield connection, answer
     finally:
-        connection.close()
+        await connection.end()

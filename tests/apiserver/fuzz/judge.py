@@ -33,7 +33,7 @@ class Answered:
 
 def fault(asked: Asked, answered: Answered) -> str:
     """What is wrong with an answer, or nothing."""
-    if answered.code >= 500 and not _asks_for_the_future(answered):
+    if answered.code >= 500 and not _asks_for_the_future(answered) and not _asks_nobody(asked, answered):
         return f"{answered.code}: {answered.body[:500]!r}"
     if answered.streams:
         return "" if asked.method == "GET" and "watch=" in asked.path else "an answer without an end"
@@ -51,6 +51,11 @@ def fault(asked: Asked, answered: Answered) -> str:
 def _asks_for_the_future(answered: Answered) -> bool:
     """A resourceVersion to come is waited for and then times out, on every API server."""
     return answered.code == 504 and b"Too large resource version" in answered.body
+
+
+def _asks_nobody(asked: Asked, answered: Answered) -> bool:
+    """Behind a service without pods nobody answers, on every API server."""
+    return answered.code == 503 and "/proxy" in asked.path and b"no endpoints available for service" in answered.body
 
 
 def _refusal_fault(code: int, value: dict[str, Any]) -> str:
