@@ -39,7 +39,7 @@ test-ray: .venv/dev.stamp .venv/ray.stamp
 # Whatever needs Go: real Kubernetes, kubectl, KubeRay's operator, also with real Ray.
 test-kube: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
-	@$(PYTEST) -m kube tests
+	@$(PYTEST) -n 2 --dist loadfile -m kube tests
 
 lint: .venv/dev.stamp
 	@.venv/bin/ruff check src tests bench demo

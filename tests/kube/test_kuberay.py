@@ -52,6 +52,7 @@ _EXPECTED: Final = (
     "Precondition failed: UID in precondition",
     "because it is being terminated",
     "found 0 head.",
+    "unable to find head service",
 )
 
 Object = dict[str, Any]

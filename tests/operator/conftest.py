@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
 
@@ -17,6 +18,13 @@ from tests.operator.stage import Stage, stage
 def anyio_backend() -> tuple[str, dict[str, bool]]:
     # uvloop complains of TLS connections that are closed while they are read, and dozens are here at once.
     return ("asyncio", {"use_uvloop": False})
+
+
+@pytest.fixture
+def buried() -> Iterator[None]:
+    """An operator that dies leaves its sockets to the collector: here, and not in somebody else's test."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,11 @@ from tests.operator.mortal import Moment, mortal
 from tests.operator.stage import Object, Stage, condition, group, install, manifest, namespace, stage
 from tests.operator.witness import witness
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("buried"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
 
 _AT_ONCE: Final = 5
 _SEEN: Final = (RAY_CLUSTERS, PODS, SERVICES, SECRETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS)

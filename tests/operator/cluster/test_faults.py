@@ -14,7 +14,11 @@ from tests.operator.faulty import faulty
 from tests.operator.stage import Stage, group, install, manifest, namespace
 from tests.operator.witness import witness
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("buried"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
 
 _CHANCE: Final = 0.1
 _RANDOM: Final = 5

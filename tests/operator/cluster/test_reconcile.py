@@ -342,8 +342,8 @@ async def test_the_head_service_follows_the_spec(ray: Stage) -> None:
         await ray.patch(_replace("/spec/headGroupSpec/serviceType", "NodePort"))
 
         async def node_port() -> bool:
-            (service,) = await ray.objects(SERVICES)
-            return service["spec"]["type"] == "NodePort" and service["spec"]["clusterIP"] != "None"
+            services = await ray.objects(SERVICES)
+            return [found["spec"]["type"] for found in services if found["spec"]["clusterIP"] != "None"] == ["NodePort"]
 
         await ray.eventually(node_port)
         await ray.until_pods(3)

@@ -30,7 +30,11 @@ from tests.operator.service.stage import (
 from tests.operator.service.witness import Witness, witness
 from tests.operator.stage import Object, install
 
-pytestmark = pytest.mark.anyio
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.usefixtures("buried"),
+    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
+]
 
 _AT_ONCE: Final = 5
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
