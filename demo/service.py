@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+import urllib.request
 from typing import Any
 
 from demo.load import Load
@@ -21,6 +22,8 @@ def show_service() -> str:
     rayward("get", "rayservice,services")
     address = _serve_address()
     show(f"\n$ curl http://{address}/?name=you")
+    with urllib.request.urlopen(f"http://{address}/?name=you", timeout=60) as answer:
+        show(answer.read().decode())
     host, _, port = address.partition(":")
     manifest = (ROOT / "samples" / "rayservice.yaml").read_text()
     with Load(host, int(port), rate=_RATE) as load:
