@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from rayward.cli.failure import Code, CommandError
+from rayward.kube.client.discovery import AGGREGATED, Discovered, discovered
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import Resource
-from rayward.net.errors import ProtocolError
-
-_AGGREGATED: Final = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -80,60 +78,20 @@ def read_catalogue(client: SyncClient) -> Catalogue:
     """Ask a server what it has."""
     found: list[Kind] = []
     for path in ("/api", "/apis"):
-        found.extend(kinds_in(client.send(Request("GET", path, accept=_AGGREGATED, repeatable=True))))
+        found.extend(kinds_in(client.send(Request("GET", path, accept=AGGREGATED, repeatable=True))))
     return Catalogue(found)
-
-
-class _Kind(msgspec.Struct):
-    kind: str = ""
-
-
-class _Resource(msgspec.Struct, rename="camel"):
-    resource: str
-    scope: str = ""
-    singular_resource: str = ""
-    verbs: tuple[str, ...] = ()
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    response_kind: _Kind | None = None
-
-
-class _Version(msgspec.Struct):
-    version: str
-    resources: tuple[_Resource, ...] = ()
-
-
-class _Name(msgspec.Struct, frozen=True):
-    name: str = ""
-
-
-class _Group(msgspec.Struct):
-    metadata: _Name = _Name()
-    versions: tuple[_Version, ...] = ()
-
-
-class _Groups(msgspec.Struct):
-    items: tuple[_Group, ...] = ()
 
 
 def kinds_in(document: dict[str, Any]) -> list[Kind]:
     """The kinds in an aggregated discovery document.
 
     Raises:
-        ProtocolError: It is another document: taken for this one, it would say that nothing is served.
+        ProtocolError: It is another document.
     """
-    if document.get("kind") != "APIGroupDiscoveryList":
-        raise ProtocolError(f"the server has no aggregated discovery: it answered {document.get('kind')}")
-    return [
-        _kind(group.metadata.name, version.version, entry, entry.response_kind.kind)
-        for group in msgspec.convert(document, _Groups).items
-        for version in group.versions
-        for entry in version.resources
-        if entry.response_kind is not None
-    ]
+    return [_kind(found) for found in discovered(document)]
 
 
-def _kind(group: str, version: str, entry: _Resource, kind: str) -> Kind:
-    resource = Resource(group, version, entry.resource, kind, entry.scope == "Namespaced")
-    names = frozenset({entry.resource, entry.singular_resource or kind.lower(), kind.lower(), *entry.short_names})
-    return Kind(resource, names, frozenset(entry.categories), frozenset(entry.verbs))
+def _kind(found: Discovered) -> Kind:
+    resource, lower = found.resource, found.resource.kind.lower()
+    names = frozenset({resource.plural, found.singular or lower, lower, *found.short_names})
+    return Kind(resource, names, found.categories, found.verbs)

@@ -39,7 +39,7 @@ class _Transport:
         return self.answer(request)
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
-        raise NotImplementedError
+        raise AssertionError("nothing is streamed here")
 
     async def close(self) -> None:
         """Nothing to close."""

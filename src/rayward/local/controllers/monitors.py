@@ -10,6 +10,7 @@ from typing import Final, Never
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError
+from rayward.kube.client.metadata import metadata_client
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from rayward.kube.runtime.backoff import Backoff
@@ -17,7 +18,6 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers.catalogue import Catalogue, Served
-from rayward.local.controllers.metadata import metadata_client
 from rayward.net.errors import NetworkError
 
 _log = logging.getLogger(__name__)
