@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import signal
@@ -20,7 +21,7 @@ from uuid import uuid4
 
 import orjson
 import yaml
-from websockets.sync.client import connect
+from websockets.asyncio.client import connect
 
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import NotFound
@@ -308,17 +309,23 @@ class Machine:
         self, path: str, sent: Sequence[bytes] = (), until: Callable[[dict[int, bytes]], bool] | None = None
     ) -> dict[int, bytes]:
         """Open a WebSocket of the endpoint, send, and gather what comes per channel."""
+        return asyncio.run(self._stream(path, sent, until))
+
+    async def _stream(
+        self, path: str, sent: Sequence[bytes], until: Callable[[dict[int, bytes]], bool] | None
+    ) -> dict[int, bytes]:
+        # In one thread: a client that reads and writes TLS in two loses its request now and then.
         gathered: dict[int, bytes] = {}
-        headers = {"Authorization": f"Bearer {self._token}"}
-        with connect(
+        async with connect(
             f"wss://{self._endpoint}{path}",
             ssl=_trusting(),
             subprotocols=["v5.channel.k8s.io"],  # pyright: ignore[reportArgumentType]
-            additional_headers=headers,
+            additional_headers={"Authorization": f"Bearer {self._token}"},
+            proxy=None,
         ) as socket:
             for message in sent:
-                socket.send(message)
-            for message in socket:
+                await socket.send(message)
+            async for message in socket:
                 assert isinstance(message, bytes)
                 gathered[message[0]] = gathered.get(message[0], b"") + message[1:]
                 if until is not None and until(gathered):

@@ -186,6 +186,11 @@ class _WebSocket(WebSocketsSansIOProtocol):
             extensions: Any = self.scope.get("extensions")
             extensions["tls"] = {"client_subject": subject}
 
+    async def send(self, message: Any) -> None:
+        await super().send(message)
+        # refused with an answer of its own: that is an end of the handshake, which uvicorn would log as an error
+        self.handshake_complete = self.handshake_complete or self.close_sent
+
 
 def _running(parser: httptools.HttpRequestParser | None) -> httptools.HttpRequestParser:
     assert parser is not None, "there is one until the connection is lost"

@@ -39,12 +39,18 @@ class NameServer:
         """
         self.close()
         loop = asyncio.get_running_loop()
-        datagrams = await listen(place, "udp", address, port)
-        port = datagrams.getsockname()[1]
+        # TCP first: where any port will do, connections that ended a moment ago hold many of its, and none of UDP's.
+        connections = await listen(place, "tcp", address, port)
+        port = connections.getsockname()[1]
+        server = await asyncio.start_server(self._serve, sock=connections)
+        self._closers.append(server.close)
+        try:
+            datagrams = await listen(place, "udp", address, port)
+        except OSError:
+            self.close()
+            raise
         transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=datagrams)
         self._closers.append(transport.close)
-        server = await asyncio.start_server(self._serve, sock=await listen(place, "tcp", address, port))
-        self._closers.append(server.close)
         return port
 
     def close(self) -> None:
