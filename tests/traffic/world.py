@@ -16,6 +16,7 @@ from rayward.local.traffic.tcp import Connection
 
 HOST = "127.0.0.1"
 PATIENCE = 30.0
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 class Peer:
@@ -172,6 +173,15 @@ async def listening(*backends: Backend, http: bool = True, most: int = 1000) -> 
         server.close()
         await port.close()
         await server.wait_closed()
+
+
+@asynccontextmanager
+async def asking(handler: Handler) -> AsyncGenerator[Peer]:
+    """A client of a port with one backend behind it."""
+    async with Backend(handler) as backend, listening(backend) as port:
+        client = await port.connect()
+        yield client
+        client.close()
 
 
 async def until(holds: Callable[[], bool]) -> None:
