@@ -17,6 +17,8 @@ from rayward.kube.client.errors import AlreadyExists, ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import (
     CUSTOM_RESOURCE_DEFINITIONS,
+    EVENTS,
+    JOBS,
     NAMESPACES,
     NODES,
     PODS,
@@ -28,6 +30,8 @@ from rayward.operator.scope import Scope
 from tests.operator.kubelet import NODE, Kubelet, add_node
 
 PATIENCE: Final = 150.0
+GROUPS: Final = "/spec/workerGroupSpecs"
+_AT: Final = "2026-01-01T00:00:00Z"
 
 Object = dict[str, Any]
 
@@ -151,6 +155,43 @@ class Stage:
 
         await self.eventually(holds)
 
+    async def until_gone(self, pods: set[str]) -> None:
+        """Wait until no pod with one of these uids is left."""
+
+        async def holds() -> bool:
+            return not pods & uids(await self.objects(PODS))
+
+        await self.eventually(holds)
+
+    async def until_condition(self, kind: str, **wanted: str) -> Object:
+        """Wait until a cluster's condition has these members, and give it back."""
+        found: Object = {}
+
+        async def holds() -> bool:
+            nonlocal found
+            found = condition(await self.cluster(), kind)
+            return wanted.items() <= found.items()
+
+        await self.eventually(holds)
+        return found
+
+    async def until_reasons(self, *reasons: str) -> None:
+        """Wait until there were events with these reasons."""
+
+        async def told() -> bool:
+            return {event["reason"] for event in await self.objects(EVENTS)} >= set(reasons)
+
+        await self.eventually(told)
+
+    async def finish(self, job: str) -> None:
+        """A Job ends well."""
+        done = [
+            {"type": kind, "status": "True", "lastTransitionTime": _AT, "lastProbeTime": _AT}
+            for kind in ("SuccessCriteriaMet", "Complete")
+        ]
+        status = {"startTime": _AT, "completionTime": _AT, "succeeded": 1, "conditions": done}
+        await self.client.patch(JOBS, job, {"status": status}, PatchType.MERGE, self.namespace, subresource="status")
+
 
 @asynccontextmanager
 async def stage(access: Access) -> AsyncGenerator[Stage]:
@@ -178,6 +219,16 @@ def condition(cluster: Object, kind: str) -> Object:
     """One condition of a cluster; empty if it has none."""
     found: Sequence[Object] = (cluster.get("status") or {}).get("conditions") or ()
     return next((each for each in found if each["type"] == kind), {})
+
+
+def uids(objects: Sequence[Object]) -> set[str]:
+    """What tells objects apart from others that had their names."""
+    return {each["metadata"]["uid"] for each in objects}
+
+
+def put(path: str, value: Any) -> list[Object]:
+    """An edit of one field, whether it is there or not."""
+    return [{"op": "add", "path": path, "value": value}]
 
 
 def template(name: str = "ray", image: str = "rayproject/ray:2.52.0", **spec: Any) -> Object:

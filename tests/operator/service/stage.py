@@ -15,7 +15,7 @@ from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import EVENTS, NAMESPACES, SERVICE_ACCOUNTS, SERVICES
+from rayward.kube.core.resource import NAMESPACES, SERVICE_ACCOUNTS, SERVICES
 from rayward.kube.runtime.events import EventRecorder
 from rayward.operator.metrics import OperatorMetrics
 from rayward.operator.scope import Scope
@@ -155,14 +155,6 @@ class ServiceStage(Stage):
 
         await self.eventually(seen)
         return await self.names()
-
-    async def until_reasons(self, *reasons: str) -> None:
-        """Wait until there were events with these reasons."""
-
-        async def told() -> bool:
-            return {event["reason"] for event in await self.objects(EVENTS)} >= set(reasons)
-
-        await self.eventually(told)
 
     async def _scene(self) -> list[Any]:
         services = [(each["metadata"]["name"], each.get("status")) for each in await self.objects(RAY_SERVICES)]
