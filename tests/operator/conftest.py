@@ -11,7 +11,7 @@ import pytest
 from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
 from tests.contract.kubectl import targets
-from tests.operator.stage import Stage, stage
+from tests.operator.stage import Stage
 
 
 @pytest.fixture
@@ -46,5 +46,5 @@ def access(request: pytest.FixtureRequest) -> Access:
 
 @pytest.fixture
 async def ray(access: Access) -> AsyncGenerator[Stage]:
-    async with stage(access) as made:
+    async with Stage.on(access) as made:
         yield made

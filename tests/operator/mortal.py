@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Literal
 
@@ -11,27 +12,35 @@ from rayward.kube.client.request import Request, Response
 from rayward.kube.client.transport.base import ByteStream, Transport
 
 Moment = Literal["before", "after"]
+Spared = Callable[[Request], bool]
+
+
+def reads(request: Request) -> bool:
+    """Whether a request changes nothing."""
+    return request.method == "GET"
 
 
 class MortalTransport:
     """Carries requests until the write that kills it: before that is sent, or after it was answered.
 
-    What was on its way in that moment still arrives, as it does when a process is killed.
+    Requests that are ``spared`` are carried and not counted. What was on its way in that moment still arrives, as it
+    does when a process is killed.
     """
 
-    def __init__(self, transport: Transport, write: int, moment: Moment) -> None:
+    def __init__(self, transport: Transport, write: int, moment: Moment, spared: Spared) -> None:
         self.died = asyncio.Event()
         self.writes = 0
         self._transport = transport
         self._write = write
         self._moment = moment
+        self._spared = spared
         self._on_their_way = 0
         self._arrived = asyncio.Event()
 
     async def request(self, request: Request) -> Response:
         """Send, or die."""
         self._check()
-        if request.method == "GET":
+        if self._spared(request):
             return await self._transport.request(request)
         self.writes += 1
         last = self.writes == self._write
@@ -67,7 +76,7 @@ class MortalTransport:
             raise asyncio.CancelledError
 
 
-def mortal(client: Client, write: int, moment: Moment) -> tuple[Client, MortalTransport]:
-    """A client over the connections of another that dies at its ``write``-th write."""
-    transport = MortalTransport(client.transport, write, moment)
+def mortal(client: Client, write: int, moment: Moment, spared: Spared = reads) -> tuple[Client, MortalTransport]:
+    """A client over the connections of another that dies at its ``write``-th write; never of none."""
+    transport = MortalTransport(client.transport, write, moment, spared)
     return Client(transport, namespace=client.namespace), transport

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final
+from typing import Any, ClassVar, Final, Self
 
 from rayward.kinds import labels
 from rayward.kinds.crds import manifests
@@ -26,6 +26,8 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.runtime.events import EventRecorder
+from rayward.operator.metrics import OperatorMetrics
+from rayward.operator.ray.reach import Reach
 from rayward.operator.scope import Scope
 from tests.operator.kubelet import NODE, Kubelet, add_node
 
@@ -71,18 +73,49 @@ async def install(client: Client) -> None:
 class Stage:
     """One namespace of a server, with a kubelet; operators come and go."""
 
+    component: ClassVar = "raycluster-controller"
+    reach: Reach | None = None
+    """How operators here come to Ray's dashboards; RayServices need it."""
+
     def __init__(self, client: Client, access: Access, namespace: str) -> None:
         self.client = client
         self.access = access
         self.namespace = namespace
         self.kubelet = Kubelet(client, namespace)
 
+    @classmethod
     @asynccontextmanager
-    async def operator(self, client: Client | None = None) -> AsyncGenerator[Scope]:
+    async def on(cls, access: Access) -> AsyncGenerator[Self]:
+        """A fresh namespace on a server."""
+        async with Client.connect(access) as client:
+            await install(client)
+            async with cls.among(client, access) as made:
+                yield made
+        # A connection whose opening was cancelled closes in later turns of the loop, which is about to end.
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    @classmethod
+    @asynccontextmanager
+    async def among(cls, client: Client, access: Access) -> AsyncGenerator[Self]:
+        """A fresh namespace, beside others, on a server that has all the rest."""
+        name = f"ray-{random.randrange(10**9):x}"
+        await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        # Until it is there every pod is refused.
+        with suppress(AlreadyExists):
+            await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
+        made = cls(client, access, name)
+        async with running(made.kubelet.run):
+            yield made
+
+    @asynccontextmanager
+    async def operator(
+        self, client: Client | None = None, metrics: OperatorMetrics | None = None
+    ) -> AsyncGenerator[Scope]:
         """Our operator, watching this namespace."""
         client = client or self.client
-        recorder = EventRecorder(client, "raycluster-controller")
-        scope = Scope(client, self.namespace, recorder=recorder)
+        recorder = EventRecorder(client, self.component)
+        scope = Scope(client, self.namespace, recorder=recorder, reach=self.reach, metrics=metrics)
         async with running(scope.run, recorder.run):
             yield scope
 
@@ -191,28 +224,6 @@ class Stage:
         ]
         status = {"startTime": _AT, "completionTime": _AT, "succeeded": 1, "conditions": done}
         await self.client.patch(JOBS, job, {"status": status}, PatchType.MERGE, self.namespace, subresource="status")
-
-
-@asynccontextmanager
-async def stage(access: Access) -> AsyncGenerator[Stage]:
-    """A fresh namespace on a server."""
-    async with Client.connect(access) as client:
-        await install(client)
-        async with namespace(client, access) as made:
-            yield made
-
-
-@asynccontextmanager
-async def namespace(client: Client, access: Access) -> AsyncGenerator[Stage]:
-    """A fresh namespace on a server that has all the rest."""
-    name = f"ray-{random.randrange(10**9):x}"
-    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    # Until it is there every pod is refused.
-    with suppress(AlreadyExists):
-        await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
-    made = Stage(client, access, name)
-    async with running(made.kubelet.run):
-        yield made
 
 
 def condition(cluster: Object, kind: str) -> Object:

@@ -11,19 +11,15 @@ from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.core.resource import PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICE_ACCOUNTS, SERVICES
 from tests.operator.faulty import faulty
-from tests.operator.stage import Stage, group, install, manifest, namespace
+from tests.operator.lives import MARKS
+from tests.operator.stage import GROUPS, Stage, group, install, manifest, put
 from tests.operator.witness import witness
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.usefixtures("buried"),
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-]
+pytestmark = MARKS
 
 _CHANCE: Final = 0.1
 _RANDOM: Final = 5
 _SEEN: Final = (RAY_CLUSTERS, PODS, SERVICES, SECRETS, SERVICE_ACCOUNTS, ROLES, ROLE_BINDINGS)
-_REPLICAS: Final = "/spec/workerGroupSpecs/0/replicas"
 
 
 async def _life(ray: Stage, client: Client) -> list[Any]:
@@ -38,9 +34,9 @@ async def _life(ray: Stage, client: Client) -> list[Any]:
             )
         )
         await ray.until_pods(4)
-        await ray.patch([{"op": "replace", "path": _REPLICAS, "value": 5}])
+        await ray.patch(put(f"{GROUPS}/0/replicas", 5))
         await ray.until_pods(6)
-        await ray.patch([{"op": "replace", "path": _REPLICAS, "value": 2}])
+        await ray.patch(put(f"{GROUPS}/0/replicas", 2))
         await ray.until_pods(3)
         await ray.patch({"spec": {"suspend": True}})
         await ray.until_state("suspended")
@@ -59,9 +55,9 @@ async def _life(ray: Stage, client: Client) -> list[Any]:
 async def test_faults_change_nothing_in_the_end(access: Access, seed: int) -> None:
     async with Client.connect(access, max_in_flight=256) as client:
         await install(client)
-        async with namespace(client, access) as ray:
+        async with Stage.among(client, access) as ray:
             expected = await _life(ray, client)
-        async with namespace(client, access) as ray, witness(client, ray.namespace) as seen:
+        async with Stage.among(client, access) as ray, witness(client, ray.namespace) as seen:
             bad, transport = faulty(client, _CHANCE, seed)
             assert sorted(await _life(ray, bad)) == sorted(expected)
             seen.swears({"headgroup": 1, "small": 5})

@@ -11,7 +11,7 @@ import pytest
 from rayward.kube.client.access import Access
 from tests.kube.real.cluster import RealControlPlane
 from tests.operator.service.servers import embedded
-from tests.operator.service.stage import ServiceStage, service_stage
+from tests.operator.service.stage import ServiceStage
 
 _CONTROLLERS: Final = (
     "endpointslice-controller",
@@ -36,5 +36,5 @@ def real_kubeconfig() -> Iterator[Path]:
 
 @pytest.fixture
 async def ray(access: Access) -> AsyncGenerator[ServiceStage]:
-    async with service_stage(access) as made:
+    async with ServiceStage.on(access) as made:
         yield made

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import random
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, NotFound
+from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import NAMESPACES, SERVICE_ACCOUNTS, SERVICES
-from rayward.kube.runtime.events import EventRecorder
-from rayward.operator.metrics import OperatorMetrics
-from rayward.operator.scope import Scope
+from rayward.kube.core.resource import SERVICES
 from tests.operator.service.heads import PodHeads
-from tests.operator.stage import Object, Stage, condition, install, running, template
+from tests.operator.stage import Object, Stage, condition, template
 
 NAME = "svc"
 
@@ -60,19 +55,11 @@ def service(cluster: Object | None = None, serve: Any = None, **spec: Any) -> Ob
 class ServiceStage(Stage):
     """One namespace with simulated Ray in its head pods."""
 
+    component = "rayservice-controller"
+
     def __init__(self, client: Client, access: Access, namespace: str) -> None:
         super().__init__(client, access, namespace)
-        self.heads = PodHeads()
-
-    @asynccontextmanager
-    async def operator(
-        self, client: Client | None = None, metrics: OperatorMetrics | None = None
-    ) -> AsyncGenerator[Scope]:
-        client = client or self.client
-        recorder = EventRecorder(client, "rayservice-controller")
-        scope = Scope(client, self.namespace, recorder=recorder, reach=self.heads, metrics=metrics)
-        async with running(scope.run, recorder.run):
-            yield scope
+        self.heads = self.reach = PodHeads()
 
     async def create(self, manifest: Object) -> Object:
         return await self.client.create(RAY_SERVICES, manifest, self.namespace)
@@ -159,31 +146,3 @@ class ServiceStage(Stage):
     async def _scene(self) -> list[Any]:
         services = [(each["metadata"]["name"], each.get("status")) for each in await self.objects(RAY_SERVICES)]
         return [services, await self.serving(), *await super()._scene()]
-
-
-@asynccontextmanager
-async def service_stage(access: Access) -> AsyncGenerator[ServiceStage]:
-    """A fresh namespace on a server."""
-    async with Client.connect(access) as client:
-        await install(client)
-        async with service_namespace(client, access) as made:
-            yield made
-    # A connection whose opening was cancelled closes in later turns of the loop, which is about to end.
-    for _ in range(20):
-        await asyncio.sleep(0)
-
-
-@asynccontextmanager
-async def service_namespace(client: Client, access: Access) -> AsyncGenerator[ServiceStage]:
-    """A fresh namespace on a server that has all the rest."""
-    name = f"serve-{random.randrange(10**9):x}"
-    await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    # Until it is there every pod is refused.
-    with suppress(AlreadyExists):
-        await client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "default", "namespace": name}})
-    made = ServiceStage(client, access, name)
-    async with running(made.kubelet.run):
-        yield made
-
-
-Deed = Callable[[ServiceStage], Awaitable[Any]]

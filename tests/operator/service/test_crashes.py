@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import pytest
 
@@ -14,53 +14,34 @@ from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
-from rayward.kube.client.request import Request, Response
+from rayward.kube.client.request import Request
 from rayward.kube.core.resource import PODS, SERVICES
 from tests.operator.faulty import faulty
-from tests.operator.mortal import Moment, MortalTransport
-from tests.operator.service.stage import (
-    NAME,
-    Deed,
-    ServiceStage,
-    cluster_config,
-    config,
-    service,
-    service_namespace,
-)
-from tests.operator.service.witness import Witness, witness
-from tests.operator.stage import Object, install
+from tests.operator.lives import MARKS, Change, every_death, two_lives
+from tests.operator.mortal import Moment, mortal, reads
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import witness
+from tests.operator.stage import install
 
-pytestmark = [
-    pytest.mark.anyio,
-    pytest.mark.usefixtures("buried"),
-    pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
-]
+pytestmark = MARKS
 
-_AT_ONCE: Final = 5
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
-_of_the_cluster_loop: Final = re.compile(
+_WRITES_OF_THE_CLUSTER: Final = re.compile(
     r"POST .*/(pods|events)(\?|$)|PATCH .*/rayclusters/[^/]+/status(\?|$)|PATCH .*/events/"
-).search
+)
 
 
-class _MortalService(MortalTransport):
-    """Dies of the writes of the service's loop; those of the cluster's loop have tests of their own."""
-
-    async def request(self, request: Request) -> Response:
-        """Send, or die."""
-        if _of_the_cluster_loop(f"{request.method} {request.target}"):
-            self._check()
-            return await self._transport.request(request)
-        return await super().request(request)
+def _not_of_the_service(request: Request) -> bool:
+    """Deaths of the cluster's loop have tests of their own."""
+    return reads(request) or _WRITES_OF_THE_CLUSTER.search(f"{request.method} {request.target}") is not None
 
 
-class Change(NamedTuple):
-    """What a user does, from which state, and when it is done."""
+@dataclass(frozen=True)
+class ServiceChange(Change[ServiceStage]):
+    """A change of a RayService."""
 
-    manifest: Object
-    begun: Deed | None
-    edit: Deed
-    done: Deed
+    clusters: int = 1
+    """How many clusters there may ever be."""
     ends: bool = False
     """Nothing serves in the end."""
 
@@ -128,26 +109,32 @@ async def _failed(ray: ServiceStage) -> None:
 
 
 _DELAY: Final = {"rayClusterDeletionDelaySeconds": 3600}
-_CHANGES: Final[dict[str, Change]] = {
-    "create": Change(service(), None, lambda ray: ray.create(service()), _settled),
-    "config": Change(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:two")), _settled),
-    "broken config": Change(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:broken")), _failed),
-    "upgrade": Change(
+_CHANGES: Final[dict[str, ServiceChange]] = {
+    "create": ServiceChange(service(), None, lambda ray: ray.create(service()), _settled),
+    "config": ServiceChange(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:two")), _settled),
+    "broken config": ServiceChange(
+        service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:broken")), _failed
+    ),
+    "upgrade": ServiceChange(
         service(_A, **_DELAY),
         _settled,
         lambda ray: ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:two")),
         _upgraded,
+        clusters=2,
     ),
-    "broken upgrade": Change(
+    "broken upgrade": ServiceChange(
         service(_A, **_DELAY),
         _settled,
         lambda ray: ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:broken")),
         _failed,
+        clusters=2,
     ),
-    "revert": Change(service(_A), _on_its_way, lambda ray: ray.edit(rayClusterConfig=_A), _settled),
-    "warm return": Change(service(_A, **_DELAY), _two_warm, lambda ray: ray.edit(rayClusterConfig=_A), _upgraded),
-    "suspend": Change(service(), _settled, lambda ray: ray.edit(suspend=True), _suspended, ends=True),
-    "delete": Change(
+    "revert": ServiceChange(service(_A), _on_its_way, lambda ray: ray.edit(rayClusterConfig=_A), _settled, clusters=2),
+    "warm return": ServiceChange(
+        service(_A, **_DELAY), _two_warm, lambda ray: ray.edit(rayClusterConfig=_A), _upgraded, clusters=2
+    ),
+    "suspend": ServiceChange(service(), _settled, lambda ray: ray.edit(suspend=True), _suspended, ends=True),
+    "delete": ServiceChange(
         service(metadata={"finalizers": [labels.SERVICE_FINALIZER]}),
         _settled,
         lambda ray: ray.client.delete(RAY_SERVICES, NAME, ray.namespace),
@@ -155,39 +142,6 @@ _CHANGES: Final[dict[str, Change]] = {
         ends=True,
     ),
 }
-_NEW_CLUSTERS: Final = {"create": 1, "upgrade": 2, "broken upgrade": 2, "revert": 2, "warm return": 2}
-"""How many clusters there may ever be; one, where nothing is said."""
-
-
-async def _play(client: Client, access: Access, name: str, write: int, moment: Moment) -> tuple[list[Any], bool]:
-    """One life and, if it ends early, the next one; what is there in the end, and whether there was a death."""
-    change = _CHANGES[name]
-    async with service_namespace(client, access) as ray, witness(ray) as seen:
-        if change.begun is not None:
-            async with ray.operator():
-                await ray.create(change.manifest)
-                await change.begun(ray)
-        await change.edit(ray)
-        transport = _MortalService(ray.client.transport, write, moment)
-        async with ray.operator(Client(transport, namespace=ray.client.namespace)):
-            done = asyncio.ensure_future(change.done(ray))
-            death = asyncio.ensure_future(transport.died.wait())
-            await asyncio.wait((done, death), return_when=asyncio.FIRST_COMPLETED)
-            await transport.settled()
-        died = transport.died.is_set()
-        done.cancel()
-        death.cancel()
-        await asyncio.gather(done, death, return_exceptions=True)
-        async with ray.operator():
-            await change.done(ray)
-        end = await _end(ray)
-        _swears(seen, name)
-        return end, died
-
-
-def _swears(seen: Witness, name: str) -> None:
-    seen.swears(ends=_CHANGES[name].ends)
-    assert len(seen.clusters) <= _NEW_CLUSTERS.get(name, 1), f"too many clusters: {seen.clusters}"
 
 
 async def _end(ray: ServiceStage) -> list[Any]:
@@ -239,24 +193,19 @@ async def test_an_upgrade_on_a_real_server_goes_on_wherever_the_operator_dies(
 
 
 async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
-    async with Client.connect(access, max_in_flight=512) as client:
-        await install(client)
-        expected, _ = await _play(client, access, name, 0, moment)
+    change = _CHANGES[name]
 
-        async def dies(write: int) -> bool:
-            end, died = await _play(client, access, name, write, moment)
-            assert end == expected, f"{name}: died {moment} write {write}"
-            return died
+    async def play(client: Client, write: int) -> tuple[list[Any], bool]:
+        async with ServiceStage.among(client, access) as ray, witness(ray) as seen:
+            died = await two_lives(ray, change, mortal(client, write, moment, _not_of_the_service))
+            end = await _end(ray)
+            seen.swears(ends=change.ends)
+            assert len(seen.clusters) <= change.clusters, f"too many clusters: {seen.clusters}"
+            return end, died
 
-        write, deaths = 1, 0
-        while True:
-            # As many writes as there are: the first one that nobody dies of is the last.
-            died = await asyncio.gather(*(dies(write + offset) for offset in range(_AT_ONCE)))
-            deaths += sum(died)
-            if not died[-1]:
-                break
-            write += _AT_ONCE
-        assert deaths >= 2
+    ends = await every_death(access, play)
+    for write, end in ends.items():
+        assert end == ends[0], f"{name}: died {moment} write {write}"
 
 
 @pytest.mark.timeout(900)
@@ -264,7 +213,7 @@ async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
 async def test_one_request_in_ten_fails_and_the_end_is_the_same(access: Access, seed: int) -> None:
     async with Client.connect(access, max_in_flight=256) as client:
         await install(client)
-        async with service_namespace(client, access) as ray, witness(ray) as seen:
+        async with ServiceStage.among(client, access) as ray, witness(ray) as seen:
             bad, transport = faulty(client, 0.1, seed)
             async with ray.operator(bad):
                 await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))

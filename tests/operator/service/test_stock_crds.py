@@ -16,7 +16,7 @@ from rayward.kube.core.objects import Key
 from tests.kube.real import build
 from tests.operator.kubelet import add_node
 from tests.operator.service.servers import embedded
-from tests.operator.service.stage import NAME, config, service, service_namespace
+from tests.operator.service.stage import NAME, ServiceStage, config, service
 from tests.operator.stage import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kube]
@@ -45,7 +45,7 @@ async def test_a_status_that_is_pruned_is_not_written_again_and_again(stock_kube
     access = find_access(stock_kubeconfig)
     async with Client.connect(access) as client, Client.connect(access, observe=observe) as observed:
         await add_node(client)
-        async with service_namespace(client, access) as ray, ray.operator(observed) as scope:
+        async with ServiceStage.among(client, access) as ray, ray.operator(observed) as scope:
             await ray.create(service())
             await ray.until_settled()
             await ray.edit(serveConfigV2=config("app:two"))
