@@ -11,7 +11,6 @@ import argparse
 import base64
 import json
 import statistics
-import subprocess
 import tempfile
 import threading
 import time
@@ -23,8 +22,7 @@ from http import HTTPStatus
 from pathlib import Path
 
 from demo.load import Load, Tally
-from tests.contract.target import ended
-from tests.kube.real import build
+from tests.kube.kuberay_stack import kuberay_stack
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
 from tests.waiting import eventually
@@ -76,25 +74,6 @@ def _ours(folder: Path) -> Generator[RayStack]:
         yield stack
 
 
-@contextmanager
-def _kuberay(folder: Path) -> Generator[RayStack]:
-    binaries = build.build()
-    with RayStack(folder / "stack", "--operator", "none") as stack:
-        kubeconfig = f"--kubeconfig={stack.folder / 'kubeconfig'}"
-        crds = ["apply", "--server-side", "-f", str(binaries / "kuberay-crds")]
-        subprocess.run([str(binaries / "kubectl"), kubeconfig, *crds], check=True, timeout=120, capture_output=True)
-        command = [str(binaries / "kuberay-operator"), kubeconfig, "--use-kubernetes-proxy"]
-        command += ["--leader-election-namespace=default", "--metrics-addr=0", "--health-probe-bind-address=0"]
-        with (folder / "operator.log").open("wb") as log:
-            operator = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        try:
-            yield stack
-            if operator.poll() is not None:
-                raise SystemExit(f"kuberay-operator ended:\n{(folder / 'operator.log').read_text()[-3000:]}")
-        finally:
-            ended(operator)
-
-
 def _door(service: HelloService) -> ShellAddress:
     return service.address
 
@@ -117,8 +96,8 @@ def _answers(address: ShellAddress) -> bool:
 
 CONTENDERS: dict[str, tuple[str, Running, Callable[[HelloService], ShellAddress]]] = {
     "ours": ("Rayward", _ours, _door),
-    "kuberay": ("KubeRay, our proxy", _kuberay, _door),
-    "kuberay-tcp": ("KubeRay, plain TCP", _kuberay, _plain_door),
+    "kuberay": ("KubeRay, our proxy", kuberay_stack, _door),
+    "kuberay-tcp": ("KubeRay, plain TCP", kuberay_stack, _plain_door),
 }
 
 

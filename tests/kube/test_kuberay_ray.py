@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import time
 import urllib.request
 from collections.abc import Callable, Generator
@@ -15,13 +13,11 @@ import pytest
 import yaml
 
 from rayward.kube.client import PatchType
-from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES, Resource
 from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
-from tests.contract.target import ended
-from tests.kube.real import build
+from tests.kube.kuberay_stack import kuberay_stack
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kube
@@ -40,29 +36,8 @@ Object = dict[str, Any]
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Generator[SyncClient]:
     """A stack with no operator of ours, and KubeRay's on it."""
-    folder = tmp_path_factory.mktemp("kuberay")
-    binaries = build.build()
-    rayward = [sys.executable, "-m", "rayward.cli"]
-    where = ["--data-dir", str(folder / "stack")]
-    up = ["up", *where, "--operator", "none", "--cpus", "16", "--memory", "32Gi"]
-    subprocess.run([*rayward, *up], check=True, timeout=120)
-    kubeconfig = folder / "stack" / "kubeconfig"
-    try:
-        kubectl = [str(binaries / "kubectl"), f"--kubeconfig={kubeconfig}"]
-        subprocess.run(
-            [*kubectl, "apply", "--server-side", "-f", str(binaries / "kuberay-crds")], check=True, timeout=120
-        )
-        command = [str(binaries / "kuberay-operator"), f"--kubeconfig={kubeconfig}", "--use-kubernetes-proxy"]
-        command += ["--leader-election-namespace=default", "--metrics-addr=0", "--health-probe-bind-address=0"]
-        with (folder / "operator.log").open("wb") as log:
-            operator = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-        try:
-            with SyncClient.connect(find_access(kubeconfig)) as connected:
-                yield connected
-        finally:
-            ended(operator)
-    finally:
-        subprocess.run([*rayward, "down", *where, "--purge"], check=True, timeout=120)
+    with kuberay_stack(tmp_path_factory.mktemp("kuberay")) as stack:
+        yield stack.client
 
 
 def _made(client: SyncClient, file: Path) -> None:
