@@ -77,6 +77,20 @@ def test_anchors_and_merges_work() -> None:
     assert decode_yaml(b"x: &x {a: 1}\nz: {<<: *x, b: 2}\n").value == {"x": {"a": 1}, "z": {"a": 1, "b": 2}}
 
 
+def test_only_plain_words_mean_more_than_they_say() -> None:
+    document = b"a: yes\nb: 'yes'\nc: \"12\"\nd: !!str 12\ne: |\n  12\ny: [on, 1e3, !!int '7']\n<<: {f: 0x10}\n"
+
+    assert decode_yaml(document).value == {
+        "a": True,
+        "b": "yes",
+        "c": "12",
+        "d": "12",
+        "e": "12\n",
+        "true": [True, 1000, 7],
+        "f": 16,
+    }
+
+
 def test_a_yaml_bomb_is_refused() -> None:
     lines = ["a0: &a0 [x,x,x,x,x,x,x,x,x,x]"]
     lines += [f"a{i}: &a{i} [{','.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 10)]

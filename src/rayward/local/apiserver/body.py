@@ -12,10 +12,10 @@ import orjson
 import yaml
 from yaml.scanner import ScannerError
 
+from rayward.kube.machinery.yamlscalar import scalar
 from rayward.local.apiserver import media, status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
-from rayward.local.apiserver.yamlscalar import scalar
 
 _MAX_YAML_NODES = 1_000_000
 _YAML_DEPTH = 1_000

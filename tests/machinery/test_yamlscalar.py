@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.apiserver.body import decode_yaml
-from rayward.local.apiserver.yamlscalar import scalar
+from rayward.kube.machinery.yamlscalar import scalar
 
 
 @pytest.mark.parametrize(
@@ -57,17 +56,3 @@ def test_what_json_has_no_word_for(text: str, shown: str) -> None:
     with pytest.raises(ValueError, match="json: unsupported value") as refused:
         scalar(text)
     assert str(refused.value).endswith(shown)
-
-
-def test_only_plain_words_mean_more_than_they_say() -> None:
-    document = b"a: yes\nb: 'yes'\nc: \"12\"\nd: !!str 12\ne: |\n  12\ny: [on, 1e3, !!int '7']\n<<: {f: 0x10}\n"
-
-    assert decode_yaml(document).value == {
-        "a": True,
-        "b": "yes",
-        "c": "12",
-        "d": "12",
-        "e": "12\n",
-        "true": [True, 1000, 7],
-        "f": 16,
-    }
