@@ -33,13 +33,21 @@ class HelloService:
         stack: Where it runs.
         name: Its name.
         modules: More modules for its code, by file name.
+        cluster: Fields of the cluster's spec that are other than in the sample.
         spec: Fields of the spec that are other than in the sample.
 
     Attributes:
         release: The last release that was seen to serve.
     """
 
-    def __init__(self, stack: RayStack, name: str, modules: Mapping[str, str] | None = None, **spec: Any) -> None:
+    def __init__(
+        self,
+        stack: RayStack,
+        name: str,
+        modules: Mapping[str, str] | None = None,
+        cluster: Object | None = None,
+        **spec: Any,
+    ) -> None:
         self.stack = stack
         self.name = name
         self.release = "1"
@@ -48,6 +56,7 @@ class HelloService:
         code["data"] |= modules or {}
         manifest["metadata"]["name"] = name
         manifest["spec"] |= spec
+        manifest["spec"]["rayClusterConfig"] |= cluster or {}
         self._first: Object = manifest["spec"]
         stack.apply(code, manifest)
 

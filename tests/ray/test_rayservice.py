@@ -1,4 +1,4 @@
-"""A RayService with real Ray under load: whatever is asked of it, and whatever breaks, it answers."""
+"""A RayService with real Ray under load: whatever is asked of it, and whenever the operator dies, it answers."""
 
 from __future__ import annotations
 
@@ -7,67 +7,28 @@ import json
 import os
 import select
 import signal
-import sys
 import time
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import pytest
-from demo.load import Load
 
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
-from tests.ray.variants import MODULES, broken, tuned
+from tests.ray.underload import RATE, asked
+from tests.ray.variants import broken, tuned
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(1500)]
 
 Object = dict[str, Any]
 
-_RATE: Final = 20
 _RELEASES = itertools.count(2)
-
-
-@pytest.fixture(scope="module")
-def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
-    """One that knows the image of the sample and no other."""
-    with RayStack(tmp_path_factory.mktemp("service") / "stack", "--image", f"rayproject/ray={sys.prefix}") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(stack: RayStack) -> Generator[HelloService]:
-    made = HelloService(stack, "edits", MODULES, serveConfigV2=tuned(), rayClusterDeletionDelaySeconds=0)
-    made.serves("1 plain")
-    yield made
-    made.delete()
-
-
-@pytest.fixture
-def service(shared: HelloService) -> HelloService:
-    """One that serves with one cluster; each test begins where the last one ended."""
-    shared.restore()
-    return shared
-
-
-@contextmanager
-def asked(service: HelloService) -> Generator[Load]:
-    """Load for the length of a block, and for a while after it; every request is answered."""
-    address = service.address
-    with Load(address.host, address.shell_port, rate=_RATE) as load:
-        eventually(lambda: load.tally.answered.total() > 0, PATIENCE)
-        yield load
-        sent = load.tally.sent
-        eventually(lambda: load.tally.sent > sent + _RATE, PATIENCE)
-        tally = load.stop()
-    print(f"{tally.sent} requests, {len(tally.lost)} lost, answered by {dict(tally.answered)}")
-    assert tally.lost == []
 
 
 def other_clusters(service: HelloService, active: str) -> set[str]:
@@ -164,7 +125,7 @@ def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloServic
         ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing")
         eventually(lambda: service.clusters() == {active}, PATIENCE)
         sent = load.tally.sent
-        eventually(lambda: load.tally.sent > sent + 3 * _RATE, PATIENCE)
+        eventually(lambda: load.tally.sent > sent + 3 * RATE, PATIENCE)
 
         assert service.clusters() == {active}
         assert len(service.made_since(moment)) == 1
@@ -244,33 +205,6 @@ def test_a_return_within_the_deletion_delay_is_a_switch(service: HelloService) -
 
         assert service.active == first
         assert {pod["metadata"]["uid"] for pod in service.stack.pods(first)} == pods, "no new pods"
-
-
-def test_a_worker_that_is_killed_is_replaced(service: HelloService) -> None:
-    active = service.active
-    (worker,) = (pod for pod in service.stack.pods(active) if _kind(pod) == "worker")
-    before = _incarnation(worker)
-
-    for pid in _processes_of(worker["metadata"]["name"]):
-        os.kill(pid, signal.SIGKILL)
-
-    eventually(lambda: _ready_again(service, active, "worker", before), PATIENCE)
-    service.serves(f"{service.release} plain")
-    assert service.clusters() == {active}
-
-
-def test_a_head_that_is_lost_gets_its_config_again(service: HelloService) -> None:
-    active = service.active
-    head = service.stack.head(active)
-    before = _incarnation(head)
-
-    service.stack.client.delete(PODS, head["metadata"]["name"], "default", grace_period_seconds=0)
-
-    eventually(lambda: _ready_again(service, active, "head", before), PATIENCE)
-    service.serves(f"{service.release} plain")
-    assert service.clusters() == {active}
-    with asked(service):
-        pass
 
 
 def test_the_operator_killed_before_and_after_it_makes_the_new_cluster(service: HelloService) -> None:
@@ -368,32 +302,3 @@ def _operator_killer(stack: RayStack) -> Callable[[], None]:
     eventually(runs, PATIENCE)
     pid = int(state()["pid"])
     return lambda: os.kill(pid, signal.SIGKILL)
-
-
-def _processes_of(pod: str) -> list[int]:
-    """Processes that were started for a pod, told by their environment."""
-    found: list[int] = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                environment = (entry / "environ").read_bytes()
-            except OSError:
-                continue
-            if f"HOSTNAME={pod}\0".encode() in environment:
-                found.append(int(entry.name))
-    assert found
-    return found
-
-
-def _kind(pod: Object) -> str:
-    return pod["metadata"]["labels"]["ray.io/node-type"]
-
-
-def _incarnation(pod: Object) -> tuple[str, int]:
-    return pod["metadata"]["uid"], sum(one["restartCount"] for one in pod["status"]["containerStatuses"])
-
-
-def _ready_again(service: HelloService, cluster: str, kind: str, before: tuple[str, int]) -> bool:
-    (pod,) = (pod for pod in service.stack.pods(cluster) if _kind(pod) == kind)
-    ready = all(one["ready"] for one in pod["status"]["containerStatuses"])
-    return ready and _incarnation(pod) != before

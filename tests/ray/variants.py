@@ -16,7 +16,14 @@ from starlette.requests import Request
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1})
 class Tuned:
-    """Answers with its release and the word of its user_config, after as many seconds as it is asked to take."""
+    """Answers with its release and the word of its user_config, after as many seconds as it is asked to take.
+
+    It is unwell as long as its pod holds a file that says so.
+    """
+
+    def check_health(self) -> None:
+        if os.path.exists("/tmp/unwell"):
+            raise RuntimeError("the weights are gone")
 
     def reconfigure(self, config: dict[str, str]) -> None:
         self.word = config["word"]
@@ -51,7 +58,13 @@ MODULES: Final = {"tuned.py": _TUNED, "crash.py": _CRASH, "hang.py": _HANG}
 def tuned(word: str = "plain", **deployment: Any) -> str:
     """A serve config whose answers end with a word."""
     # With Ray's usual 5 a replica that had to wait for the CPU once works off its queue in minutes.
-    settings = {"name": "Tuned", "max_ongoing_requests": 100, "user_config": {"word": word}, **deployment}
+    settings = {
+        "name": "Tuned",
+        "max_ongoing_requests": 100,
+        "health_check_period_s": 1,
+        "user_config": {"word": word},
+        **deployment,
+    }
     return _config({"import_path": "tuned:app", "deployments": [settings]})
 
 

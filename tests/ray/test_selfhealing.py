@@ -1,0 +1,93 @@
+"""What breaks in a RayService with real Ray comes back, and what need not stop answering does not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from rayward.kube.core.resource import EVENTS
+from tests.ray.damage import kill_worker, lose_head, processes_of, survives_its_head, workers
+from tests.ray.service import HelloService
+from tests.ray.stack import PATIENCE, RayStack
+from tests.ray.underload import asked
+from tests.ray.variants import MODULES, tuned
+from tests.waiting import eventually
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
+
+_REPLICA: Final = b"ray::ServeReplica"
+
+
+def test_a_worker_that_is_killed_is_replaced(service: HelloService) -> None:
+    active = service.active
+    kill_worker(service)
+    service.serves(f"{service.release} plain")
+    assert service.clusters() == {active}
+
+
+def test_a_head_that_is_lost_gets_its_config_again(service: HelloService) -> None:
+    active = service.active
+    lose_head(service)
+    service.serves(f"{service.release} plain")
+    assert service.clusters() == {active}
+    with asked(service):
+        pass
+
+
+def test_an_actor_that_dies_is_ray_s_to_bring_back(service: HelloService) -> None:
+    active = service.active
+    (worker,) = workers(service)
+    (replica,) = _replicas(worker)
+    os.kill(replica, signal.SIGKILL)
+    eventually(lambda: _replicas(worker) not in ([], [replica]), PATIENCE)
+    service.serves(f"{service.release} plain")
+    assert service.clusters() == {active}, "no cluster was replaced for it"
+
+
+def test_an_application_that_stays_unhealthy_is_redeployed_and_then_gets_a_new_cluster(service: HelloService) -> None:
+    active = service.active
+    service.set(deploymentUnhealthySecondThreshold=3, deploymentUnhealthyRestartThreshold=1)
+    (worker,) = workers(service)
+    service.stack.rayward("exec", worker["metadata"]["name"], "--", "touch", "/tmp/unwell")
+
+    eventually(lambda: service.active not in ("", active), PATIENCE)
+    service.serves(f"{service.release} plain")
+    service.is_alone()
+    told = [event["reason"] for event in _events(service)]
+    assert "RedeployedApplications" in told, told
+    service.set(deploymentUnhealthySecondThreshold=None, deploymentUnhealthyRestartThreshold=None)
+
+
+@pytest.fixture
+def durable(stack: RayStack) -> Generator[HelloService]:
+    """One whose head keeps its state on a volume."""
+    storage = {"gcsFaultToleranceOptions": {"backend": "rocksdb"}}
+    made = HelloService(stack, "durable", MODULES, cluster=storage, serveConfigV2=tuned())
+    made.serves("1 plain")
+    yield made
+    made.delete()
+
+
+def test_with_its_state_on_a_volume_a_service_answers_while_its_head_is_gone(durable: HelloService) -> None:
+    survives_its_head(durable)
+
+
+def _replicas(pod: dict[str, Any]) -> list[int]:
+    return [pid for pid in processes_of(pod["metadata"]["name"]) if _is_replica(pid)]
+
+
+def _is_replica(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(_REPLICA)
+    except OSError:
+        return False
+
+
+def _events(service: HelloService) -> list[dict[str, Any]]:
+    found = service.stack.client.list(EVENTS, "default", field_selector=f"involvedObject.name={service.name}")
+    return list(found.items)
