@@ -57,7 +57,8 @@ async def _recreated(ray: Stage) -> None:
 
 async def _gone(ray: Stage) -> None:
     async def holds() -> bool:
-        return await ray.objects(RAY_CLUSTERS) == [] and await ray.objects(PODS) == []
+        # What it owned is collected behind it.
+        return [await ray.objects(each) for each in (RAY_CLUSTERS, PODS, SERVICES)] == [[], [], []]
 
     await ray.eventually(holds)
 

@@ -8,8 +8,6 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from rayward.kinds import names
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
@@ -17,7 +15,6 @@ from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.client.request import Request
 from rayward.kube.core.meta import controller_of, is_controlled_by
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SECRETS, Resource
@@ -27,8 +24,7 @@ from rayward.operator.cluster.memory import Memory, Slot
 from rayward.operator.cluster.outcomes import Outcome
 from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Object, Remove, Write
 from rayward.operator.cluster.pod import RayPod
-
-MANAGER: Final = "rayward-operator"
+from rayward.operator.writing import WRITE, brief, repeatable
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Kubernetes' own choice for generated names: no words come of them."""
@@ -112,7 +108,7 @@ class Carrier:
         return desired.worker_pod(cluster, group, name, desired.ReplicaPlace(replica, new.replica, new.host))
 
     async def _create_pod(self, new: NewPod, body: Object) -> bool:
-        request = _repeatable(verbs.create(PODS, body, self._namespace, field_manager=MANAGER))
+        request = repeatable(verbs.create(PODS, body, self._namespace, **WRITE))
         try:
             pod = await self._client.send_as(request, RayPod)
         except AlreadyExists:
@@ -125,7 +121,7 @@ class Carrier:
         return True
 
     async def _remove(self, write: Remove) -> bool:
-        request = _repeatable(verbs.delete(write.resource, write.name, self._namespace, uid=write.uid))
+        request = repeatable(verbs.delete(write.resource, write.name, self._namespace, uid=write.uid))
         gone = False
         try:
             answer = await self._client.send_as(request, KubeObject)
@@ -149,9 +145,7 @@ class Carrier:
         return found.metadata.uid == write.uid
 
     async def _mend(self, write: Mend) -> bool:
-        request = _repeatable(
-            verbs.patch(write.resource, write.name, write.body, PatchType.MERGE, self._namespace, field_manager=MANAGER)
-        )
+        request = brief(verbs.patch(write.resource, write.name, write.body, PatchType.MERGE, self._namespace, **WRITE))
         try:
             answer = await self._client.send_as(request, KubeObject)
         except NotFound:
@@ -165,7 +159,7 @@ class Carrier:
         return True
 
     async def _make(self, resource: Resource, body: Object) -> bool:
-        request = _repeatable(verbs.create(resource, body, self._namespace, field_manager=MANAGER))
+        request = brief(verbs.create(resource, body, self._namespace, **WRITE))
         name: str = body["metadata"]["name"]
         try:
             answer = await self._client.send_as(request, KubeObject)
@@ -189,17 +183,13 @@ class Carrier:
             # Whoever has the old token keeps it.
             change = {"metadata": body["metadata"]}
         change["metadata"] = {**change["metadata"], "uid": found.metadata.uid}
-        request = verbs.patch(
-            resource, found.metadata.name, change, PatchType.MERGE, self._namespace, field_manager=MANAGER
-        )
-        self._wrote(resource, await self._client.send_as(_repeatable(request), KubeObject))
+        request = verbs.patch(resource, found.metadata.name, change, PatchType.MERGE, self._namespace, **WRITE)
+        self._wrote(resource, await self._client.send_as(brief(request), KubeObject))
 
     async def _finalize(self, write: Finalizers) -> bool:
         metadata = self._cluster.metadata
         change = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": list(write.finalizers)}}
-        request = verbs.patch(
-            RAY_CLUSTERS, metadata.name, change, PatchType.MERGE, metadata.namespace, field_manager=MANAGER
-        )
+        request = verbs.patch(RAY_CLUSTERS, metadata.name, change, PatchType.MERGE, metadata.namespace, **WRITE)
         try:
             self._wrote(RAY_CLUSTERS, await self._client.send_as(request, KubeObject))
         except NotFound:
@@ -210,10 +200,6 @@ class Carrier:
         body = desired.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
         assert body is not None
         return body
-
-
-def _repeatable(request: Request) -> Request:
-    return msgspec.structs.replace(request, repeatable=True)
 
 
 def _replica_slot(new: NewPod) -> Slot:

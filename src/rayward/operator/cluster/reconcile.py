@@ -27,7 +27,7 @@ from rayward.kube.runtime.events import EventRecorder, reference
 from rayward.kube.runtime.workers import WorkersObserver
 from rayward.net.errors import NetworkError
 from rayward.operator.cluster import status as statuses
-from rayward.operator.cluster.carry import MANAGER, Carrier
+from rayward.operator.cluster.carry import Carrier
 from rayward.operator.cluster.decide import plan
 from rayward.operator.cluster.drifting import drift_of
 from rayward.operator.cluster.memory import Memory
@@ -36,6 +36,7 @@ from rayward.operator.cluster.outcomes import Outcome, failure, notes
 from rayward.operator.cluster.plan import LogWanted, Note, Plan
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.unbroken import Unbroken
+from rayward.operator.writing import WRITE, brief
 
 NAME: Final = "raycluster"
 WORKERS: Final = 32
@@ -137,11 +138,10 @@ class ClusterReconciler:
             PatchType.MERGE,
             metadata.namespace,
             subresource="status",
-            field_manager=MANAGER,
+            **WRITE,
         )
-        request = msgspec.structs.replace(request, repeatable=True)
         try:
-            answer = await self._unbroken(self._client.send_as(request, KubeObject))
+            answer = await self._unbroken(self._client.send_as(brief(request), KubeObject))
         except NotFound:
             return
         memory.told_status(answer.metadata.resource_version, status)

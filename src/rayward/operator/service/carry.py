@@ -21,9 +21,9 @@ from rayward.kube.core.meta import controller_of
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
-from rayward.operator.cluster.carry import MANAGER
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.unbroken import Unbroken
+from rayward.operator.writing import WRITE, brief
 
 Wrote = Callable[[Resource, KubeObject], None]
 
@@ -136,7 +136,7 @@ class Carrier:
             PatchType.MERGE,
             self._namespace,
             subresource="status",
-            field_manager=MANAGER,
+            **WRITE,
         )
         try:
             answer = await self._send(request)
@@ -146,7 +146,7 @@ class Carrier:
         return answer
 
     async def _create(self, resource: Resource, body: Object, owner: str) -> None:
-        request = verbs.create(resource, body, self._namespace, field_manager=MANAGER)
+        request = verbs.create(resource, body, self._namespace, **WRITE)
         try:
             answer = await self._send(request)
         except AlreadyExists:
@@ -158,7 +158,7 @@ class Carrier:
         self._wrote(resource, answer)
 
     async def _patch(self, resource: Resource, name: str, change: Any, how: PatchType = PatchType.MERGE) -> None:
-        request = verbs.patch(resource, name, change, how, self._namespace, field_manager=MANAGER)
+        request = verbs.patch(resource, name, change, how, self._namespace, **WRITE)
         try:
             answer = await self._send(request)
         except NotFound:
@@ -166,8 +166,7 @@ class Carrier:
         self._wrote(resource, answer)
 
     async def _send(self, request: Request) -> KubeObject:
-        repeatable = msgspec.structs.replace(request, repeatable=True)
-        return await self._unbroken(self._client.send_as(repeatable, KubeObject))
+        return await self._unbroken(self._client.send_as(brief(request), KubeObject))
 
 
 def _replaced(found: Service, selector: dict[str, str]) -> dict[str, str | None]:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from rayward.operator.service import healing, inplace, retirement, upgrade
 from rayward.operator.service.healing import Healing
+from rayward.operator.service.member import Member
 from rayward.operator.service.roles import Roles, assign
 from rayward.operator.service.situation import Decision, Failure, Note, Situation
 
@@ -21,7 +22,7 @@ def decide(situation: Situation, now: datetime) -> Decision:
         roles = assign(situation)
     heal = healing.NOTHING
     if roles.active is not None and roles.target is roles.active:
-        heal = healing.decide(roles.active, situation.rules.healing, now)
+        heal = healing.decide(roles.active, situation.rules.healing, now, underway=_has_successor(roles, roles.active))
         if heal.replace:
             roles = assign(situation, replace_active=True)
     change = _change(situation, roles, heal, now)
@@ -60,6 +61,10 @@ def _aborts(situation: Situation, roles: Roles) -> bool:
     """Whether the user gave up a cluster that is on its way, while another one serves."""
     on_its_way = roles.target is not None and roles.active is not None and roles.target is not roles.active
     return on_its_way and roles.target is not None and situation.rules.abort in {"true", roles.target.name}
+
+
+def _has_successor(roles: Roles, active: Member) -> bool:
+    return any(not member.promoted and member.cluster_hash == active.cluster_hash for member in roles.others)
 
 
 def _joined(notes: Iterable[Note]) -> tuple[Note, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum, auto
 
-from rayward.operator.service.member import UNHEALTHY, Member
+from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, UNHEALTHY, Member
 from rayward.operator.service.situation import Note, Thresholds
 
 
@@ -24,20 +25,23 @@ class Healing:
 NOTHING = Healing()
 
 
-def decide(active: Member, thresholds: Thresholds, now: datetime) -> Healing:
-    """The remedy for ``active``; nothing where the user set no threshold."""
+def decide(active: Member, thresholds: Thresholds, now: datetime, *, underway: bool = False) -> Healing:
+    """The remedy for ``active``; nothing where the user set no threshold. ``underway``: its successor is being made."""
     if thresholds.unhealthy_after is None:
         return NOTHING
-    if not _unhealthy(active):
-        note = Note(active.name, healthy=True) if active.unhealthy_since else None
-        return Healing(note=note, heals=active.heals)
+    health = _health(active)
     if active.unhealthy_since is None:
-        return Healing(
-            note=Note(active.name, unhealthy_since=now), heals=active.heals, next_look=now + thresholds.unhealthy_after
-        )
+        if health is not _Health.BAD:
+            return Healing(heals=active.heals)
+        note = Note(active.name, unhealthy_since=now)
+        return Healing(note=note, heals=active.heals, next_look=now + thresholds.unhealthy_after)
+    if health is _Health.GOOD:
+        return Healing(note=Note(active.name, healthy=True), heals=active.heals)
     due = active.unhealthy_since + thresholds.unhealthy_after
     if now < due:
         return Healing(heals=active.heals, next_look=due)
+    if health is _Health.UNDECIDED and not underway:
+        return Healing(heals=active.heals)
     if active.heals == 0:
         return Healing(
             note=Note(active.name, unhealthy_since=now, heals=1),
@@ -50,5 +54,19 @@ def decide(active: Member, thresholds: Thresholds, now: datetime) -> Healing:
     return Healing(replace=True, heals=active.heals + 1)
 
 
-def _unhealthy(member: Member) -> bool:
-    return member.serve is not None and any(app.status == UNHEALTHY for app in member.serve.applications)
+class _Health(Enum):
+    GOOD = auto()
+    BAD = auto()
+    UNDECIDED = auto()
+    """Serve is at work on it, or says nothing."""
+
+
+def _health(member: Member) -> _Health:
+    if member.serve is None or not member.serve.applications:
+        return _Health.UNDECIDED
+    states = {application.status for application in member.serve.applications}
+    # Where applications that were unhealthy are started anew and fail again, Ray calls that a failed deployment; any
+    # other failed deployment is that of a config, which is taken back instead.
+    if UNHEALTHY in states or (member.unhealthy_since is not None and DEPLOY_FAILED in states):
+        return _Health.BAD
+    return _Health.GOOD if states == {RUNNING} else _Health.UNDECIDED
