@@ -26,4 +26,4 @@ def asked(service: HelloService) -> Generator[Load]:
         eventually(lambda: load.tally.sent > sent + RATE, PATIENCE)
         tally = load.stop()
     print(f"{tally.sent} requests, {len(tally.lost)} lost, answered by {dict(tally.answered)}")
-    assert tally.lost == []
+    assert tally.lost == [], tally.lost[:5]

@@ -18,6 +18,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
 from rayward.operator.errors import OperatorError
 from rayward.operator.process import Settings, run
+from rayward.operator.writing import WORKERS
 
 REFUSED = 10
 LOST = 11
@@ -46,7 +47,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
     )
-    made.add_argument("--reconcile-concurrency", type=int, default=32, metavar="N", help="clusters at once")
+    made.add_argument("--reconcile-concurrency", type=int, default=WORKERS, metavar="N", help="clusters at once")
     made.add_argument(
         "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
     )

@@ -31,6 +31,7 @@ from rayward.operator.handover import find_kuberay
 from rayward.operator.metrics import OperatorMetrics
 from rayward.operator.ray.reach import DirectReach, ProxiedReach, Reach
 from rayward.operator.scope import Scope
+from rayward.operator.writing import WORKERS
 
 LEASE: Final = "rayward-operator"
 COMPONENT: Final = "raycluster-controller"
@@ -50,7 +51,7 @@ class Settings(msgspec.Struct, frozen=True):
     metrics_address: str = ""
     health_address: str = ""
     ready_file: Path | None = None
-    workers: int = 32
+    workers: int = WORKERS
     check_for_kuberay: bool = True
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""

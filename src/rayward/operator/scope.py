@@ -14,12 +14,13 @@ from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.operator.cluster.observe import CHILD_SELECTOR, JOB_SELECTOR, POD_SELECTOR, empty_caches
-from rayward.operator.cluster.reconcile import NAME, WORKERS, ClusterReconciler
+from rayward.operator.cluster.reconcile import NAME, ClusterReconciler
 from rayward.operator.metrics import OperatorMetrics
 from rayward.operator.ray.reach import Reach
 from rayward.operator.service import observe as services
 from rayward.operator.service import reconcile as service_loop
 from rayward.operator.service.reconcile import ServiceReconciler
+from rayward.operator.writing import WORKERS
 
 
 class Scope:

@@ -36,10 +36,9 @@ from rayward.operator.cluster.outcomes import Outcome, failure, notes
 from rayward.operator.cluster.plan import LogWanted, Note, Plan
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.unbroken import Unbroken
-from rayward.operator.writing import WRITE, brief
+from rayward.operator.writing import WORKERS, WRITE, brief
 
 NAME: Final = "raycluster"
-WORKERS: Final = 32
 
 _LOG_SECONDS: Final = 5.0
 _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096"}

@@ -26,9 +26,9 @@ from rayward.operator.service.observe import Caches, service_of_cluster
 from rayward.operator.service.outcomes import ChangeObserver
 from rayward.operator.service.pursuit import Known, Pursuit, Tools
 from rayward.operator.unbroken import Unbroken
+from rayward.operator.writing import WORKERS
 
 NAME: Final = "rayservice"
-WORKERS: Final = 32
 
 _OURS: Final = (None, "", "ray.io/kuberay-operator")
 
