@@ -11,8 +11,8 @@ from rayward.kube.client.request import METADATA, Request
 
 MANAGER: Final = "rayward-operator"
 WORKERS: Final = 8
-"""How many objects at once, each with several writes in flight. With more, a burst ends later: statuses are told in between
-that the next moment changes."""
+"""How many objects at once, each with several writes in flight. With more a burst ends later: statuses are told that
+the next moment changes."""
 # What is written here was made by code, from objects that the server has checked before: to look for unknown fields
 # again costs the server a tenth of its time where many clusters are made at once, and nobody would read what it found.
 WRITE: Final[WriteOptions] = {"field_manager": MANAGER, "field_validation": "Ignore"}

@@ -10,7 +10,7 @@ from rayward.local.traffic.place import connect
 from rayward.local.traffic.route import Member, Route
 
 _CONNECT_SECONDS: Final = 2.0
-_PATIENCE_SECONDS: Final = 3.0
+_PATIENCE_SECONDS: Final = 6.0
 _PAUSE_SECONDS: Final = 0.1
 
 

@@ -12,7 +12,8 @@ from rayward.local.traffic.choice import least_busy, take_turn
 from rayward.local.traffic.place import Place
 
 _MOST_REMEMBERED: Final = 4096
-_GAP_SECONDS: Final = 2.0
+# Ray's pods are looked at every five seconds: one look that fails must not cost a request.
+_GAP_SECONDS: Final = 6.0
 
 
 class Idle(Protocol):
