@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,9 @@ def kill_worker(service: HelloService) -> None:
     (worker,) = workers(service)
     before = _incarnation(worker)
     for pid in processes_of(worker["metadata"]["name"]):
-        os.kill(pid, signal.SIGKILL)
+        # Some end with the one that was killed before them.
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     eventually(lambda: _ready_again(service, cluster, "worker", before), PATIENCE)
 
 
