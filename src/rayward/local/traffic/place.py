@@ -16,6 +16,8 @@ Kind = Literal["tcp", "udp"]
 
 _SPARE: Final = 16
 _BACKLOG: Final = 1024
+# A pod that is lost together with its network says nothing any more: who waits for its answer is told in five seconds.
+_ALIVE: Final = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
 
 
 class Place(Protocol):
@@ -139,13 +141,17 @@ async def listen(place: Place, kind: Kind, address: str, port: int) -> socket.so
 
 
 async def connect(place: Place, kind: Kind, address: str, port: int, seconds: float) -> socket.socket:
-    """A socket that is connected.
+    """A socket that is connected; one for TCP fails where the other side is no longer there, also if it never said so.
 
     Raises:
         OSError: Nobody is there; TimeoutError if nobody said so.
     """
     made = await place.new_socket(kind)
     try:
+        if kind == "tcp":
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option, value in _ALIVE:
+                made.setsockopt(socket.IPPROTO_TCP, option, value)
         async with asyncio.timeout(seconds):
             await asyncio.get_running_loop().sock_connect(made, (address, port))
     except BaseException:
