@@ -175,21 +175,16 @@ def _upgrade(service: HelloService, load: Load, release: str, figures: Figures) 
     eventually(lambda: before not in service.clusters() and service.active != before, PATIENCE)
 
 
-def _table(found: dict[str, Figures]) -> str:
-    lines = [
-        f"{'':20}{'requests':>10}{'lost':>7}{'edit to RUNNING':>17}{'RUNNING to traffic':>20}{'edit to traffic':>17}"
-    ]
-    reference = found.get("ours")
-    for name, figures in found.items():
-        ready, handover, switched = map(statistics.median, (figures.ready, figures.handover, figures.switched))
-        line = f"{CONTENDERS[name][0]:20}{figures.tally.sent:>10}{len(figures.tally.lost):>7}"
-        line += f"{ready:>15.1f} s{handover:>18.2f} s{switched:>15.1f} s"
-        if reference is not None and figures is not reference:
-            line += f"   {switched / statistics.median(reference.switched):.2f} x ours"
-        else:
-            line += f"   {switched / ready:.2f} x its Ray cluster's own time"
-        lines.append(line)
-    return "\n".join(lines)
+_HEADER = f"{'':20}{'requests':>10}{'lost':>7}{'edit to RUNNING':>17}{'RUNNING to traffic':>20}{'edit to traffic':>17}"
+
+
+def _row(name: str, figures: Figures, reference: Figures | None) -> str:
+    ready, handover, switched = map(statistics.median, (figures.ready, figures.handover, figures.switched))
+    line = f"{CONTENDERS[name][0]:20}{figures.tally.sent:>10}{len(figures.tally.lost):>7}"
+    line += f"{ready:>15.1f} s{handover:>18.2f} s{switched:>15.1f} s"
+    if reference is not None and figures is not reference:
+        return f"{line}   {switched / statistics.median(reference.switched):.2f} x ours"
+    return f"{line}   {switched / ready:.2f} x its Ray cluster's own time"
 
 
 def main() -> None:
@@ -202,11 +197,12 @@ def main() -> None:
     parsed = parser.parse_args()
     found: dict[str, Figures] = {}
     print(f"{parsed.count} upgrades, {parsed.rate:.0f} requests/s, old clusters stay for {parsed.delay} s; medians")
+    print(_HEADER, flush=True)
     for name in parsed.only.split(","):
-        found[name] = measure(name, parsed.count, parsed.rate, parsed.delay)
-        for reason in sorted({one.partition(": ")[2] for one in found[name].tally.lost})[:5]:
-            print(f"  {CONTENDERS[name][0]} lost: {reason}")
-    print(_table(found))
+        figures = found[name] = measure(name, parsed.count, parsed.rate, parsed.delay)
+        print(_row(name, figures, found.get("ours")), flush=True)
+        for reason in sorted({one.partition(": ")[2] for one in figures.tally.lost})[:5]:
+            print(f"  lost: {reason}", flush=True)
 
 
 if __name__ == "__main__":
