@@ -21,7 +21,7 @@ def decide(situation: Situation, now: datetime) -> Decision:
         situation = dataclasses.replace(situation, failure=failure)
         roles = assign(situation)
     heal = healing.NOTHING
-    if roles.active is not None and roles.target is roles.active:
+    if roles.active is not None and roles.target is roles.active and not _gets_another_config(situation, roles):
         heal = healing.decide(roles.active, situation.rules.healing, now, underway=_has_successor(roles, roles.active))
         if heal.replace:
             roles = assign(situation, replace_active=True)
@@ -61,6 +61,12 @@ def _aborts(situation: Situation, roles: Roles) -> bool:
     """Whether the user gave up a cluster that is on its way, while another one serves."""
     on_its_way = roles.target is not None and roles.active is not None and roles.target is not roles.active
     return on_its_way and roles.target is not None and situation.rules.abort in {"true", roles.target.name}
+
+
+def _gets_another_config(situation: Situation, roles: Roles) -> bool:
+    """Another config is another patient: what ailed the former one is forgotten."""
+    another = roles.goal is not None and roles.active is not None and roles.active.config != roles.goal.config
+    return another and situation.failure is None
 
 
 def _has_successor(roles: Roles, active: Member) -> bool:

@@ -17,7 +17,8 @@ def decide(
     if active.config != goal.config and failure is None:
         # Another config is another patient: it has a right to every remedy.
         fresh = 0 if active.heals else None
-        note = Note(active.name, config=goal.config, progress=progress_of(active), heals=fresh)
+        well = active.unhealthy_since is not None
+        note = Note(active.name, config=goal.config, progress=progress_of(active), heals=fresh, healthy=well)
         return Decision(active=active, notes=(note,), verdict=not_sent(active))
     verdict = judge(active)
     notes: list[Note] = []
