@@ -10,17 +10,16 @@ import argparse
 import asyncio
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import uvloop
+from tests.beside import beside
 from tests.kube.real.cluster import RealControlPlane
 from tests.operator.stage import group, manifest
 from tests.waiting import eventually
@@ -79,19 +78,6 @@ OPERATORS: dict[str, Start] = {
 }
 
 
-@contextmanager
-def _process(command: list[str], log: Path) -> Generator[subprocess.Popen[bytes]]:
-    with log.open("wb") as stream:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream)
-    try:
-        yield process
-        if process.poll() is not None:
-            raise SystemExit(f"{command[0]} ended:\n{log.read_text()[-3000:]}")
-    finally:
-        process.terminate()
-        process.wait()
-
-
 def measure(start: Start, count: int, idle_seconds: float) -> Figures:
     """One operator on a server of its own."""
     server_flags = ("--disable-admission-plugins=ServiceAccount", "--max-requests-inflight=2000")
@@ -106,8 +92,8 @@ def measure(start: Start, count: int, idle_seconds: float) -> Figures:
         eventually(lambda: plane.run_kubectl("get", "rayclusters,rayservices").returncode == 0)
         kubelet = [sys.executable, "-m", "bench.kubelet", str(plane.kubeconfig)]
         with (
-            _process(kubelet, folder / "kubelet.log"),
-            _process(start(plane, folder), folder / "operator.log") as operator,
+            beside(kubelet, folder / "kubelet.log"),
+            beside(start(plane, folder), folder / "operator.log") as operator,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):
             return runner.run(_measure(plane, operator.pid, count, idle_seconds, folder))

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.contract.target import ended
+from tests.beside import beside
 from tests.kube.real import build
 from tests.ray.stack import RayStack
 
@@ -22,12 +22,5 @@ def kuberay_stack(folder: Path) -> Generator[RayStack]:
         subprocess.run([str(binaries / "kubectl"), kubeconfig, *crds], check=True, timeout=120, capture_output=True)
         command = [str(binaries / "kuberay-operator"), kubeconfig, "--use-kubernetes-proxy"]
         command += ["--leader-election-namespace=default", "--metrics-addr=0", "--health-probe-bind-address=0"]
-        log = folder / "operator.log"
-        with log.open("wb") as stream:
-            operator = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream)
-        try:
+        with beside(command, folder / "operator.log"):
             yield stack
-            if operator.poll() is not None:
-                raise RuntimeError(f"kuberay-operator ended:\n{log.read_text()[-3000:]}")
-        finally:
-            ended(operator)

@@ -16,8 +16,8 @@ from rayward.kube.client import PatchType
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import PODS, SERVICES
+from tests.beside import beside
 from tests.contract.kubectl import targets
-from tests.contract.target import ended
 from tests.kube.real import build
 from tests.operator.stage import manifest
 from tests.waiting import eventually
@@ -25,7 +25,6 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.kube
 
 _PATIENCE: Final = 150.0
-_ROOT: Final = Path(__file__).parents[2]
 _REPLICAS: Final = "/spec/workerGroupSpecs/0/replicas"
 
 
@@ -41,21 +40,10 @@ def kubeconfig() -> Iterator[Path]:
 
 
 @contextmanager
-def _process(command: list[str], log: Path) -> Generator[subprocess.Popen[bytes]]:
-    with log.open("ab") as stream:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=stream, stderr=stream, cwd=_ROOT)
-    try:
-        yield process
-        assert process.poll() is None, log.read_text()[-3000:]
-    finally:
-        ended(process)
-
-
-@contextmanager
 def _kuberay(kubeconfig: Path) -> Generator[None]:
     command = [str(build.build() / "kuberay-operator"), f"--kubeconfig={kubeconfig}"]
     command += ["--leader-election-namespace=default", "--metrics-addr=0", "--health-probe-bind-address=0"]
-    with _process(command, kubeconfig.parent / "kuberay.log"):
+    with beside(command, kubeconfig.parent / "kuberay.log"):
         yield
 
 
@@ -66,7 +54,7 @@ def _our_command(kubeconfig: Path) -> list[str]:
 @contextmanager
 def _ours(kubeconfig: Path) -> Generator[None]:
     ready = kubeconfig.parent / "ready"
-    with _process([*_our_command(kubeconfig), "--ready-file", str(ready)], kubeconfig.parent / "ours.log"):
+    with beside([*_our_command(kubeconfig), "--ready-file", str(ready)], kubeconfig.parent / "ours.log"):
         eventually(ready.exists, _PATIENCE)
         yield
     assert not ready.exists()
@@ -74,7 +62,7 @@ def _ours(kubeconfig: Path) -> Generator[None]:
 
 @contextmanager
 def _kubelet(kubeconfig: Path) -> Generator[None]:
-    with _process([sys.executable, "-m", "bench.kubelet", str(kubeconfig)], kubeconfig.parent / "kubelet.log"):
+    with beside([sys.executable, "-m", "bench.kubelet", str(kubeconfig)], kubeconfig.parent / "kubelet.log"):
         yield
 
 
