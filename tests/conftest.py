@@ -2,9 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable
+from inspect import iscoroutinefunction
+
 import pytest
+
+_PATIENCE = 0.8  # of the time after which the process is told
 
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, bool]]:
     return ("asyncio", {"use_uvloop": True})
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Give tests that are coroutines a limit from inside the loop, which shows where they wait.
+
+    What the timeout of the process raises in its signal handler is lost in uvloop.
+    """
+    if isinstance(item, pytest.Function) and iscoroutinefunction(item.obj) and not hasattr(item.obj, "hypothesis"):
+        mark = item.get_closest_marker("timeout")
+        seconds = float(mark.args[0] if mark is not None else item.config.getini("timeout"))
+        item.obj = _limited(item.obj, seconds * _PATIENCE)
+
+
+def _limited(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[..., Awaitable[None]]:
+    @functools.wraps(test)
+    async def limited(*args: object, **kwargs: object) -> None:
+        async with asyncio.timeout(seconds):
+            await test(*args, **kwargs)
+
+    return limited
