@@ -6,7 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,9 +30,14 @@ def _processes(folder: Folder) -> list[str]:
     return [line for line in listed.splitlines() if str(folder.root) in line]
 
 
-def _foreground(folder: Folder) -> subprocess.Popen[str]:
+@contextmanager
+def _foreground(folder: Folder) -> Generator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "rayward.cli", "up", "--api-only", "--foreground", "--data-dir", str(folder.root)]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            yield running
+        finally:
+            running.kill()
 
 
 def test_the_foreground_shows_what_parts_say_and_ctrl_c_ends_everything(folder: Folder) -> None:
@@ -57,6 +63,23 @@ def test_a_killed_foreground_takes_everything_along(folder: Folder) -> None:
         running.kill()
     control.down(folder, purge=False)
     assert _processes(folder) == []
+
+
+def test_what_a_part_says_before_the_answer_is_written_is_shown(
+    monkeypatch: pytest.MonkeyPatch, folder: Folder
+) -> None:
+    folder.logs.mkdir(parents=True)
+    log = folder.logs / "controllers.log"
+    log.write_text("said in a former life\n")
+
+    def up(*_args: object, **_options: object) -> control.Up:
+        with log.open("a") as stream:
+            stream.write("said meanwhile\n")
+        return control.Up(StackState(1, 0.0, ready=True), False, 1.0, "")
+
+    monkeypatch.setattr(control, "up", up)
+    done = run("up", "--api-only", "--foreground", "--data-dir", str(folder.root))
+    assert done.out.splitlines()[1:] == ["controllers  said meanwhile"]
 
 
 def _up(monkeypatch: pytest.MonkeyPatch, part: PartState, trouble: str = "") -> None:

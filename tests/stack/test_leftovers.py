@@ -15,9 +15,11 @@ from rayward.stack.state import PartState, StackState
 def _part(script: str) -> Generator[tuple[subprocess.Popen[str], PartState]]:
     with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        assert running.stdout.readline() == "ready\n"
-        yield running, PartState("part", running.pid, "running", born=process.born(running.pid))
-        running.kill()
+        try:
+            assert running.stdout.readline() == "ready\n"
+            yield running, PartState("part", running.pid, "running", born=process.born(running.pid))
+        finally:
+            running.kill()
 
 
 def test_one_that_listens_is_asked() -> None:

@@ -10,6 +10,7 @@ from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
 from rayward.stack import control, state
 from rayward.stack.folder import Folder
+from rayward.stack.following import Logs
 
 _PORT = click.IntRange(0, 65535)
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
@@ -47,12 +48,14 @@ def command(
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
     node = None if api_only else flags
     wants_operator = operator == "rayward" and not api_only
+    # What a part says while the answer is written is shown too.
+    logs = Logs(folder) if foreground else None
     try:
         up = control.up(folder, port=port, node=node, operator=wants_operator, foreground=foreground, tell=tell)
         _tell_troubles(folder, up)
         _answer(folder, up, form, api_only=api_only)
-        if foreground:
-            _show_logs(folder)
+        if logs is not None:
+            _show_logs(folder, logs)
     except KeyboardInterrupt:
         if not foreground:
             raise
@@ -115,11 +118,9 @@ def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], p
     return [item for name, value in pairs if value for item in (name, value)]
 
 
-def _show_logs(folder: Folder) -> None:
+def _show_logs(folder: Folder, logs: Logs) -> None:
     """Show what the parts say until the stack ends."""
-    from rayward.stack.following import Logs
-
     colours: dict[str, str] = {}
-    for said in Logs(folder).follow(lambda: control.status(folder) is None):
+    for said in logs.follow(lambda: control.status(folder) is None):
         colour = colours.setdefault(said.part, _COLOURS[len(colours) % len(_COLOURS)])
         answer(f"{click.style(f'{said.part:<12}', fg=colour)} {said.line}")
