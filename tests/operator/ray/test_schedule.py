@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.operator.ray.schedule import Pace, next_look
+from rayward.operator.ray.schedule import Pace, next_look, rest_of
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,16 @@ def test_looks_are_spread_but_neither_at_once_nor_never(
     pace: Pace, settled: bool, failures: int, chance: float
 ) -> None:
     assert 0.25 <= next_look(pace, settled=settled, failures=failures, chance=chance) <= 90.0
+
+
+@pytest.mark.parametrize(
+    ("took", "seconds"),
+    [
+        pytest.param(0.0, 0.5, id="an answer at once"),
+        pytest.param(0.1, 0.4, id="the step goes from look to look"),
+        pytest.param(0.3, 0.3, id="a slow head is left alone for as long as it worked"),
+        pytest.param(9.0, 0.5, id="but not longer than a step"),
+    ],
+)
+def test_what_is_left_of_a_step(took: float, seconds: float) -> None:
+    assert rest_of(0.5, took) == pytest.approx(seconds)

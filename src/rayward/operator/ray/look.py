@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from msgspec.structs import replace
 
+from rayward.operator.ray.answers import Serve, Version
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError, Refused, WrongSession
 from rayward.operator.ray.holding import holds
@@ -22,23 +24,39 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Belon
     """
     dashboard = Dashboard(reach, target.place, token=target.token)
     seen = before
+    deploy = target.deploy
     try:
-        version = await dashboard.version(target.session)
+        if deploy is None or deploy.key == seen.deployed:
+            version, answer = await _asked_at_once(dashboard, target.session)
+        else:
+            version, answer = await dashboard.version(target.session), None
         if not belongs(version.session_name):
             raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
         if version.session_name != seen.session:
             seen = Observation(version.session_name)
         seen = replace(seen, ray_version=version.ray_version, failure=None)
-        deploy = target.deploy
+        if isinstance(answer, BaseException):
+            raise answer
         if deploy is not None and deploy.key != seen.deployed:
             if not seen.deployed and not deploy.anew:
-                seen = replace(seen, serve=(serve := await dashboard.serve()))
+                seen = replace(seen, serve=(serve := answer or await dashboard.serve()))
                 if holds(serve, deploy.config):
                     return replace(seen, deployed=deploy.key, refusal="")
-            seen = await _deployed(dashboard, deploy, seen)
-        return replace(seen, serve=await dashboard.serve())
+            seen, answer = await _deployed(dashboard, deploy, seen), None
+        return replace(seen, serve=answer or await dashboard.serve())
     except RayError as error:
         return replace(seen, failure=_failure(error))
+
+
+async def _asked_at_once(dashboard: Dashboard, session: str) -> tuple[Version, Serve | BaseException]:
+    """Both questions in the time of one: what is seen late is acted on late.
+
+    An error of the second is looked at after the session: in another one, nothing that was seen before counts.
+    """
+    version, serve = await asyncio.gather(dashboard.version(session), dashboard.serve(), return_exceptions=True)
+    if isinstance(version, BaseException):
+        raise version
+    return version, serve
 
 
 async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> Observation:

@@ -13,7 +13,7 @@ from rayward.kube.runtime.workers import DONE, Result, Workers
 from rayward.operator.ray.look import look
 from rayward.operator.ray.observation import UNSEEN, Observation, Target
 from rayward.operator.ray.reach import Reach
-from rayward.operator.ray.schedule import next_look
+from rayward.operator.ray.schedule import next_look, rest_of
 
 _AT_ONCE: Final = 64
 
@@ -41,6 +41,7 @@ class Poller:
         self._reach = reach
         self._wake = wake
         self._chance = chance
+        self._clock = clock
         self._targets: dict[Key, Target] = {}
         self._seen: dict[Key, Observation] = {}
         self._failures: dict[Key, int] = {}
@@ -82,7 +83,7 @@ class Poller:
         target = self._targets.get(key)
         if target is None:
             return DONE
-        before = self.latest(key)
+        before, began = self.latest(key), self._clock.now()
         looking = asyncio.create_task(look(self._reach, target, before, lambda session: self._claim(key, session)))
         self._looking[key] = looking
         try:
@@ -100,9 +101,9 @@ class Poller:
         if now != before:
             self._wake(key)
         settled = now.serve is None or now.serve.settled
-        return Result(
-            next_look(self._targets[key].pace, settled=settled, failures=self._failures[key], chance=self._chance())
-        )
+        pace, failures = self._targets[key].pace, self._failures[key]
+        pause = next_look(pace, settled=settled, failures=failures, chance=self._chance())
+        return Result(rest_of(pause, self._clock.now() - began))
 
     def _claim(self, key: Key, session: str) -> bool:
         """Whether ``session`` is of the head under ``key``: it belongs to who showed it first, as long as it does."""

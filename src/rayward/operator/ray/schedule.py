@@ -31,3 +31,11 @@ def next_look(pace: Pace, *, settled: bool, failures: int, chance: float = 0.5) 
     if pace is Pace.UPGRADING:
         return pace.value
     return (pace.value if settled else _UNSETTLED) * (0.9 + 0.2 * chance)
+
+
+def rest_of(pause: float, took: float) -> float:
+    """What is left of ``pause`` after a look that ``took`` so long: looks begin in even steps.
+
+    A head that is slow to answer is left alone for as long as it worked, but never longer than ``pause``.
+    """
+    return min(max(pause - took, took), pause)
