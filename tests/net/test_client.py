@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
+import threading
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -191,6 +193,26 @@ class TestTls:
         async with HttpClient() as client:
             route = Route(client_context(ClientTls(verify=False)))
             assert (await client.request("GET", f"{secure.url}/echo", route=route)).status == 200
+
+    async def test_a_request_that_is_given_up_cuts_its_connection(self, secure: Peer, identities: Identities) -> None:
+        asked, cut = threading.Event(), threading.Event()
+
+        def say_no_goodbye(handler: Handler) -> None:
+            asked.set()
+            # Below TLS: a goodbye is not answered.
+            with socket.socket(fileno=os.dup(handler.connection.fileno())) as wire, suppress(ConnectionResetError):
+                wire.setblocking(True)
+                while wire.recv(4096):
+                    pass
+            cut.set()
+
+        secure.answers["/silence"] = say_no_goodbye
+        route = Route(client_context(ClientTls(identities.trust)))
+        async with HttpClient() as client:
+            request = asyncio.create_task(client.request("GET", f"{secure.url}/silence", route=route))
+            assert await asyncio.to_thread(asked.wait, 60)
+            request.cancel()
+            assert await asyncio.to_thread(cut.wait, 20), "it is polite for 30 s"
 
     async def test_the_name_in_the_certificate_may_differ_from_the_address(self, tmp_path: Path) -> None:
         identities = Identities(tmp_path, hosts=("kubernetes.internal",))

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 import aiohttp
 from yarl import URL
@@ -229,16 +229,26 @@ class HttpClient:
     def _running(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=30),
+                connector=_Connector(limit=0, ttl_dns_cache=30),
                 cookie_jar=aiohttp.DummyCookieJar(),
                 read_bufsize=_READ_BUFFER,
             )
         return self._session
 
 
+class _Connector(aiohttp.TCPConnector):
+    """Cuts connections that are not used again.
+
+    A polite end of TLS waits for the peer: it may never answer, and it may outlive the loop.
+    """
+
+    def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
+        if should_close or protocol.should_close:
+            protocol.abort()
+        super()._release(key, protocol, should_close=should_close)
+
+
 def _abandon(response: aiohttp.ClientResponse) -> None:
-    # A stream is mostly left in the middle: its connection cannot be used again, and a polite end of TLS would wait
-    # for a peer that may never answer.
     connection = response.connection
     if connection is not None and connection.transport is not None:
         connection.transport.abort()
