@@ -8,16 +8,15 @@ same API server and node, the same requests, half of them on connections that ar
 from __future__ import annotations
 
 import argparse
-import base64
 import json
 import statistics
 import tempfile
-import threading
 import time
 import urllib.request
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 
@@ -27,13 +26,8 @@ from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
 from tests.waiting import eventually
 
-from rayward.kube.client.config import find_access
-from rayward.kube.client.errors import ApiError
-from rayward.kube.client.request import Request
-from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import PODS, SECRETS, SERVICES
+from rayward.kube.core.resource import SERVICES
 from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
-from rayward.net.errors import NetworkError
 
 _PLAIN = "plain"
 _PATIENCE = 8.0
@@ -49,6 +43,8 @@ applications:
 """
 """With Ray's usual 5 a replica that had to wait for the CPU once works off its queue in minutes, whoever upgrades."""
 
+_CONTROLLER_LOG = "cat /tmp/ray/session_latest/logs/serve/controller_[0-9]*.log"
+
 Running = Callable[[Path], AbstractContextManager[RayStack]]
 
 
@@ -57,7 +53,7 @@ class Figures:
     """What one operator took, in seconds for each upgrade."""
 
     ready: list[float] = field(default_factory=list[float])
-    """From the edit until Ray is about to say that the applications of the new cluster are RUNNING."""
+    """From the edit until the applications of the new cluster are RUNNING."""
     switched: list[float] = field(default_factory=list[float])
     """From the edit to the first answer of the new release."""
     tally: Tally = field(default_factory=Tally)
@@ -101,49 +97,18 @@ CONTENDERS: dict[str, tuple[str, Running, Callable[[HelloService], ShellAddress]
 }
 
 
-class _Readiness:
-    """Asks Ray itself, again and again, whether the applications of a service's new cluster are RUNNING."""
+def _running_since(service: HelloService) -> float:
+    """When the last replica of the cluster that serves now came up: Ray's Serve says RUNNING in the same turn.
 
-    def __init__(self, service: HelloService, before: str) -> None:
-        self._service = service
-        self._before = before
-        self._not_yet = time.monotonic()
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> float:
-        """When they were last seen not to be: later than that, and earlier than whoever asked next, they were."""
-        self._stopping.set()
-        self._thread.join()
-        return self._not_yet
-
-    def _run(self) -> None:
-        with SyncClient.connect(find_access(self._service.stack.folder / "kubeconfig")) as client:
-            while not self._stopping.wait(0.1):
-                asked = time.monotonic()
-                if self._is_running(client):
-                    return
-                self._not_yet = asked
-
-    def _is_running(self, client: SyncClient) -> bool:
-        pods = client.list(PODS, "default", label_selector="ray.io/node-type=head").items
-        for pod in pods:
-            cluster = pod["metadata"]["labels"]["ray.io/cluster"]
-            if cluster != self._before and "deletionTimestamp" not in pod["metadata"]:
-                # There are times without a token, a dashboard or an answer.
-                with suppress(ApiError, NetworkError, KeyError):
-                    return _is_running(client, cluster, pod["metadata"]["name"])
-        return False
-
-
-def _is_running(client: SyncClient, cluster: str, head: str) -> bool:
-    secret = client.get(SECRETS, cluster, "default")
-    token = base64.b64decode(secret["data"]["auth_token"]).decode()
-    target = f"/api/v1/namespaces/default/pods/{head}:8265/proxy/api/serve/applications/"
-    asked = Request("GET", target, headers=(("x-ray-authorization", f"Bearer {token}"),), seconds=5.0)
-    applications = client.send(asked)["applications"].values()
-    return bool(applications) and all(one["status"] == "RUNNING" for one in applications)
+    Read from Serve's own log afterwards, by the clock of this machine: asking the dashboard again and again would slow
+    down who else asks it, and tell it only as exactly as it answers.
+    """
+    head = service.stack.head(service.led_to)["metadata"]["name"]
+    log = service.stack.rayward("exec", head, "-c", "ray-head", "--", "sh", "-c", _CONTROLLER_LOG)
+    started = [line.split(" controller ")[0] for line in log.splitlines() if "started successfully" in line]
+    return max(
+        datetime.strptime(f"{line}000", "INFO %Y-%m-%d %H:%M:%S,%f").astimezone().timestamp() for line in started
+    )
 
 
 def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
@@ -165,13 +130,11 @@ def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
 
 def _upgrade(service: HelloService, load: Load, release: str, figures: Figures) -> None:
     before = service.active
-    readiness = _Readiness(service, before)
-    began = time.monotonic()
+    began = time.time()
     service.set_release(release)
     eventually(lambda: load.tally.answered[release] > 0, PATIENCE)
-    switched = time.monotonic()
-    figures.switched.append(switched - began)
-    figures.ready.append(readiness.stop() - began)
+    figures.switched.append(time.time() - began)
+    figures.ready.append(_running_since(service) - began)
     eventually(lambda: before not in service.clusters() and service.active != before, PATIENCE)
 
 

@@ -52,6 +52,19 @@ def test_old_code_that_still_answers_has_no_deployments_while_new_code_fails(rec
     assert step.visits["/a"] == (200, "bye")
 
 
+def test_silent_is_who_cannot_answer(recorded: Trace) -> None:
+    """What the answers say, held against what real Ray did with requests at that time."""
+    silent: list[str] = []
+    for step in recorded.steps:
+        found = _answers(recorded, step.name)[-1:]
+        for application in (one for answer in found for one in answer.applications.values()):
+            status, words = step.visits.get(application.route_prefix or "", (0, ""))
+            assert not (application.silent and status == 200), step.name
+            if application.silent:
+                silent.append(words)
+    assert silent == ["Deployment(name='Raising', app='c') is unavailable because it failed to deploy."] * 2
+
+
 def test_version_and_nodes(recorded: Trace) -> None:
     texts = {question.name: question.text for question in recorded.questions}
     version = msgspec.json.decode(texts["version"], type=Version)

@@ -14,6 +14,8 @@ UNHEALTHY: Final = "UNHEALTHY"
 NOT_STARTED: Final = "NOT_STARTED"
 
 _SETTLED: Final = frozenset({RUNNING, DEPLOY_FAILED})
+_UNWELL: Final = frozenset({UNHEALTHY, DEPLOY_FAILED})
+_NOT_UP: Final = frozenset({"STARTING", "STOPPING"})
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -45,6 +47,11 @@ class Deployment(_Answer, frozen=True):
     target_num_replicas: int | None = None
     replicas: tuple[Replica, ...] = ()
 
+    @property
+    def deserted(self) -> bool:
+        """Whether it should have replicas, and none is up."""
+        return self.target_num_replicas != 0 and all(replica.state in _NOT_UP for replica in self.replicas)
+
 
 class Application(_Answer, frozen=True):
     """One Serve application.
@@ -59,6 +66,14 @@ class Application(_Answer, frozen=True):
     last_deployed_time_s: float = 0.0
     deployed_app_config: dict[str, Any] | None = None
     deployments: dict[str, Deployment] = {}
+
+    @property
+    def silent(self) -> bool:
+        """Whether it is unwell and one of its deployments has nobody left to answer.
+
+        Of one that is on its way nothing is said: its requests wait for it.
+        """
+        return self.status in _UNWELL and any(found.deserted for found in self.deployments.values())
 
 
 class Proxy(_Answer, frozen=True):

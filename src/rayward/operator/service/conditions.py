@@ -21,6 +21,8 @@ SUSPENDED: Final = "Suspended"
 
 Conditions = tuple[Condition, ...]
 
+_NO_LONGER: Final = frozenset({"ZeroServeEndpoints", "NoRunningReplica"})
+
 
 @dataclass(frozen=True, slots=True)
 class Seen:
@@ -30,6 +32,8 @@ class Seen:
     endpoints: int
     """Ready addresses behind the serve service."""
     decision: Decision
+    silent: tuple[str, ...] = ()
+    """Applications that have no replica left to answer, though pods take requests for them."""
     refused: str = ""
     """Why the spec is refused, if it is."""
 
@@ -61,7 +65,7 @@ def phase_of(found: Conditions | None) -> str:
 def served_before(before: Conditions | None) -> bool:
     """Whether it ever served since it was made or resumed."""
     found = condition_of(before, READY)
-    return found is not None and (found.status == "True" or found.reason == "ZeroServeEndpoints")
+    return found is not None and (found.status == "True" or found.reason in _NO_LONGER)
 
 
 def conditions(before: Conditions | None, seen: Seen, now: datetime) -> Conditions:
@@ -87,6 +91,8 @@ _HEALED_OUT: Final = (
 
 
 def _ready(before: Conditions | None, seen: Seen) -> tuple[str, str, str]:
+    if seen.endpoints > 0 and seen.silent:
+        return "False", "NoRunningReplica", f"no replica is left to answer for {', '.join(seen.silent)}"
     if seen.endpoints > 0:
         count = "1 pod takes" if seen.endpoints == 1 else f"{seen.endpoints} pods take"
         return "True", "NonZeroServeEndpoints", f"{count} requests"

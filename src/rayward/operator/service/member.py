@@ -18,6 +18,8 @@ class Application:
     name: str
     status: str
     message: str = ""
+    silent: bool = False
+    """It is unwell, and of one of its deployments no replica is left to answer."""
 
 
 @dataclass(frozen=True, slots=True)

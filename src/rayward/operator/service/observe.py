@@ -96,6 +96,13 @@ class Look:
     """Its ways to the applications; the first is the one that the spec names, if that is there."""
     endpoints: int
 
+    @property
+    def silent(self) -> tuple[str, ...]:
+        """The applications of the cluster that serves which have nobody left to answer."""
+        seen = self.clusters.get(self.serving)
+        serve = seen.member.serve if seen else None
+        return tuple(app.name for app in serve.applications if app.silent) if serve else ()
+
 
 def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observation]) -> Look:
     """Look at one service; ``latest`` says what was last seen at a cluster's dashboard."""
@@ -176,7 +183,7 @@ def _member(
 def _serve(member: Member, observation: Observation) -> ServeSeen:
     assert observation.serve is not None
     applications = tuple(
-        Application(name, app.status, _message(app.message, app.deployments))
+        Application(name, app.status, _message(app.message, app.deployments), app.silent)
         for name, app in sorted(observation.serve.applications.items())
     )
     sent = member.config if observation.deployed == deploy_key(member) else ""

@@ -158,7 +158,7 @@ class Pursuit:
             failure=failure_of(service.status.conditions, service.metadata.generation),
         )
         decision = decide(situation, self._now)
-        seen = Seen(service.metadata.generation, look.endpoints, decision, goal.refused)
+        seen = Seen(service.metadata.generation, look.endpoints, decision, look.silent, goal.refused)
         told = conditions(service.status.conditions, seen, self._now)
         # A failure that the next leader does not know of would be tried by it again: it is told before it is acted on.
         failed = decision.failure is not None and decision.failure != situation.failure

@@ -65,8 +65,10 @@ def _word(conditions: Conditions, shown: ClusterSeen | None, *, serving: bool) -
     if is_true(conditions, SUSPENDED):
         return "SUSPENDED"
     states = {app.status for app in shown.member.serve.applications} if shown and shown.member.serve else set[str]()
+    if UNHEALTHY in states:
+        return UNHEALTHY
     if serving:
-        return UNHEALTHY if UNHEALTHY in states else RUNNING
+        return RUNNING
     progressing = condition_of(conditions, PROGRESSING)
     failed = progressing is not None and progressing.status == "False"
     return "FAILED" if failed or DEPLOY_FAILED in states else "DEPLOYING"
