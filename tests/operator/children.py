@@ -42,6 +42,7 @@ COLLECTIONS: Final = {
 _NOISE: Final = ("creationTimestamp", "resourceVersion", "generation", "managedFields", "uid")
 _token_volume: Final = re.compile(r"kube-api-access-[a-z0-9]{5}")
 _made_by: Final = re.compile(r"kuberay_version=[^;]*")
+_PACE: Final = ("initialDelaySeconds", "periodSeconds", "failureThreshold")
 _JOB_LABELS: Final = (
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
@@ -158,11 +159,19 @@ def alike(child: Object) -> Object:
     for container in child.get("spec", {}).get("initContainers", ()):
         if container["name"] == "wait-gcs-ready":
             container["args"] = ["(waits for the head)"]
+    if child["kind"] == "Pod":
+        _mask_pace(child["spec"]["containers"][0].get("readinessProbe") or {})
     if child["kind"] == "Job":
         child["spec"]["template"]["spec"]["containers"][0]["args"] = ["(cleans up)"]
     if child["kind"] == "Pod" and child["metadata"]["name"].endswith("-abcde"):
         child["metadata"]["name"] = child["metadata"]["name"].removesuffix("abcde")
     return child
+
+
+def _mask_pace(probe: Object) -> None:
+    """Heads of services are asked earlier."""
+    if [probe.get(name) for name in _PACE] in ([10, 5, 10], [3, 2, 25]):
+        probe |= dict.fromkeys(_PACE, "(KubeRay's or ours)")
 
 
 def compared(cluster: Object, theirs: list[Object], send: Send) -> list[str]:

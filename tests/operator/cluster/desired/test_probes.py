@@ -60,6 +60,19 @@ def test_the_users_own_stay() -> None:
     assert "exec" in ready
 
 
+def test_a_services_head_is_asked_earlier_and_given_up_after_the_same_time() -> None:
+    served = cluster({"rayVersion": "2.60.0"}, labels={"ray.io/originated-from-crd": "RayService"})
+
+    (live, usual), (served_live, ready) = (
+        _probes(desired.head_pod(made, "h")) for made in (cluster({"rayVersion": "2.60.0"}), served)
+    )
+
+    assert served_live == live
+    assert (ready["initialDelaySeconds"], ready["periodSeconds"]) == (3, 2)
+    assert ready["periodSeconds"] * ready["failureThreshold"] == usual["periodSeconds"] * usual["failureThreshold"]
+    assert ready["httpGet"] == usual["httpGet"]
+
+
 def test_a_services_worker_is_ready_when_its_proxy_answers() -> None:
     worker = {"template": template({"ports": [{"name": "serve", "containerPort": 8001}]})}
     made = cluster({"rayVersion": "2.60.0"}, groups=[worker], labels={"ray.io/originated-from-crd": "RayService"})

@@ -27,19 +27,23 @@ def add_probes(container: Object, params: dict[str, str], ray_version: str, *, h
     if not container.get("livenessProbe"):
         container["livenessProbe"] = _probe(action, delay=30, timeout=timeout, failures=120)
     if not container.get("readinessProbe"):
-        if serving and not head:
+        if not serving:
+            ready = _probe(action, delay=10, timeout=timeout, failures=10)
+        elif head:
+            # An upgrade waits for it: asked earlier and more often than by KubeRay, given up after the same time.
+            ready = _probe(action, delay=3, timeout=timeout, failures=25, period=2)
+        else:
             action = _shell([*checks, _check(10, _serve_port(container), "-/healthz")])
-        container["readinessProbe"] = _probe(
-            action, delay=10, timeout=timeout, failures=1 if serving and not head else 10
-        )
+            ready = _probe(action, delay=10, timeout=timeout, failures=1)
+        container["readinessProbe"] = ready
 
 
-def _probe(action: Object, *, delay: int, timeout: int, failures: int) -> Object:
+def _probe(action: Object, *, delay: int, timeout: int, failures: int, period: int = 5) -> Object:
     return {
         **fresh(action),
         "initialDelaySeconds": delay,
         "timeoutSeconds": timeout,
-        "periodSeconds": 5,
+        "periodSeconds": period,
         "successThreshold": 1,
         "failureThreshold": failures,
     }
