@@ -3,17 +3,44 @@
 from __future__ import annotations
 
 import base64
+import json
+from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from rayward.kinds import labels
+from rayward.kube.client.api import Client
 from rayward.kube.client.options import PatchType
+from rayward.kube.client.request import Request, Response
+from rayward.kube.client.transport.base import ByteStream, Transport
 from rayward.kube.core.resource import PODS, SECRETS
 from rayward.operator.ray import poller
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 
 pytestmark = pytest.mark.anyio
+
+
+class _RefusingDeletions:
+    """A server that is under pressure when a cluster is to be deleted."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+        self.left = 1
+
+    async def request(self, request: Request) -> Response:
+        if request.method == "DELETE" and "/rayclusters/" in request.target and self.left:
+            self.left -= 1
+            status = {"kind": "Status", "apiVersion": "v1", "code": 409, "reason": "Conflict", "message": "try again"}
+            return Response(409, {"content-type": "application/json"}, json.dumps(status).encode())
+        return await self._transport.request(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
+        return self._transport.stream(request)
+
+    async def close(self) -> None:
+        """The transport is not ours to close."""
+
 
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
 _NO_YAML = "applications: [\n  nonsense"
@@ -145,6 +172,16 @@ async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, m
     first, second = seen.served
     assert len(ray.heads.of(first).puts) == 2
     assert len(ray.heads.of(second).puts) == 1
+
+
+async def test_a_deletion_that_is_refused_once_is_tried_again(ray: ServiceStage) -> None:
+    refusing = _RefusingDeletions(ray.client.transport)
+    async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.edit(rayClusterConfig=_B)
+        assert await ray.until_settled() != old
+    assert refusing.left == 0
 
 
 async def test_a_new_head_is_sent_the_config_again(ray: ServiceStage) -> None:

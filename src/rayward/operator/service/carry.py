@@ -14,7 +14,7 @@ from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, Conflict, NotFound
+from rayward.kube.client.errors import AlreadyExists, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.core.meta import controller_of
@@ -103,13 +103,17 @@ class Carrier:
         return True
 
     async def delete(self, resource: Resource, found: KubeObject) -> None:
-        """Delete this very object, if it is still there."""
+        """Delete this very object, if it is still there.
+
+        Raises:
+            Conflict: Its name is another's by now, or the server is under pressure: the next look finds out.
+        """
         request = verbs.delete(
             resource, found.metadata.name, self._namespace, uid=found.metadata.uid, propagation_policy="Background"
         )
         try:
             answer = await self._send(request)
-        except (NotFound, Conflict):
+        except NotFound:
             return
         self._wrote(resource, answer)
 
