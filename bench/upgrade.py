@@ -56,6 +56,8 @@ class Figures:
     """From the edit until the applications of the new cluster are RUNNING."""
     switched: list[float] = field(default_factory=list[float])
     """From the edit to the first answer of the new release."""
+    returned: list[float] = field(default_factory=list[float])
+    """From the edit back to a release whose cluster still stands to its first answer; KubeRay makes a new cluster."""
     tally: Tally = field(default_factory=Tally)
 
     @property
@@ -123,6 +125,8 @@ def measure(contender: str, count: int, rate: float, delay: int) -> Figures:
             eventually(lambda: load.tally.answered["1"] > rate, PATIENCE)
             for release in map(str, range(2, count + 2)):
                 _upgrade(service, load, release, figures)
+            if contender == "ours":
+                _return(service, load, str(count + 1), str(count + 2), figures)
             figures.tally = load.stop()
         service.delete()
     return figures
@@ -136,6 +140,23 @@ def _upgrade(service: HelloService, load: Load, release: str, figures: Figures) 
     figures.switched.append(time.time() - began)
     figures.ready.append(_running_since(service) - began)
     eventually(lambda: before not in service.clusters() and service.active != before, PATIENCE)
+
+
+def _return(service: HelloService, load: Load, former: str, latest: str, figures: Figures) -> None:
+    """Back and forth between two clusters that both stand."""
+    service.set_release(latest, rayClusterDeletionDelaySeconds=3600)
+    eventually(lambda: load.tally.answered[latest] > 0, PATIENCE)
+    for release in (former, latest, former):
+        service.is_available()
+        figures.returned.append(_seconds_until_more(load, release, lambda to=release: service.set_release(to)))
+
+
+def _seconds_until_more(load: Load, release: str, edit: Callable[[], None]) -> float:
+    """From an edit to the next answer of a release that answered before."""
+    count, began = load.tally.answered[release], time.time()
+    edit()
+    eventually(lambda: load.tally.answered[release] > count, PATIENCE)
+    return time.time() - began
 
 
 _HEADER = f"{'':20}{'requests':>10}{'lost':>7}{'edit to RUNNING':>17}{'RUNNING to traffic':>20}{'edit to traffic':>17}"
@@ -164,6 +185,8 @@ def main() -> None:
     for name in parsed.only.split(","):
         figures = found[name] = measure(name, parsed.count, parsed.rate, parsed.delay)
         print(_row(name, figures, found.get("ours")), flush=True)
+        if figures.returned:
+            print(f"  back to a cluster that still stands: {statistics.median(figures.returned):.2f} s", flush=True)
         for reason in sorted({one.partition(": ")[2] for one in figures.tally.lost})[:5]:
             print(f"  lost: {reason}", flush=True)
 

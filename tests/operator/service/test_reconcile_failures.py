@@ -155,6 +155,16 @@ async def test_strategy_none_keeps_the_cluster_and_says_so(ray: ServiceStage) ->
         assert await ray.conditions("Drifted") == ("", "")
 
 
+async def test_a_service_with_nobody_left_to_answer_says_so(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    async with ray.operator():
+        await ray.create(service(serve=config("app:sickly")))
+        silent = await ray.until("Ready", "False", "NoRunningReplica")
+        assert silent["message"] == "no replica is left to answer for app"
+        await ray.until_reasons("Ready", "NotReady")
+        await ray.until("Ready", "True", "NonZeroServeEndpoints")
+
+
 async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator(), witness(ray) as seen:

@@ -20,7 +20,7 @@ _EXTRAS: Final = frozenset(("status", "appStatus", "rayClusterName", "deployment
 
 _TRANSITIONS: Final[tuple[tuple[str, str, Literal["Normal", "Warning"], str, str], ...]] = (
     (READY, "True", "Normal", "Ready", "the service takes requests"),
-    (READY, "False", "Warning", "NotReady", "no pod takes requests"),
+    (READY, "False", "Warning", "NotReady", ""),
     (SUSPENDING, "True", "Normal", "Suspending", "its clusters and services are being deleted"),
     (SUSPENDED, "True", "Normal", "Suspended", "no cluster is left"),
     (SUSPENDED, "False", "Normal", "Resumed", "a first cluster is made again"),
@@ -81,10 +81,11 @@ class Teller:
         """Tell what the service has become, as its status says now."""
         for kind, status, event, reason, message in _TRANSITIONS:
             was, now = condition_of(before, kind), condition_of(after, kind)
-            became = now is not None and now.status == status and (was is None or was.status != status)
+            if now is None or now.status != status or (was is not None and was.status == status):
+                continue
             # That a new service does not serve yet is no news.
-            if became and (status == "True" or (was is not None and not is_true(after, SUSPENDING))):
-                self._recorder.record(reference(RAY_SERVICES, self._service), event, reason, message)
+            if status == "True" or (was is not None and not is_true(after, SUSPENDING)):
+                self._recorder.record(reference(RAY_SERVICES, self._service), event, reason, message or now.message)
 
     def news(self, before: Object, status: Object) -> Object:
         """The part of ``status`` that the server does not have; what its schema drops counts as it was last told."""
