@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Final, Self
 
 from rayward.kinds import labels
 from rayward.kinds.crds import manifests
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError
@@ -56,7 +56,7 @@ async def running(*works: Callable[[], Awaitable[Any]]) -> AsyncGenerator[None]:
 async def install(client: Client) -> None:
     """What every server of these tests needs, once: Ray's kinds and a node."""
     with suppress(ApiError):
-        await client.page(RAY_CLUSTERS, limit=1)
+        await _serves(client)
         await client.get(NODES, NODE)
         return
     for manifest in manifests():
@@ -65,9 +65,15 @@ async def install(client: Client) -> None:
     async with asyncio.timeout(PATIENCE):
         while True:
             with suppress(ApiError):
-                await client.page(RAY_CLUSTERS, limit=1)
+                await _serves(client)
                 return
             await asyncio.sleep(0.05)
+
+
+async def _serves(client: Client) -> None:
+    """A server begins to serve kinds one after the other."""
+    for resource in (RAY_CLUSTERS, RAY_SERVICES):
+        await client.page(resource, limit=1)
 
 
 class Stage:
