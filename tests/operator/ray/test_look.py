@@ -229,3 +229,43 @@ def test_a_configuration_whose_answer_was_lost_is_sent_again_only_if_it_did_not_
         assert len(head.puts) == 1
 
     run(play())
+
+
+class Silent(SimulatedReach):
+    """Says nothing about applications once a configuration was sent."""
+
+    def __init__(self) -> None:
+        super().__init__(CLOCK)
+        self.silent = False
+
+    async def ask(self, place: Place, ask: Ask) -> Answer:
+        if ask.method == "GET" and "applications" in ask.path and self.silent:
+            return Answer(503, b"Serve's controller does not answer")
+        self.silent = self.silent or ask.method == "PUT"
+        return await super().ask(place, ask)
+
+
+def test_what_was_seen_of_one_configuration_says_nothing_of_the_next() -> None:
+    async def play() -> None:
+        reach = Silent()
+        head = SimulatedHead(CLOCK.now)
+        place = reach.add(head)
+        running = await look(reach, Target(place), UNSEEN, lambda _: True)
+        seen = await look(reach, Target(place, deploy=deploy("one", "a")), running, lambda _: True)
+        assert seen.deployed == "one"
+        assert seen.serve is None
+        assert seen.failure is not None
+
+    run(play())
+
+
+def test_a_serve_that_somebody_emptied_is_sent_its_configuration_again() -> None:
+    async def play() -> None:
+        world = World()
+        seen = await world.look_until("RUNNING", UNSEEN, deploy=deploy("one", "a"))
+        world.head.answer("DELETE", "/api/serve/applications/", {}, None)
+        seen = await world.look(seen, deploy=deploy("one", "a"))
+        await world.look_until("RUNNING", seen, deploy=deploy("one", "a"))
+        assert len(world.head.puts) == 2
+
+    run(play())

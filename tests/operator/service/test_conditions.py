@@ -38,7 +38,11 @@ def _told(*times: Seen) -> Conditions:
         pytest.param([Seen(1, 0, FAILED)], "False", "ServeDeployFailed", "Failed", id="the first release failed"),
         pytest.param([SERVES, Seen(2, 2, FAILED)], "True", "NonZeroServeEndpoints", "Running", id="a later one did"),
         pytest.param(
-            [Seen(1, 0, Decision(), refused="line 3")], "False", "ValidationFailed", "Failed", id="never accepted"
+            [Seen(1, 0, Decision(), refused=Failure("ValidationFailed", "line 3"))],
+            "False",
+            "ValidationFailed",
+            "Failed",
+            id="never accepted",
         ),
     ],
 )

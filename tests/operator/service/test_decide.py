@@ -8,7 +8,8 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rayward.operator.service.member import UNHEALTHY, Application, ServeSeen
+from rayward.operator.service.decide import decide
+from rayward.operator.service.member import RUNNING, UNHEALTHY, Application, Member, ServeSeen
 from rayward.operator.service.situation import Release, Rules, Thresholds
 from tests.operator.service.world import World
 
@@ -232,6 +233,94 @@ def test_an_initialising_timeout_recovers_when_the_spec_does() -> None:
     assert world.members[world.serving].cluster_hash == "cluster-b"
 
 
+def test_an_initialising_timeout_counts_from_the_release_of_a_cluster_that_was_held() -> None:
+    world = World(A, Rules(initializing_timeout=timedelta(seconds=30)))
+    world.step()
+    world.members["c1"] = dataclasses.replace(world.members["c1"], suspended=True, released=None)
+    world.settle(seconds=60)
+    assert list(world.members) == ["c1"]
+
+    world.members["c1"] = dataclasses.replace(world.members["c1"], suspended=False, released=world.now)
+    world.settle(10)
+    assert world.serving == "c1"
+
+
+def test_a_first_release_that_is_late_is_told_and_stays() -> None:
+    world = World(A, Rules(progress_deadline=timedelta(seconds=30)), stuck={"cluster-a"})
+
+    decision = world.settle()
+
+    assert decision.failure
+    assert decision.failure.reason == "ProgressDeadlineExceeded"
+    assert list(world.members) == ["c1"]
+
+
+def test_a_cluster_that_is_taken_back_again_begins_anew() -> None:
+    world = serving(rules=Rules(deletion_delay=timedelta(hours=9)))
+    for goal in (B, A, B, A):
+        world.members = {name: dataclasses.replace(found, serve=None) for name, found in world.members.items()}
+        world.now += timedelta(hours=1)
+        world.edit(goal)
+        assert world.step().failure is None
+        world.members = {name: _asked(found) for name, found in world.members.items()}
+        world.settle(5)
+        assert world.members[world.serving].cluster_hash == goal.cluster_hash
+    assert world.made == 2
+
+
+def _asked(member: Member) -> Member:
+    return dataclasses.replace(member, serve=ServeSeen(member.config, (Application("app", RUNNING),)), endpoints=1)
+
+
+def test_what_fails_in_a_circle_is_late_all_the_same() -> None:
+    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world.edit(B)
+    decision = world.step()
+    for pods in [0, 1, 2, 1] * 10:
+        world.members["c2"] = dataclasses.replace(
+            world.members["c2"], head_ready=pods > 0, ready_pods=pods, serve=None, endpoints=0
+        )
+        decision = decide(world.situation(), world.now)
+        if decision.failure:
+            break
+        world.carry_out(decision)
+        world.now += timedelta(minutes=1)
+
+    assert decision.failure
+    assert decision.failure.reason == "ProgressDeadlineExceeded"
+    assert decision.delete == ("c2",)
+
+
+def test_a_bad_config_is_taken_back_though_another_cluster_is_asked_for_by_now() -> None:
+    world = serving()
+    world.broken, world.stuck = {"bad"}, {"cluster-b"}
+    world.edit(Release("cluster-a", "bad"))
+    world.step()
+    world.edit(B)
+
+    world.settle(10)
+
+    assert world.members["c1"].config == "config-1"
+    assert "c2" in world.members
+
+
+def test_a_bad_config_is_taken_back_after_the_upgrade_that_came_later_has_failed() -> None:
+    world = serving(rules=Rules(progress_deadline=timedelta(seconds=30)))
+    world.stuck = {"cluster-b"}
+    world.edit(Release("cluster-a", "hanging"))
+    world.step()
+    world.members["c1"] = dataclasses.replace(
+        world.members["c1"], serve=ServeSeen("hanging", (Application("app", "UPDATING"),))
+    )
+    world.edit(Release("cluster-b", "config-3"))
+
+    decision = world.settle(100)
+
+    assert decision.failure
+    assert list(world.members) == ["c1"]
+    assert world.members["c1"].config == "config-1"
+
+
 def test_a_paused_upgrade_waits_before_the_switch_and_goes_on_when_promoted() -> None:
     world = serving(rules=Rules(paused=True, promote="c1"))
     world.edit(B)
@@ -298,6 +387,67 @@ def test_an_unhealthy_service_is_redeployed_once_then_gets_new_clusters_then_is_
     assert world.made == 2
     _make_unhealthy(world)
     assert world.step().exhausted
+
+
+def test_a_replacement_that_does_not_come_up_is_a_remedy_that_did_not_help() -> None:
+    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=2)))
+    world.broken = {"config-1"}
+    exhausted = 0
+    for _ in range(200):
+        _make_unhealthy(world)
+        decision = world.step()
+        assert decision.failure is None
+        exhausted += decision.exhausted
+
+    assert world.made == 3
+    assert exhausted
+    assert set(world.members) == {"c1"}
+
+
+def test_a_service_heals_though_a_change_of_it_has_failed() -> None:
+    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    world.broken = {"bad"}
+    world.edit(Release("cluster-b", "bad"))
+    failed = world.settle(20)
+    for _ in range(60):
+        if world.serving == "c1":
+            _make_unhealthy(world)
+        world.step()
+
+    assert world.failure == failed.failure
+    assert world.members[world.serving].cluster_hash == "cluster-a"
+    assert world.serving != "c1"
+
+
+def test_a_spec_that_is_refused_or_kept_waiting_keeps_nothing_from_healing() -> None:
+    for goal, rules in ((None, Rules()), (B, Rules(in_place_only=True))):
+        world = serving(rules=dataclasses.replace(rules, healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+        world.edit(goal)
+        for _ in range(60):
+            if world.serving == "c1":
+                _make_unhealthy(world)
+            world.step()
+        assert world.serving == "c2"
+        assert world.members["c2"].cluster_hash == "cluster-a"
+
+
+def test_a_replacement_that_was_about_to_take_over_when_the_operator_died_takes_over() -> None:
+    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=2)))
+    while world.serving == "c1":
+        _make_unhealthy(world)
+        before = world.serving
+        decision = world.step()
+        if decision.switch_to:
+            world.serving = before
+            break
+    assert world.members["c2"].promoted
+
+    for _ in range(3):
+        if world.serving == "c1":
+            _make_unhealthy(world)
+        world.step()
+
+    assert (world.serving, world.made) == ("c2", 2)
 
 
 def test_another_config_is_another_patient() -> None:

@@ -10,11 +10,12 @@ import pytest
 
 from rayward.operator.service.healing import Healing, decide
 from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, UNHEALTHY, Application, Member, ServeSeen
-from rayward.operator.service.situation import Note, Thresholds
+from rayward.operator.service.situation import Note, Rules, Thresholds
 
 _NOW: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _AFTER: Final = timedelta(seconds=10)
-_RULES: Final = Thresholds(_AFTER, new_clusters=1)
+_RULES: Final = Rules(healing=Thresholds(_AFTER, new_clusters=1))
+_PATIENCE: Final = _RULES.progress_deadline
 _LATELY: Final = _NOW - timedelta(seconds=3)
 _LONG: Final = _NOW - _AFTER
 
@@ -41,7 +42,14 @@ _REDEPLOYED: Final = Healing(
         pytest.param(_member(UNHEALTHY, since=_LONG), _REDEPLOYED, id="ill for long enough"),
         pytest.param(_member(RUNNING, since=_LONG), Healing(note=Note("c", healthy=True)), id="well again"),
         pytest.param(_member(since=_LONG), Healing(), id="not heard of"),
-        pytest.param(_member("DEPLOYING", since=_LONG, heals=1), Healing(heals=1), id="being started anew"),
+        pytest.param(
+            _member("DEPLOYING", since=_LONG, heals=1),
+            Healing(heals=1, next_look=_LONG + _PATIENCE),
+            id="being started anew",
+        ),
+        pytest.param(
+            _member("DEPLOYING", since=_NOW - _PATIENCE, heals=1), Healing(replace=True, heals=2), id="and never done"
+        ),
         pytest.param(
             _member(DEPLOY_FAILED, since=_LONG, heals=1), Healing(replace=True, heals=2), id="starting it anew failed"
         ),
@@ -67,4 +75,4 @@ def test_a_successor_that_is_being_made_is_not_given_up_before_the_patient_is_we
 
 @pytest.mark.parametrize("states", [(UNHEALTHY,), (RUNNING,), ()])
 def test_without_a_threshold_nothing_is_done_or_remembered(states: tuple[str, ...]) -> None:
-    assert decide(_member(*states, since=_LONG), Thresholds(), _NOW) == Healing()
+    assert decide(_member(*states, since=_LONG), Rules(), _NOW) == Healing()

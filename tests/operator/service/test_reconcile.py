@@ -77,14 +77,15 @@ async def test_another_cluster_takes_over_and_the_old_one_goes_after_its_delay(r
     seen.swears()
 
 
-async def test_an_old_cluster_stays_while_it_owes_answers(ray: ServiceStage) -> None:
+@pytest.mark.parametrize("mark", ["draining", "serving"])
+async def test_an_old_cluster_stays_while_it_owes_answers(ray: ServiceStage, mark: str) -> None:
     async with ray.operator():
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
         old = await ray.until_settled()
         (head,) = await ray.pods()
 
         async def drains(pods: str | None) -> None:
-            change = {"metadata": {"annotations": {"rayward.dev/draining": pods}}}
+            change = {"metadata": {"annotations": {f"rayward.dev/{mark}": pods}}}
             await ray.client.patch(SERVICES, f"{NAME}-serve-svc", change, PatchType.MERGE, ray.namespace)
 
         await drains(f"other,{head['metadata']['name']}")

@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 import base64
-import json
-from contextlib import AbstractAsyncContextManager
 
 import pytest
 
 from rayward.kinds import labels
-from rayward.kube.client.api import Client
+from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import PatchType
-from rayward.kube.client.request import Request, Response
-from rayward.kube.client.transport.base import ByteStream, Transport
 from rayward.kube.core.resource import PODS, SECRETS
 from rayward.operator.ray import poller
-from tests.operator.service.stage import ServiceStage, cluster_config, config, service
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 
 pytestmark = pytest.mark.anyio
-
-
-class _RefusingDeletions:
-    """A server that is under pressure when a cluster is to be deleted."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-        self.left = 1
-
-    async def request(self, request: Request) -> Response:
-        if request.method == "DELETE" and "/rayclusters/" in request.target and self.left:
-            self.left -= 1
-            status = {"kind": "Status", "apiVersion": "v1", "code": 409, "reason": "Conflict", "message": "try again"}
-            return Response(409, {"content-type": "application/json"}, json.dumps(status).encode())
-        return await self._transport.request(request)
-
-    def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
-        return self._transport.stream(request)
-
-    async def close(self) -> None:
-        """The transport is not ours to close."""
 
 
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
@@ -112,6 +87,8 @@ async def test_a_first_release_that_is_not_ready_in_time_is_given_up(ray: Servic
         await ray.until("Ready", "False", "InitializingTimeout")
         await ray.until_names(lambda names: names == set())
         ray.kubelet.starts = lambda pod: True
+        patience = {"metadata": {"annotations": {labels.INITIALIZING_TIMEOUT: "10m"}}}
+        await ray.client.patch(RAY_SERVICES, NAME, patience, PatchType.MERGE, ray.namespace)
         await ray.edit(serveConfigV2=config("app:two"), rayClusterConfig=_B)
         await ray.until_settled()
 
@@ -184,14 +161,42 @@ async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, m
     assert len(ray.heads.of(second).puts) == 1
 
 
-async def test_a_deletion_that_is_refused_once_is_tried_again(ray: ServiceStage) -> None:
-    refusing = _RefusingDeletions(ray.client.transport)
-    async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
+async def test_a_serve_that_somebody_empties_is_sent_its_config_again(
+    ray: ServiceStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        head = ray.heads.of(serving)
+        head.answer("DELETE", "/api/serve/applications/", {}, None)
+
+        async def again() -> bool:
+            return len(head.puts) == 2 and ray.heads.words(serving) == b"one"
+
+        await ray.eventually(again)
+
+
+async def test_an_upgrade_of_a_kind_that_is_not_there_is_refused_with_that_reason(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig=_B, upgradeStrategy={"type": "NewClusterWithIncrementalUpgrade"})
+        await ray.until("Progressing", "False", "FeatureNotAvailable")
+        assert (await ray.conditions("Ready"))[0] == "True"
+        assert await ray.names() == {serving}
+        await ray.edit(upgradeStrategy={"type": "NewCluster"})
+        assert await ray.until_settled(clusters=2) != serving
+
+
+async def test_an_abort_that_comes_too_late_does_not_wait_for_the_next_upgrade(ray: ServiceStage) -> None:
+    async with ray.operator():
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
         old = await ray.until_settled()
+        await ray.annotate(abort="true")
+        await ray.until_reasons("NothingToAbort")
         await ray.edit(rayClusterConfig=_B)
         assert await ray.until_settled() != old
-    assert refusing.left == 0
 
 
 async def test_a_new_head_is_sent_the_config_again(ray: ServiceStage) -> None:

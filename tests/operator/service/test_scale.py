@@ -54,6 +54,13 @@ def test_bounds_follow_the_user_and_replicas_stay() -> None:
     assert found["groups"] == [group(replicas=4, maxReplicas=9, minReplicas=2)]
 
 
+def test_the_first_group_of_a_cluster_that_has_none() -> None:
+    assert _resized(spec(group("a"), group("b")), {}, "{}") == {
+        "groups": [group("a"), group("b")],
+        "given": '{"a":null,"b":null}',
+    }
+
+
 def test_a_bound_taken_away_is_taken_away() -> None:
     found = _resized(spec(group()), spec(group(maxReplicas=5)), spec(group()))
 

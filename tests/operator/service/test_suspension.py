@@ -13,6 +13,7 @@ from rayward.operator.service.conditions import (
     Conditions,
     Seen,
     conditions,
+    failure_of,
     served_before,
 )
 from rayward.operator.service.situation import Decision
@@ -61,6 +62,15 @@ def test_a_resume_in_the_middle_waits_until_the_suspension_is_complete() -> None
     assert found.delete
     done = _next(found.conditions, asked=False, left=0)
     assert suspend(done, asked=False, left=0, generation=3, now=NOW) is None
+
+
+def test_a_resume_in_the_middle_is_no_failure_of_the_spec_that_resumes() -> None:
+    middle = _next(SERVING, asked=True, left=1)
+
+    found = suspend(middle, asked=False, left=0, generation=3, now=NOW)
+
+    assert found is not None
+    assert failure_of(found.conditions, 3) is None
 
 
 def test_after_a_resume_the_service_is_as_new() -> None:

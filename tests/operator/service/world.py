@@ -43,6 +43,7 @@ class World:
     def step(self, *, seconds: float = 1) -> Decision:
         """Decide once, carry it out, let the clusters come along."""
         decision = decide(self.situation(), self.now)
+        assert decision.next_look is None or decision.next_look >= self.now, "a look that is over comes again and again"
         self.carry_out(decision)
         self.now += timedelta(seconds=seconds)
         self.members = {name: self._grown(member) for name, member in self.members.items()}
@@ -63,7 +64,7 @@ class World:
             name = f"c{self.made}"
             self.members[name] = Member(
                 name, decision.create.cluster_hash, decision.create.config,
-                created=self.now, heals=decision.heals, applications=frozenset({"app"}),
+                created=self.now, released=self.now, heals=decision.heals, applications=frozenset({"app"}),
             )  # fmt: skip
         for name in [member.name for member in (decision.active, decision.pending) if member]:
             member = self.members[name]

@@ -5,14 +5,17 @@ are installed, or an object is older than ours.
 """
 
 from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
-from rayward.kinds.validation.problem import Problem, Reason
+from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
 from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
 
 __all__ = [
+    "FEATURE_MISSING",
     "Problem",
     "Reason",
     "cluster_problems",
     "cluster_warnings",
+    "listed",
+    "only_lacks_features",
     "serve_config",
     "service_problems",
     "service_warnings",

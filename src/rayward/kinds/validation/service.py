@@ -22,6 +22,7 @@ from rayward.kinds.validation.problem import Problem
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
+_YES_OR_NO: Final = ("", "true", "false")
 _DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
 
 
@@ -95,6 +96,11 @@ def _annotation_problems(service: RayService) -> Iterator[Problem]:
         if value and duration(value) is None:
             message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
             yield Problem("metadata.annotations", "Invalid", message)
+
+    paused = service.metadata.annotation(labels.PAUSE)
+    if paused not in _YES_OR_NO:
+        message = f"{labels.PAUSE} is {paused[:64]!r}: write true, or take it away"
+        yield Problem("metadata.annotations", "Invalid", message)
 
 
 def _strategy_problems(spec: RayServiceSpec) -> Iterator[Problem]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.validation import Problem, cluster_warnings
+from rayward.kinds.validation import FEATURE_MISSING, Problem, cluster_warnings, listed, only_lacks_features
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Note, Plan
 from rayward.operator.cluster.status import changed, refused_status
-
-FEATURE_MISSING: Final = "FeatureNotAvailable"
-_SHOWN: Final = 10
 
 
 def refuse(cluster: RayCluster, observed: Observed, now: datetime, problems: Sequence[Problem]) -> Plan:
     """Tell what is wrong, and touch nothing."""
     about_name = all(problem.path.startswith("metadata") for problem in problems)
-    missing = all(problem.reason == FEATURE_MISSING for problem in problems)
-    reason = FEATURE_MISSING if missing else "InvalidMetadata" if about_name else "InvalidSpec"
-    message = _listed(problems)
+    usual = "InvalidMetadata" if about_name else "InvalidSpec"
+    reason = FEATURE_MISSING if only_lacks_features(problems) else usual
+    message = listed(problems)
     status = refused_status(cluster, observed, now, reason, message)
     event = "InvalidRayClusterMetadata" if about_name else "InvalidRayClusterSpec"
     return Plan(
@@ -35,10 +31,4 @@ def warnings(cluster: RayCluster) -> tuple[Note, ...]:
     if cluster.status.observed_generation == cluster.metadata.generation:
         return ()
     found = cluster_warnings(cluster)
-    return (Note("Warning", "UnexpectedRayClusterSpec", _listed(found)),) if found else ()
-
-
-def _listed(problems: Sequence[Problem]) -> str:
-    shown = "; ".join(f"{problem.path}: {problem.message}" for problem in problems[:_SHOWN])
-    more = len(problems) - _SHOWN
-    return f"{shown}; and {more} more" if more > 0 else shown
+    return (Note("Warning", "UnexpectedRayClusterSpec", listed(found)),) if found else ()

@@ -37,7 +37,7 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Belon
         seen = replace(seen, ray_version=version.ray_version, failure=None)
         if isinstance(answer, BaseException):
             raise answer
-        if deploy is not None and deploy.key != seen.deployed:
+        if deploy is not None and (deploy.key != seen.deployed or _is_emptied(answer, deploy, seen)):
             if not seen.deployed and not deploy.anew:
                 seen = replace(seen, serve=(serve := answer or await dashboard.serve()))
                 if holds(serve, deploy.config):
@@ -59,15 +59,21 @@ async def _asked_at_once(dashboard: Dashboard, session: str) -> tuple[Version, S
     return version, serve
 
 
+def _is_emptied(serve: Serve | None, deploy: Deploy, seen: Observation) -> bool:
+    """Whether somebody else has taken away all that was sent."""
+    return serve is not None and not serve.applications and not seen.refusal and not holds(serve, deploy.config)
+
+
 async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> Observation:
     try:
         await dashboard.deploy(deploy.config)
     except Refused as refusal:
-        return replace(seen, deployed=deploy.key, refusal=str(refusal))
+        return replace(seen, deployed=deploy.key, refusal=str(refusal), serve=None)
     except RayError as error:
         # It may have arrived all the same: the next look finds out.
         return replace(seen, deployed="", refusal="", failure=_failure(error))
-    return replace(seen, deployed=deploy.key, refusal="")
+    # What was seen before speaks of another config.
+    return replace(seen, deployed=deploy.key, refusal="", serve=None)
 
 
 def _failure(error: RayError) -> Failure:

@@ -8,19 +8,20 @@ from typing import Final
 import msgspec
 
 from rayward.kinds import labels, names
-from rayward.kinds.raycluster import Object, RayCluster
+from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.objects import ObjectMeta
 from rayward.operator.cluster import desired
 from rayward.operator.service import memory
-from rayward.operator.service.rules import ABORT, PAUSE, PROMOTE
+from rayward.operator.service.progress import first_progress
 from rayward.operator.service.scale import replicas_text
-from rayward.operator.service.verdict import first_progress
 
 KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
-_NOT_COPIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", PAUSE, PROMOTE, ABORT})
+_NOT_COPIED: Final = frozenset(
+    {"kubectl.kubernetes.io/last-applied-configuration", labels.PAUSE, labels.PROMOTE, labels.ABORT}
+)
 
 
 def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) -> str:
@@ -43,18 +44,21 @@ def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) 
         attempt += 1
 
 
-def child_cluster(service: RayService, config: Object, name: str, cluster_hash: str, serve: str, heals: int) -> Object:
+def child_cluster(
+    service: RayService, spec: RayClusterSpec, config: Object, name: str, cluster_hash: str, serve: str, heals: int
+) -> Object:
     """A RayCluster for one release.
 
     Args:
         service: The owner.
-        config: Its ``rayClusterConfig``, as the user wrote it.
+        spec: What the cluster is to be.
+        config: The same, as the user wrote it.
         name: The cluster's name.
         cluster_hash: Which release it is.
         serve: The serve config that belongs to it.
         heals: How often an unhealthy service was given a remedy before.
     """
-    metadata, spec = service.metadata, service.spec.ray_cluster_config
+    metadata = service.metadata
     annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in _NOT_COPIED}
     annotations |= {
         labels.SPEC_HASH: cluster_hash,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.service.situation import Decision, Failure
@@ -21,6 +22,9 @@ SUSPENDED: Final = "Suspended"
 
 Conditions = tuple[Condition, ...]
 
+_NO_FAILURES: Final = frozenset({"ValidationFailed", FEATURE_MISSING, "SuspendInProgress", "SuspendComplete"})
+"""Why nothing progresses though no change was tried: a spec that is refused, a service that is suspended."""
+_LONGEST: Final = 4096
 _NO_LONGER: Final = frozenset({"ZeroServeEndpoints", "NoRunningReplica"})
 
 
@@ -34,8 +38,10 @@ class Seen:
     decision: Decision
     silent: tuple[str, ...] = ()
     """Applications that have no replica left to answer, though pods take requests for them."""
-    refused: str = ""
+    refused: Failure | None = None
     """Why the spec is refused, if it is."""
+    trouble: str = ""
+    """Why the server does not let the operator go on."""
 
 
 def failure_of(before: Conditions | None, generation: int) -> Failure | None:
@@ -43,7 +49,7 @@ def failure_of(before: Conditions | None, generation: int) -> Failure | None:
     found = condition_of(before, PROGRESSING)
     if found is None or found.status != "False" or found.observed_generation != generation:
         return None
-    return None if found.reason == "ValidationFailed" else Failure(found.reason, found.message)
+    return None if found.reason in _NO_FAILURES else Failure(found.reason, found.message)
 
 
 def phase_of(found: Conditions | None) -> str:
@@ -99,7 +105,7 @@ def _ready(before: Conditions | None, seen: Seen) -> tuple[str, str, str]:
     if served_before(before):
         return "False", "ZeroServeEndpoints", "no pod takes requests"
     if seen.refused:
-        return "False", "ValidationFailed", seen.refused
+        return "False", seen.refused.reason, seen.refused.message
     failure = seen.decision.failure
     if failure is not None:
         return "False", failure.reason, failure.message
@@ -121,9 +127,11 @@ def _upgrade(decision: Decision) -> tuple[str, str, str]:
 def _progressing(before: Conditions | None, seen: Seen) -> tuple[str, str, str]:
     decision = seen.decision
     if seen.refused:
-        return "False", "ValidationFailed", seen.refused
+        return "False", seen.refused.reason, seen.refused.message
     if decision.failure is not None:
         return "False", decision.failure.reason, decision.failure.message
+    if seen.trouble:
+        return "True", "FailedWrite", seen.trouble
     verdict = decision.verdict
     if decision.pending is None and decision.create is None and verdict is not None and verdict.stage is Stage.READY:
         return "True", "NewReleaseAvailable", verdict.message
@@ -145,5 +153,7 @@ def _only_while(
 
 
 def _put(found: Conditions, seen: Seen, now: datetime, kind: str, status: str, reason: str, message: str) -> Conditions:
-    new = Condition(type=kind, status=status, reason=reason, message=message, observed_generation=seen.generation)
+    new = Condition(
+        type=kind, status=status, reason=reason, message=message[:_LONGEST], observed_generation=seen.generation
+    )
     return with_condition(found, new, now)

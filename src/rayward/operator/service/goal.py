@@ -8,10 +8,10 @@ import msgspec
 
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.validation import service_problems, service_warnings
+from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features, service_problems, service_warnings
 from rayward.kinds.validation.service import serve_config
 from rayward.operator.service.memory import config_hash
-from rayward.operator.service.situation import Release
+from rayward.operator.service.situation import Failure, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Goal:
 
     release: Release | None = None
     config: str = ""
-    refused: str = ""
+    refused: Failure | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -29,7 +29,8 @@ def goal_of(service: RayService) -> Goal:
     warnings = tuple(map(str, service_warnings(service)))
     problems = service_problems(service)
     if problems:
-        return Goal(refused="; ".join(map(str, problems)), warnings=warnings)
+        reason = FEATURE_MISSING if only_lacks_features(problems) else "ValidationFailed"
+        return Goal(refused=Failure(reason, listed(problems)), warnings=warnings)
     payload = serve_config(service.spec).payload
     text = msgspec.json.encode(payload, order="deterministic").decode()
-    return Goal(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, "", warnings)
+    return Goal(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, None, warnings)

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import Enum, auto
 
 from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, UNHEALTHY, Member
-from rayward.operator.service.situation import Note, Thresholds
+from rayward.operator.service.situation import Note, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,9 @@ class Healing:
 NOTHING = Healing()
 
 
-def decide(active: Member, thresholds: Thresholds, now: datetime, *, underway: bool = False) -> Healing:
+def decide(active: Member, rules: Rules, now: datetime, *, underway: bool = False) -> Healing:
     """The remedy for ``active``; nothing where the user set no threshold. ``underway``: its successor is being made."""
+    thresholds = rules.healing
     if thresholds.unhealthy_after is None:
         return NOTHING
     health = _health(active)
@@ -41,7 +42,10 @@ def decide(active: Member, thresholds: Thresholds, now: datetime, *, underway: b
     if now < due:
         return Healing(heals=active.heals, next_look=due)
     if health is _Health.UNDECIDED and not underway:
-        return Healing(heals=active.heals)
+        # A redeployment that hangs helps as little as one that fails.
+        patience = active.unhealthy_since + max(thresholds.unhealthy_after, rules.progress_deadline)
+        if not active.heals or now < patience:
+            return Healing(heals=active.heals, next_look=patience if active.heals else None)
     if active.heals == 0:
         return Healing(
             note=Note(active.name, unhealthy_since=now, heals=1),

@@ -6,8 +6,9 @@ from datetime import datetime
 
 from rayward.operator.service.healing import Healing
 from rayward.operator.service.member import Member
+from rayward.operator.service.progress import progress_of
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.verdict import Stage, judge, not_sent, overdue, progress_of
+from rayward.operator.service.verdict import Stage, judge, not_sent, overdue
 
 
 def decide(
@@ -32,8 +33,9 @@ def decide(
         elif failure is not None and active.good_config and active.config == goal.config:
             # Told, and not acted upon: whoever told it is gone.
             notes.append(Note(active.name, config=active.good_config))
-        elif failure is None and (ended := _ended(active, rules, now, moved=moved)) is not None:
-            failure = ended
+        elif (ended := _ended(active, rules, now, moved=moved)) is not None:
+            # An earlier edit brought this config, and a later one has failed by now: that failure stays told.
+            failure = failure or ended
             if active.good_config:
                 notes.append(Note(active.name, config=active.good_config))
         elif moved:
@@ -48,6 +50,16 @@ def decide(
         verdict=verdict,
         next_look=next_look,
     )
+
+
+def settle(active: Member) -> tuple[Note, ...]:
+    """What becomes of a config that the active cluster got before another cluster was asked for."""
+    if active.config == active.good_config or not active.good_config:
+        return ()
+    stage = judge(active).stage
+    if stage is Stage.READY:
+        return (Note(active.name, good_config=active.config),)
+    return (Note(active.name, config=active.good_config),) if stage is Stage.FAILED else ()
 
 
 def _ended(active: Member, rules: Rules, now: datetime, *, moved: bool) -> Failure | None:

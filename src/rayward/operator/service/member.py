@@ -9,6 +9,7 @@ from typing import Final
 RUNNING: Final = "RUNNING"
 DEPLOY_FAILED: Final = "DEPLOY_FAILED"
 UNHEALTHY: Final = "UNHEALTHY"
+NOT_STARTED: Final = "NOT_STARTED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Member:
     good_config: str = ""
     """The hash of the last config that was seen RUNNING here."""
     created: datetime | None = None
+    released: datetime | None = None
+    """Since when it may run: when it was made, or last released from suspension; None while it is held."""
     deleting: bool = False
     promoted: bool = False
     """Traffic went to it once, or was about to."""
@@ -66,6 +69,8 @@ class Member:
     in_flight: bool = False
     """The proxy still waits for answers of pods that take no new requests."""
     serve: ServeSeen | None = None
+    unreachable: str = ""
+    """Why the last look at its dashboard failed, if it did."""
     unhealthy_since: datetime | None = None
     heals: int = 0
     applications: frozenset[str] = field(default_factory=frozenset[str])

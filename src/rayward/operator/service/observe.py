@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any, Final
 
@@ -32,6 +33,8 @@ from rayward.operator.service.member import Application, Member, ServeSeen
 from rayward.operator.service.memory import Memory, config_hash, remembered
 
 BY_SERVICE: Final = "service"
+SERVING: Final = "rayward.dev/serving"
+"""On a Service: pods that take requests, as the proxy in front of it tells."""
 DRAINING: Final = "rayward.dev/draining"
 """On a Service: pods that take no new requests and still owe answers, as the proxy in front of it tells."""
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
@@ -55,15 +58,14 @@ class Caches(msgspec.Struct, frozen=True):
         """The Services that a service owns itself."""
         return self.clusters.services.find(BY_OWNER, service.metadata.uid)
 
-    def endpoints(self, key: Key) -> int:
-        """How many pods take requests behind a Service."""
-        ready = {
+    def endpoints(self, key: Key) -> frozenset[str]:
+        """The uids of the pods that take requests behind a Service."""
+        return frozenset(
             endpoint.target_ref.uid if endpoint.target_ref else endpoint.addresses[0]
             for found in self.slices.find(BY_SERVICE, str(key))
             for endpoint in found.endpoints or ()
             if endpoint.conditions.ready is not False and endpoint.addresses
-        }
-        return len(ready)
+        )
 
 
 def empty_caches(clusters: ClusterCaches) -> Caches:
@@ -116,24 +118,37 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
             key=lambda found: (found.metadata.name != current, found.metadata.name),
         )
     )
-    serving = next((_selected(found) for found in serve_services if not found.deleting and _selected(found)), "")
-    busy = {pod for found in serve_services for pod in found.metadata.annotation(DRAINING).split(",") if pod}
+    # Until the proxy has heard of a switch, it goes on sending requests to pods that it calls serving.
+    busy = {
+        pod
+        for found in serve_services
+        for name in (SERVING, DRAINING)
+        for pod in found.metadata.annotation(name).split(",")
+        if pod
+    }
     active = service.status.active_service_status
     promoted = active.ray_cluster_name if active else ""
+    clusters = caches.owned_clusters(service)
+    serving = next((_selected(found) for found in serve_services if not found.deleting and _selected(found)), "")
+    if not serving and any(cluster.metadata.name == promoted and not cluster.deleting for cluster in clusters):
+        # Somebody took the Service away: it is made again, and leads where it led.
+        serving = promoted
     seen: dict[str, ClusterSeen] = {}
-    for cluster in caches.owned_clusters(service):
+    for cluster in clusters:
         name = cluster.metadata.name
-        pods = caches.clusters.pods.find(BY_CLUSTER, f"{namespace}/{name}")
-        own = Key(namespace, names.serve_service(name))
+        # A cluster that was deleted a moment ago may have had the same name, and its pods be on their way out.
+        pods = [pod for pod in caches.clusters.pods.find(BY_CLUSTER, f"{namespace}/{name}") if _is_child(pod, cluster)]
+        taking = caches.endpoints(Key(namespace, names.serve_service(name)))
         observation = latest(cluster.key)
         memory = remembered(cluster.metadata.annotations or {})
-        member = _member(cluster, memory, pods, observation, endpoints=caches.endpoints(own), busy=busy)
+        endpoints = len(taking.intersection(pod.metadata.uid for pod in pods))
+        member = _member(cluster, memory, pods, observation, endpoints=endpoints, busy=busy)
         if name in (promoted, serving):
             # Made by another operator, which keeps no such mark.
             member = replace(member, promoted=True)
         head = next((pod for pod in pods if pod.is_head and not pod.deleting), None)
         seen[name] = ClusterSeen(cluster, member, memory, head, observation)
-    endpoints = sum(caches.endpoints(found.key) for found in serve_services[:1])
+    endpoints = sum(len(caches.endpoints(found.key)) for found in serve_services[:1])
     return Look(seen, serving, serve_services, endpoints)
 
 
@@ -160,6 +175,7 @@ def _member(
         config=config_hash(memory.config),
         good_config=config_hash(memory.good_config),
         created=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else None,
+        released=_released(cluster),
         deleting=cluster.deleting,
         promoted=memory.promoted,
         delete_at=memory.delete_at,
@@ -174,6 +190,7 @@ def _member(
         unhealthy_since=memory.unhealthy_since,
         heals=memory.heals,
         applications=application_names(memory.config),
+        unreachable=observation.failure.message if observation.failure else "",
     )
     if head is None or not observation.session or observation.serve is None:
         return member
@@ -200,6 +217,20 @@ def _hash(cluster: RayCluster) -> str:
     """Of which release it is; for a cluster that another operator made, by what it is."""
     noted = cluster.metadata.annotation(labels.SPEC_HASH)
     return noted if noted.startswith("v1-") else release_hash(cluster.spec)
+
+
+def _is_child(pod: RayPod, cluster: RayCluster) -> bool:
+    owners = [owner.uid for owner in pod.metadata.owner_references or () if owner.controller]
+    return not owners or cluster.metadata.uid in owners
+
+
+def _released(cluster: RayCluster) -> datetime | None:
+    made = cluster.metadata.creation_timestamp
+    held = condition_of(cluster.status.conditions, cluster_conditions.SUSPENDED)
+    if cluster.spec.suspend or not made or (held is not None and held.status == "True"):
+        return None
+    since = held.last_transition_time if held is not None else None
+    return max(parse_time(made), parse_time(since)) if since else parse_time(made)
 
 
 def _ailment(cluster: RayCluster) -> str:

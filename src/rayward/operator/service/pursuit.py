@@ -3,56 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import dataclasses
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
-from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS
-from rayward.kube.client.api import Client
-from rayward.kube.client.errors import ApiError
 from rayward.kube.core.meta import rfc3339
-from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import SERVICES, Resource
 from rayward.kube.machinery.jsonvalue import section
-from rayward.kube.runtime.clock import Clock
 from rayward.kube.runtime.controller import DONE, Result
-from rayward.kube.runtime.events import EventRecorder
-from rayward.operator.ray.poller import Poller
-from rayward.operator.service import children, memory
 from rayward.operator.service.carry import Carrier
 from rayward.operator.service.conditions import Conditions, Seen, conditions, failure_of
 from rayward.operator.service.decide import decide
+from rayward.operator.service.enactment import Enactment
 from rayward.operator.service.following import follow
 from rayward.operator.service.goal import Goal, goal_of
-from rayward.operator.service.observe import Caches, Look, observe
-from rayward.operator.service.outcomes import ChangeObserver
-from rayward.operator.service.rules import ABORT, PROMOTE, rules_of
+from rayward.operator.service.observe import Look, observe
+from rayward.operator.service.rules import rules_of
 from rayward.operator.service.situation import Decision, Release, Situation
 from rayward.operator.service.status import status_of
 from rayward.operator.service.suspension import suspend
 from rayward.operator.service.telling import Teller, Told
 from rayward.operator.service.tokens import RETRY_SECONDS, Tokens
-from rayward.operator.service.upkeep import Upkeep
-from rayward.operator.unbroken import Unbroken
-
-
-@dataclass(frozen=True, slots=True)
-class Tools:
-    """What a run works with."""
-
-    client: Client
-    caches: Caches
-    recorder: EventRecorder
-    poller: Poller
-    clock: Clock
-    wrote: Callable[[Key, Resource, KubeObject], None]
-    unbroken: Unbroken
-    changes: ChangeObserver | None = None
-
+from rayward.operator.service.tools import Tools
 
 _Asked = tuple[int, dict[str, str] | None, dict[str, str] | None]
 
@@ -90,7 +67,6 @@ class Pursuit:
         self._carrier = Carrier(tools.client, service, self._wrote, tools.unbroken)
         self._look: Look = observe(tools.caches, service, tools.poller.latest)
         self._teller = Teller(tools.recorder, service, known.told)
-        self._upkeep = Upkeep(tools.caches, service, self._look, self._carrier, self._teller)
 
     async def run(self) -> Result:
         """Do what is to be done now, and say when to look again."""
@@ -145,7 +121,7 @@ class Pursuit:
     async def _pursue(self, goal: Goal) -> Result:
         service, look = self._service, self._look
         if goal.refused:
-            self._teller.say("Warning", "InvalidRayServiceSpec", goal.refused)
+            self._teller.say("Warning", "InvalidRayServiceSpec", goal.refused.message)
         for warning in goal.warnings:
             self._teller.say("Warning", "ServeConfigWarning", warning)
         rules = rules_of(service)
@@ -164,66 +140,27 @@ class Pursuit:
         failed = decision.failure is not None and decision.failure != situation.failure
         if failed:
             await self._tell(told, decision, accepted=not goal.refused)
-            if self._tools.changes and decision.failure and situation.failure is None:
+            if self._tools.changes and decision.failure and situation.failure is None and not goal.refused:
                 self._tools.changes.failed(service, decision.failure.reason)
         refused = await self._known.tokens.learn(self._tools.client, look.clusters.values())
-        try:
-            await self._carry_out(decision, goal, release)
-        except ApiError as error:
-            self._teller.say("Warning", "FailedWrite", str(error))
-            raise
+        enactment = Enactment(self._tools, service, look, self._carrier, self._teller, self._now)
+        await enactment.carry_out(decision, goal, release)
+        trouble = enactment.trouble
+        if decision.switch_to and not enactment.refusals and not trouble:
+            self._count_switch(decision)
         follow(self._tools.poller, look, decision, self._known.tokens.known)
         self._teller.announce(decision)
-        if not failed and not decision.switch_to:
+        if trouble:
+            told = conditions(service.status.conditions, dataclasses.replace(seen, trouble=trouble), self._now)
+        if trouble or not (failed or decision.switch_to):
             # Of a switch the next run tells, which sees what came of it.
             await self._tell(told, decision, accepted=not goal.refused)
-        waits = [RETRY_SECONDS] if refused else []
+        if enactment.refusals:
+            raise enactment.refusals[0]
+        waits = [RETRY_SECONDS] if refused or trouble else []
         if decision.next_look is not None:
             waits.append(max((decision.next_look - self._now).total_seconds(), 0.0) + 0.01)
         return Result(requeue_after=min(waits)) if waits else DONE
-
-    async def _carry_out(self, decision: Decision, goal: Goal, release: Release | None) -> None:
-        texts = {memory.config_hash(goal.config): goal.config}
-        for seen in self._look.clusters.values():
-            texts |= {memory.config_hash(text): text for text in (seen.memory.config, seen.memory.good_config)}
-        await asyncio.gather(
-            *(self._note(note.member, memory.written(note, texts, self._now)) for note in decision.notes)
-        )
-        # What is given up goes before its successor comes: there is never a third cluster on its way.
-        for name in decision.delete:
-            cluster = self._look.clusters[name].cluster
-            self._tools.poller.drop(cluster.key)
-            await self._carrier.delete(RAY_CLUSTERS, cluster)
-            self._teller.say("Normal", "DeletedRayCluster", f"Deleted RayCluster {cluster.key}")
-        if decision.create is not None:
-            await self._create(decision.create, goal, decision.heals)
-        await self._upkeep.cluster_services()
-        await self._upkeep.label_heads()
-        target = decision.pending or decision.active
-        if target is not None and release is not None and target.cluster_hash == release.cluster_hash:
-            await self._upkeep.resize(target.name, self._raw_cluster_config())
-        leads_to = decision.switch_to or (decision.active.name if decision.active else "")
-        if leads_to:
-            await self._upkeep.point_services(leads_to, selectors_only=bool(goal.refused))
-        await self._fulfilled(decision)
-
-    async def _create(self, release: Release, goal: Goal, heals: int) -> None:
-        name = children.cluster_name(self._service, release.cluster_hash, frozenset(self._look.clusters))
-        config = self._raw_cluster_config()
-        body = children.child_cluster(self._service, config, name, release.cluster_hash, goal.config, heals)
-        await self._carrier.create_cluster(body)
-        self._teller.say("Normal", "CreatedRayCluster", f"Created RayCluster {self._key.namespace}/{name}")
-
-    async def _fulfilled(self, decision: Decision) -> None:
-        """Wishes that name no cluster count once."""
-        rules = rules_of(self._service)
-        if decision.switch_to:
-            self._teller.say("Normal", "SwitchedTraffic", f"RayCluster {decision.switch_to} takes the requests now")
-            self._count_switch(decision)
-            if rules.promote == "true":
-                await self._carrier.forget(PROMOTE)
-        if decision.failure and decision.failure.reason == "Aborted" and rules.abort == "true":
-            await self._carrier.forget(ABORT)
 
     def _count_switch(self, decision: Decision) -> None:
         """Of an upgrade; the first release has nothing to switch from."""
@@ -233,9 +170,6 @@ class Pursuit:
         since = self._known.edited_at or (None if pending.promoted else pending.created)
         if since is not None:
             changes.switched(self._service, (self._now - since).total_seconds())
-
-    async def _note(self, member: str, annotations: dict[str, str | None]) -> None:
-        await self._carrier.annotate(self._look.clusters[member].cluster, annotations)
 
     def _release(self, goal: Goal) -> Release | None:
         """The release asked for; groups added at the end are no other release to the cluster that serves."""
@@ -273,7 +207,3 @@ class Pursuit:
 
     def _wrote(self, resource: Resource, answer: KubeObject) -> None:
         self._tools.wrote(self._key, resource, answer)
-
-    def _raw_cluster_config(self) -> Object:
-        whole = self._tools.caches.services.whole(self._key) or {}
-        return section(section(whole, "spec"), "rayClusterConfig")

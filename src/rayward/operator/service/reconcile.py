@@ -14,7 +14,7 @@ from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.api import Client
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import Resource
-from rayward.kube.core.service import EndpointSlice
+from rayward.kube.core.service import EndpointSlice, Service
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventRecorder
@@ -24,7 +24,8 @@ from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import Reach
 from rayward.operator.service.observe import Caches, service_of_cluster
 from rayward.operator.service.outcomes import ChangeObserver
-from rayward.operator.service.pursuit import Known, Pursuit, Tools
+from rayward.operator.service.pursuit import Known, Pursuit
+from rayward.operator.service.tools import Tools
 from rayward.operator.unbroken import Unbroken
 from rayward.operator.writing import WORKERS
 
@@ -56,7 +57,7 @@ class ServiceReconciler:
         self._known: dict[Key, Known] = {}
         self.controller.watch(caches.services, _spec_changed)
         self.controller.watch(caches.clusters.clusters, service_of_cluster)
-        self.controller.watch(caches.clusters.services, service_of_cluster)
+        self.controller.watch(caches.clusters.services, self._services_of_service)
         self.controller.watch(caches.clusters.pods, self._services_of_pod)
         self.controller.watch(caches.slices, self._services_of_slice)
         caches.clusters.clusters.subscribe(self._cluster_changed)
@@ -95,6 +96,13 @@ class ServiceReconciler:
         name = found.metadata.label(labels.CLUSTER) if found else ""
         cluster = self._caches.clusters.clusters.get(Key(found.metadata.namespace, name)) if found else None
         return service_of_cluster(None, cluster)
+
+    def _services_of_service(self, old: Service | None, new: Service | None) -> Iterable[Key]:
+        """A service's own, and those of its clusters."""
+        found = new or old
+        name = found.metadata.label(labels.ORIGIN_NAME) if found else ""
+        cluster = self._caches.clusters.clusters.get(Key(found.metadata.namespace, name)) if found else None
+        return (*service_of_cluster(None, found), *service_of_cluster(None, cluster))
 
     def _services_of_slice(self, old: EndpointSlice | None, new: EndpointSlice | None) -> Iterable[Key]:
         """The service behind whose Service, or whose cluster's Service, something changed."""

@@ -33,7 +33,7 @@ def assign(situation: Situation, *, replace_active: bool = False) -> Roles:
     if goal and active and situation.rules.in_place_only and active.cluster_hash != goal.cluster_hash:
         goal, drifted = Release(active.cluster_hash, goal.config), True
     target = _of_goal(live, active, goal, replace_active=replace_active) if goal else active
-    if situation.failure and active:
+    if situation.failure and active and not replace_active:
         target = active
     others = tuple(member for member in live if member is not active and member is not target)
     return Roles(active, target, goal, drifted, others)
@@ -42,14 +42,19 @@ def assign(situation: Situation, *, replace_active: bool = False) -> Roles:
 def _of_goal(live: list[Member], active: Member | None, goal: Release, *, replace_active: bool) -> Member | None:
     if active and active.cluster_hash == goal.cluster_hash and not replace_active:
         return active
-    # A cluster that served before and is now replaced by a fresh one is no remedy for its successor.
     return _newest(
         member
         for member in live
         if member is not active
         and member.cluster_hash == goal.cluster_hash
-        and not (replace_active and member.promoted)
+        and not (replace_active and not is_successor(member, active))
     )
+
+
+def is_successor(member: Member, active: Member | None) -> bool:
+    """Whether it may replace the active one: not one that served before it, though perhaps one that is about to."""
+    begun = active.created or _LONG_AGO if active else _LONG_AGO
+    return member.delete_at is None and (member.created or _LONG_AGO) >= begun
 
 
 def _release_of(member: Member | None) -> Release | None:

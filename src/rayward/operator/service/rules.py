@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Final
 
 from rayward.kinds import labels
 from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService
 from rayward.operator.service.situation import Rules, Thresholds
-
-PAUSE: Final = "rayward.dev/pause"
-PROMOTE: Final = "rayward.dev/promote"
-ABORT: Final = "rayward.dev/abort"
 
 
 def rules_of(service: RayService) -> Rules:
@@ -27,9 +22,9 @@ def rules_of(service: RayService) -> Rules:
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,
         initializing_timeout=duration(meta.annotation(labels.INITIALIZING_TIMEOUT)),
-        paused=meta.annotation(PAUSE) == "true",
-        promote=meta.annotation(PROMOTE),
-        abort=meta.annotation(ABORT),
+        paused=meta.annotation(labels.PAUSE) == "true",
+        promote=meta.annotation(labels.PROMOTE),
+        abort=meta.annotation(labels.ABORT),
         healing=Thresholds(
             unhealthy_after=None if unhealthy is None else timedelta(seconds=max(unhealthy, 0)),
             new_clusters=spec.deployment_unhealthy_restart_threshold or 0,

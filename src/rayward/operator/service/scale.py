@@ -30,6 +30,8 @@ def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterS
     before, after = _read(given), _replicas(wanted)
     current = running.worker_group_specs or []
     operations: list[Object] = []
+    if running.worker_group_specs is None and whole:
+        operations.append({"op": "add", "path": "/spec/workerGroupSpecs", "value": []})
     for index, group in enumerate(wanted.worker_group_specs or []):
         if index >= len(current):
             operations.append({"op": "add", "path": "/spec/workerGroupSpecs/-", "value": whole[index]})

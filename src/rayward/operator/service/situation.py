@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final
 
 from rayward.operator.service.member import Member
 from rayward.operator.service.verdict import Verdict
+
+ABORTED: Final = "Aborted"
+"""The reason of a change that the user gave up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ class Decision:
     notes: tuple[Note, ...] = ()
     create: Release | None = None
     heals: int = 0
-    """Carried on by the created cluster, when it replaces an unhealthy one."""
+    """Carried on by the created cluster, when it replaces an unhealthy one; then it is a copy of the active cluster."""
     redeploy: str = ""
     """The member whose applications start anew though their config is the same."""
     switch_to: str = ""

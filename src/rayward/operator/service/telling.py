@@ -16,7 +16,7 @@ from rayward.operator.service.status import change
 
 _EXTRAS: Final = frozenset(("status", "appStatus", "rayClusterName", "deploymentStatuses", "startTime", "endTime"))
 """Fields that KubeRay's own CRDs do not have, so that a server with those does not keep them."""
-
+_MOST_EVENTS: Final = 256
 
 _TRANSITIONS: Final[tuple[tuple[str, str, Literal["Normal", "Warning"], str, str], ...]] = (
     (READY, "True", "Normal", "Ready", "the service takes requests"),
@@ -51,6 +51,8 @@ class Teller:
     def say(self, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
         """Tell what happened, once for each generation of the spec."""
         if (reason, message) not in self._told.events:
+            if len(self._told.events) >= _MOST_EVENTS:
+                self._told.events.clear()
             self._told.events.add((reason, message))
             self._recorder.record(reference(RAY_SERVICES, self._service), kind, reason, message)
 

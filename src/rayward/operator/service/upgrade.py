@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 
 from rayward.operator.service.member import Member
+from rayward.operator.service.progress import progress_of
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.verdict import Stage, Verdict, judge, not_sent, overdue, progress_of
+from rayward.operator.service.verdict import Stage, Verdict, judge, not_sent, overdue
 
 
 def decide(target: Member, active: Member | None, goal: Release, rules: Rules, now: datetime) -> Decision:
@@ -15,7 +16,8 @@ def decide(target: Member, active: Member | None, goal: Release, rules: Rules, n
         note = Note(target.name, config=goal.config, keep=target.delete_at is not None)
         return Decision(active=active, pending=target, notes=(note,), verdict=not_sent(target))
     verdict = judge(target)
-    moved = progress_of(target) != target.progress
+    # One that is taken back begins anew.
+    moved = progress_of(target) != target.progress or target.delete_at is not None
     if verdict.stage is Stage.READY and not _held(target, rules):
         note = Note(target.name, promoted=True, good_config=target.config, keep=target.delete_at is not None)
         return Decision(active=active, pending=target, notes=(note,), switch_to=target.name, verdict=verdict)
@@ -45,8 +47,8 @@ def _failure(
 ) -> Failure | None:
     if verdict.stage is Stage.FAILED:
         return Failure(verdict.reason, verdict.message)
-    timeout = rules.initializing_timeout if active is None and not target.suspended else None
-    if timeout and target.created and now - target.created >= timeout:
+    timeout = rules.initializing_timeout if active is None else None
+    if timeout and target.released and now - target.released >= timeout:
         return Failure("InitializingTimeout", f"not ready within {int(timeout.total_seconds())} s: {verdict.message}")
     if not moved and verdict.stage is Stage.WAITING and overdue(target, rules.progress_deadline, now):
         since = target.progressed_at or target.created
@@ -68,6 +70,6 @@ def _next_look(target: Member, active: Member | None, rules: Rules) -> datetime 
     since = target.progressed_at or target.created
     if since is not None and not target.suspended:
         looks.append(since + rules.progress_deadline)
-    if active is None and rules.initializing_timeout and target.created:
-        looks.append(target.created + rules.initializing_timeout)
+    if active is None and rules.initializing_timeout and target.released:
+        looks.append(target.released + rules.initializing_timeout)
     return min(looks, default=None)

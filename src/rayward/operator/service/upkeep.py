@@ -8,6 +8,7 @@ from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import SERVICES
+from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.operator.service import children, memory, scale
 from rayward.operator.service.carry import Carrier
@@ -25,6 +26,8 @@ class Upkeep:
         self._look = look
         self._carrier = carrier
         self._teller = teller
+        self.troubles: list[str] = []
+        """What stands in the way, in words for a condition."""
 
     async def cluster_services(self) -> None:
         """Each cluster has a way to its applications of its own."""
@@ -33,8 +36,9 @@ class Upkeep:
                 continue
             body = children.cluster_serve_service(seen.cluster)
             if body is not None:
-                key = Key(self._namespace, body["metadata"]["name"])
-                await self._carrier.bring(body, self._services.get(key))
+                found = self._services.get(Key(self._namespace, body["metadata"]["name"]))
+                if self._is_ours(found, body):
+                    await self._carrier.bring(body, found)
 
     async def point_services(self, cluster: str, *, selectors_only: bool) -> None:
         """Lead the stable services to a cluster; ``selectors_only`` keeps the rest of them as it is."""
@@ -51,6 +55,8 @@ class Upkeep:
                 continue
             key = Key(self._namespace, body["metadata"]["name"])
             found = self._services.get(key)
+            if not self._is_ours(found, body):
+                continue
             if found is not None and selectors_only:
                 changed = await self._carrier.point(found, body["spec"].get("selector") or {})
             else:
@@ -59,6 +65,17 @@ class Upkeep:
                 verb = "Created" if found is None else "Updated"
                 self._teller.say("Normal", f"{verb}Service", f"{verb} Service {key}")
         await self._drop_former_names()
+
+    def _is_ours(self, found: Service | None, body: Object) -> bool:
+        """Whether a Service may be written: one of somebody else with the same name is left alone."""
+        wanted = body["metadata"]["ownerReferences"][0]["uid"]
+        owners = [owner.uid for owner in found.metadata.owner_references or () if owner.controller] if found else []
+        if found is None or found.deleting or wanted in owners:
+            return True
+        message = f"Service {found.key} belongs to somebody else: delete it, or give serveService another name"
+        self.troubles.append(message)
+        self._teller.say("Warning", "ServiceNameTaken", message)
+        return False
 
     async def _drop_former_names(self) -> None:
         """A serve service that the user gave another name leads to the same pods until the new one is there."""

@@ -43,6 +43,9 @@ def judge(member: Member) -> Verdict:
             Stage.WAITING, "ClusterNotReady", member.ailment or f"the head of RayCluster {member.name} is not ready"
         )
     serve = member.serve
+    if serve is None and member.unreachable:
+        message = f"the dashboard of RayCluster {member.name} does not answer as it should: {member.unreachable}"
+        return Verdict(Stage.WAITING, "DashboardUnreachable", message[:_MESSAGE_LIMIT])
     if serve is None:
         return Verdict(Stage.WAITING, UNKNOWN, f"the dashboard of RayCluster {member.name} has not answered")
     if serve.config != member.config:
@@ -69,22 +72,8 @@ def judge(member: Member) -> Verdict:
 
 def not_sent(member: Member) -> Verdict:
     """The cluster runs another config than it is to, whatever that one's applications say."""
-    return Verdict(Stage.WAITING, "ConfigNotSent", f"RayCluster {member.name} has not taken the serve config")
-
-
-def progress_of(member: Member) -> str:
-    """What must change to count as progress: a pod became ready, an application changed its state."""
-    if member.suspended:
-        return "suspended"
-    apps = member.serve.applications if member.serve else ()
-    states = ",".join(f"{app.name}={app.status}" for app in sorted(apps, key=lambda app: app.name))
-    config = member.serve.config if member.serve else ""
-    return f"head={int(member.head_ready)} pods={member.ready_pods} endpoints={member.endpoints} {config} {states}"
-
-
-def first_progress(*, suspended: bool) -> str:
-    """The progress of a cluster that was just made."""
-    return progress_of(Member("", "", "", suspended=suspended))
+    why = f": {member.unreachable[:_MESSAGE_LIMIT]}" if member.unreachable else ""
+    return Verdict(Stage.WAITING, "ConfigNotSent", f"RayCluster {member.name} has not taken the serve config{why}")
 
 
 def overdue(member: Member, deadline: timedelta, now: datetime) -> bool:

@@ -1,0 +1,106 @@
+"""The API server, or somebody else, is in the way of a service."""
+
+from __future__ import annotations
+
+import json
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+
+from rayward.kube.client.api import Client
+from rayward.kube.client.request import Request, Response
+from rayward.kube.client.transport.base import ByteStream, Transport
+from rayward.kube.core.resource import PODS, SERVICES
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import witness
+
+pytestmark = pytest.mark.anyio
+
+_A, _B = (cluster_config(f"rayproject/ray:{letter}") for letter in "ab")
+
+
+class _Refusing:
+    """A server that refuses a kind of write to Ray clusters, as often as it is told to."""
+
+    def __init__(self, transport: Transport, method: str, code: int, reason: str) -> None:
+        self._transport = transport
+        self._method = method
+        self._code = code
+        self._reason = reason
+        self.times = 0
+
+    async def request(self, request: Request) -> Response:
+        if request.method == self._method and "/rayclusters" in request.target and self.times:
+            self.times -= 1
+            status = {"kind": "Status", "code": self._code, "reason": self._reason, "message": "not today"}
+            return Response(self._code, {"content-type": "application/json"}, json.dumps(status).encode())
+        return await self._transport.request(request)
+
+    def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
+        return self._transport.stream(request)
+
+    async def close(self) -> None:
+        """The transport is not ours to close."""
+
+
+async def test_a_deletion_that_is_refused_once_is_tried_again(ray: ServiceStage) -> None:
+    refusing = _Refusing(ray.client.transport, "DELETE", 409, "Conflict")
+    async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        refusing.times = 1
+        await ray.edit(rayClusterConfig=_B)
+        assert await ray.until_settled() != old
+    assert refusing.times == 0
+
+
+async def test_an_upgrade_that_a_quota_forbids_says_so_and_what_serves_is_kept_up(ray: ServiceStage) -> None:
+    refusing = _Refusing(ray.client.transport, "POST", 403, "Forbidden")
+    async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        serving = await ray.until_settled()
+        refusing.times = 10**9
+        await ray.edit(rayClusterConfig=_B)
+        waiting = await ray.until("Progressing", "True", "FailedWrite")
+        assert "not today" in waiting["message"]
+        (head,) = await ray.pods()
+        await ray.client.delete(PODS, head["metadata"]["name"], ray.namespace)
+
+        async def configured_again() -> bool:
+            return len(ray.heads.heads) == 2 and ray.heads.words(serving) == b"one"
+
+        await ray.eventually(configured_again)
+        refusing.times = 0
+        assert await ray.until_settled() != serving
+
+
+async def test_a_service_that_somebody_deletes_is_made_again_and_leads_where_it_led(ray: ServiceStage) -> None:
+    async with ray.operator(), witness(ray) as seen:
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:broken"))
+        await ray.until("Progressing", "False", "ServeDeployFailed")
+        await ray.until_names(lambda names: names == {serving})
+        await ray.client.delete(SERVICES, f"{NAME}-serve-svc", ray.namespace)
+
+        async def back() -> bool:
+            return await ray.serving() == serving
+
+        await ray.eventually(back)
+        await ray.until("Ready", "True")
+        assert await ray.names() == {serving}
+    assert len(seen.clusters) == 2
+
+
+async def test_a_service_of_somebody_else_is_left_alone(ray: ServiceStage) -> None:
+    name, theirs = f"{NAME}-serve-svc", {"app": "theirs"}
+    spec = {"selector": theirs, "ports": [{"port": 80}]}
+    await ray.client.create(SERVICES, {"metadata": {"name": name}, "spec": spec}, ray.namespace)
+    async with ray.operator():
+        await ray.create(service())
+        waiting = await ray.until("Progressing", "True", "FailedWrite")
+        assert "belongs to somebody else" in waiting["message"]
+        await ray.until_reasons("ServiceNameTaken")
+        assert (await ray.client.get(SERVICES, name, ray.namespace))["spec"]["selector"] == theirs
+        await ray.client.delete(SERVICES, name, ray.namespace)
+        await ray.until_settled()
