@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -60,3 +67,27 @@ def test_a_machine_told_to_people(rayward: Rayward) -> None:
     assert "python" in done.out
     assert "parts run" in done.out
     assert "\x1b" not in done.out, "no colour where nobody looks"
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("", True), ("1", False)])
+def test_a_terminal_gets_colours_unless_it_asks_for_none(no_color: str | None, coloured: bool, tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    if no_color is not None:
+        environment["NO_COLOR"] = no_color
+    command = [sys.executable, "-m", "rayward.cli", "doctor", "--data-dir", str(tmp_path)]
+    with (
+        os.fdopen(ours, "rb", buffering=0) as terminal,
+        subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment),
+    ):
+        os.close(theirs)
+        said = b"".join(_said(terminal))
+    assert b"python" in said
+    assert (b"\x1b[" in said) is coloured
+
+
+def _said(terminal: io.FileIO) -> Iterator[bytes]:
+    """What a program says until it ends: then Linux answers a read with an error."""
+    with contextlib.suppress(OSError):
+        while said := terminal.read(1 << 16):
+            yield said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,8 +53,12 @@ class _Commands(click.Group):
 @click.option("--context", help="Context of the kubeconfig.")
 @click.option("-n", "--namespace", help="Namespace (default: the context's).")
 @click.version_option(package_name="rayward", message="rayward %(version)s")
-def commands(kubeconfig: Path | None, context: str | None, namespace: str | None) -> None:
+@click.pass_context
+def commands(ctx: click.Context, kubeconfig: Path | None, context: str | None, namespace: str | None) -> None:
     """Run Ray on Kubernetes, and change it safely."""
+    if os.environ.get("NO_COLOR"):
+        # None leaves it to click, which colours what goes to a terminal
+        ctx.color = False
 
 
 def invoke(arguments: Sequence[str]) -> int:
