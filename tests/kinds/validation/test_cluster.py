@@ -262,6 +262,9 @@ def test_messages_say_what_to_write() -> None:
         pytest.param({f"{GROUP}.numOfHosts": 0}, f"{AT}.numOfHosts", id="workers of no pods"),
         pytest.param({"metadata.labels": {"kai.scheduler/queue": "q"}}, "metadata.labels", id="a queue label"),
         pytest.param(
+            {"metadata.annotations": {"rayward.dev/rolling-update": "all"}}, "metadata.annotations", id="rolling what?"
+        ),
+        pytest.param(
             {**AUTOSCALED, "spec.autoscalerOptions": {"version": "v1"}},
             f"{AT}.template.spec.restartPolicy",
             id="restarted workers with v1",

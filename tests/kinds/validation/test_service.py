@@ -93,6 +93,9 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
             id="0s",
         ),
         pytest.param(
+            {"metadata.annotations": {"rayward.dev/pause": "yes"}}, "metadata.annotations", "Invalid", id="paused?"
+        ),
+        pytest.param(
             {f"{CLUSTER}.upgradeStrategy": {"type": "Recreate"}}, f"{CLUSTER}.upgradeStrategy", "Forbidden", id="nested"
         ),
         pytest.param(

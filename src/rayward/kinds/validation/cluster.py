@@ -37,7 +37,11 @@ def cluster_problems(cluster: RayCluster) -> list[Problem]:
 
 def cluster_warnings(cluster: RayCluster) -> list[Problem]:
     """What works otherwise than its author may think."""
-    return [*label_warnings(cluster.metadata.labels or {}), *spec_warnings(cluster.spec, "spec")]
+    return [
+        *label_warnings(cluster.metadata.labels or {}),
+        *_annotation_warnings(cluster),
+        *spec_warnings(cluster.spec, "spec"),
+    ]
 
 
 def name_problems(kind: str, name: str, limit: int) -> Iterator[Problem]:
@@ -101,6 +105,13 @@ def label_warnings(given: Mapping[str, str]) -> Iterator[Problem]:
         if label in given:
             message = f"{label} is not passed on to pods: write it, and schedulerName, into the templates"
             yield Problem("metadata.labels", "FeatureNotAvailable", message)
+
+
+def _annotation_warnings(cluster: RayCluster) -> Iterator[Problem]:
+    rolling = cluster.metadata.annotation(labels.ROLLING_UPDATE)
+    if rolling not in ("", "workers"):
+        message = f"{labels.ROLLING_UPDATE} is {rolling[:64]!r}, which does nothing: write workers, or take it away"
+        yield Problem("metadata.annotations", "Invalid", message)
 
 
 def _strategy_problems(cluster: RayCluster) -> Iterator[Problem]:
