@@ -93,7 +93,7 @@ class Load:
                 answer = await self._ask(number, keep=number % 2 == 0)
         except TimeoutError:
             self.tally.lost.append(f"request {number}: no answer in {self._patience:.0f} s")
-        except (OSError, EOFError, ValueError) as error:
+        except (OSError, EOFError, ValueError, asyncio.LimitOverrunError) as error:
             self.tally.lost.append(f"request {number}: {type(error).__name__}: {error}")
         else:
             if answer.get("hello") != str(number):
@@ -104,8 +104,17 @@ class Load:
             self.tally.last_answer[release] = time.monotonic()
             self.tally.latencies.append(time.monotonic() - began)
 
+    def _kept(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """A connection that still stands: ending one that was idle for long is no loss of a request."""
+        while self._idle:
+            reader, writer = self._idle.pop()
+            if not reader.at_eof() and not writer.is_closing():
+                return reader, writer
+            writer.close()
+        return None
+
     async def _ask(self, number: int, *, keep: bool) -> dict[str, Any]:
-        reader, writer = self._idle.pop() if keep and self._idle else await asyncio.open_connection(*self._place)
+        reader, writer = (self._kept() if keep else None) or await asyncio.open_connection(*self._place)
         try:
             kept = "keep-alive" if keep else "close"
             writer.write(f"GET /?name={number} HTTP/1.1\r\nHost: demo\r\nConnection: {kept}\r\n\r\n".encode())

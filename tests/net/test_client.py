@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import os
 import socket
@@ -40,6 +41,15 @@ async def test_an_answer_may_be_only_so_large(plain: Peer, reply: str) -> None:
         assert (await client.request("GET", f"{plain.url}/large", max_body=1000)).body == body
         with pytest.raises(ProtocolError, match="larger than 999"):
             await client.request("GET", f"{plain.url}/large", max_body=999)
+
+
+async def test_an_answer_may_be_only_so_large_when_it_is_unpacked(plain: Peer) -> None:
+    packed = gzip.compress(b"x" * 100_000)
+    plain.answers["/packed"] = lambda handler: handler.reply(200, packed, Content_Encoding="gzip")
+    async with HttpClient() as client:
+        assert len((await client.request("GET", f"{plain.url}/packed", max_body=100_000)).body) == 100_000
+        with pytest.raises(ProtocolError, match="larger than 99999"):
+            await client.request("GET", f"{plain.url}/packed", max_body=99_999)
 
 
 async def test_connections_are_used_again(plain: Peer) -> None:

@@ -25,6 +25,20 @@ async def test_a_connection_to_a_backend_notices_that_it_is_gone_without_a_word(
 
 
 @pytest.mark.anyio
+async def test_a_connection_of_a_client_notices_that_it_is_gone_without_a_word() -> None:
+    with await listen(Host(), "tcp", HOST, 0) as door, socket.create_connection(door.getsockname()):
+        door.setblocking(True)
+        accepted, _ = door.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            idle, pause, count = (
+                accepted.getsockopt(socket.IPPROTO_TCP, option)
+                for option in (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT)
+            )
+    assert idle + pause * count <= 60
+
+
+@pytest.mark.anyio
 async def test_nobody_is_there() -> None:
     with await listen(Host(), "tcp", HOST, 0) as backend:
         port = backend.getsockname()[1]

@@ -95,6 +95,24 @@ def test_the_weight_of_a_group_without_members_goes_to_the_others() -> None:
     assert {_picked(route) for _ in range(10)} == {"b"}
 
 
+def test_one_whose_weight_goes_to_zero_leaves_and_comes_back_with_it() -> None:
+    route, changes, _ = _route()
+    route.sticky_seconds = 60
+    route.update([Group(100, (_target("a"),)), Group(0, (_target("b"),))])
+    member = route.pick((), "client")
+    assert member is not None
+    member.begin()
+    before = len(changes)
+    route.update([Group(0, (_target("a"),)), Group(100, (_target("b"),))])
+    assert len(changes) == before + 1
+    assert {(one.target.pod, one.current) for one in route.members} == {("a", False), ("b", True)}
+    assert {_picked(route, "client") for _ in range(3)} == {"b"}
+    member.end()
+    assert [one.target.pod for one in route.members] == ["b"]
+    route.update([Group(1, (_target("a"),)), Group(1, (_target("b"),))])
+    assert {one.target.pod for one in route.members if one.current} == {"a", "b"}
+
+
 def test_a_gap_is_remembered_for_a_moment() -> None:
     route, _, clock = _route("a")
     assert not route.in_gap

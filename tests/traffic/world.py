@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
+import struct
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -60,6 +62,12 @@ class Peer:
     def abort(self) -> None:
         self.writer.transport.abort()
 
+    def reset(self) -> None:
+        """End it as the kernel does where something was not read."""
+        made = self.writer.get_extra_info("socket")
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.abort()
+
     def close(self) -> None:
         self.writer.close()
 
@@ -107,6 +115,11 @@ class Backend:
             with contextlib.suppress(OSError):
                 await writer.wait_closed()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a connection to it is not over."""
+        return bool(self._tasks)
+
     def target(self, pod: str = "") -> Target:
         return Target(pod or f"pod-{self.port}", HOST, self.port, _HOST)
 
@@ -151,6 +164,19 @@ class Port:
 
     def behind(self, *backends: Backend) -> None:
         self.route.update([Group(1, tuple(one.target() for one in backends))])
+
+    @property
+    def session(self) -> Any:
+        """The only client's, as the port sees it."""
+        (session,) = self.sessions._all
+        return session
+
+    def pass_ticks(self, count: int) -> None:
+        """Let time go by."""
+        for _ in range(count):
+            self.sessions.tick += 1
+            for session in list(self.sessions._all):
+                session.expire(self.sessions.tick)
 
     @property
     def in_flight(self) -> int:

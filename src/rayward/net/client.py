@@ -265,7 +265,7 @@ async def _whole_body(response: aiohttp.ClientResponse, limit: int = MAX_BODY) -
     if length is not None and length > limit:
         _abandon(response)
         raise ProtocolError(f"an answer of {length} bytes is larger than {limit}")
-    if length is not None:
+    if length is not None and "Content-Encoding" not in response.headers:
         return await response.read()
     parts: list[bytes] = []
     size = 0

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
@@ -17,7 +17,9 @@ Kind = Literal["tcp", "udp"]
 _SPARE: Final = 16
 _BACKLOG: Final = 1024
 # A pod that is lost together with its network says nothing any more: who waits for its answer is told in five seconds.
-_ALIVE: Final = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
+_BACKEND_PROBES: Final = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
+# So does a client, and until then its pod cannot be drained.
+_CLIENT_PROBES: Final = ((socket.TCP_KEEPIDLE, 15), (socket.TCP_KEEPINTVL, 5), (socket.TCP_KEEPCNT, 3))
 
 
 class Place(Protocol):
@@ -121,7 +123,7 @@ class Ground:
 
 
 async def listen(place: Place, kind: Kind, address: str, port: int) -> socket.socket:
-    """A socket at an address; one for TCP listens.
+    """A socket at an address; one for TCP listens, and its connections fail where the client is no longer there.
 
     Raises:
         OSError: The address is taken, forbidden or not there.
@@ -131,6 +133,8 @@ async def listen(place: Place, kind: Kind, address: str, port: int) -> socket.so
         if kind == "tcp":
             # One that was killed a moment ago left connections behind at this address.
             made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Those it accepts inherit it.
+            _probe(made, _CLIENT_PROBES)
         made.bind((address, port))
         if kind == "tcp":
             made.listen(_BACKLOG)
@@ -149,12 +153,16 @@ async def connect(place: Place, kind: Kind, address: str, port: int, seconds: fl
     made = await place.new_socket(kind)
     try:
         if kind == "tcp":
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            for option, value in _ALIVE:
-                made.setsockopt(socket.IPPROTO_TCP, option, value)
+            _probe(made, _BACKEND_PROBES)
         async with asyncio.timeout(seconds):
             await asyncio.get_running_loop().sock_connect(made, (address, port))
     except BaseException:
         made.close()
         raise
     return made
+
+
+def _probe(made: socket.socket, probes: Iterable[tuple[int, int]]) -> None:
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in probes:
+        made.setsockopt(socket.IPPROTO_TCP, option, value)

@@ -118,6 +118,8 @@ class Route:
     def update(self, groups: Sequence[Group]) -> None:
         """Have these backends from now on."""
         had_some = not self.empty
+        # One that gets nothing new has left, and is to be drained like any other.
+        groups = [group for group in groups if group.weight > 0]
         wanted = {target for group in groups for target in group.targets}
         changed = False
         for target, member in list(self._members.items()):
@@ -157,7 +159,7 @@ class Route:
                 self._stick(client, found[0])
                 return found[0]
         groups = self._groups
-        if len(groups) == 1 and self._weights[0] > 0:
+        if len(groups) == 1:
             members = groups[0]
         else:
             weights = [

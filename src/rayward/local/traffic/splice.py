@@ -8,6 +8,8 @@ import struct
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from rayward.local.traffic.kernel import lost
+
 _ABORTING: Final = struct.pack("ii", 1, 0)
 
 
@@ -83,6 +85,13 @@ def join(near: tuple[asyncio.Transport, Said], far: tuple[asyncio.Transport, Sai
             transport.close()
         elif not transport.is_closing():
             transport.resume_reading()
+
+
+def end_if_lost(near: asyncio.Transport | None, far: asyncio.Transport | None) -> None:
+    """End both if one of them is gone without a word."""
+    if near is not None and far is not None and (lost(near) or lost(far)):
+        reset(near)
+        reset(far)
 
 
 def reset(transport: asyncio.Transport) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 from rayward.local.traffic.dialing import UnreachableError, reach
 from rayward.local.traffic.route import Member, Route
 from rayward.local.traffic.sessions import Sessions
-from rayward.local.traffic.splice import join, reset
+from rayward.local.traffic.splice import end_if_lost, join, reset
 
 
 class Early(asyncio.Protocol):
@@ -43,6 +43,7 @@ class Connection(Early):
         self._route = route
         self._sessions = sessions
         self._dialing: asyncio.Task[None] | None = None
+        self._far: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came."""
@@ -60,7 +61,8 @@ class Connection(Early):
             self._dialing.cancel()
 
     def expire(self, tick: int) -> None:
-        """Connections may be silent for as long as they like."""
+        """Connections may be silent for as long as they like, but not gone."""
+        end_if_lost(self.near, self._far)
 
     def close(self) -> None:
         """End it."""
@@ -84,6 +86,7 @@ class Connection(Early):
             member.end()
             self._sessions.leave(self)
 
+        self._far = far
         join((transport, self), (far, early), over)
 
 

@@ -102,8 +102,13 @@ class Look:
     def silent(self) -> tuple[str, ...]:
         """The applications of the cluster that serves which have nobody left to answer."""
         seen = self.clusters.get(self.serving)
-        serve = seen.member.serve if seen else None
-        return tuple(app.name for app in serve.applications if app.silent) if serve else ()
+        if seen is None or seen.member.serve is None:
+            return ()
+        member, serve = seen.member, seen.member.serve
+        silent = {app.name for app in serve.applications if app.silent}
+        if serve.config == member.config:
+            silent |= member.applications - {app.name for app in serve.applications}
+        return tuple(sorted(silent))
 
 
 def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observation]) -> Look:

@@ -8,6 +8,8 @@ from typing import Final, Protocol, cast
 
 from rayward.local.traffic.http.body import BadBodyError, Body
 from rayward.local.traffic.http.message import LARGEST_HEAD, UNTIL_CLOSE, Answer, BadMessageError, Request, read_answer
+from rayward.local.traffic.http.repeating import was_unread
+from rayward.local.traffic.kernel import lost
 from rayward.local.traffic.route import Member
 
 _MOST_IDLE: Final = 64
@@ -46,8 +48,8 @@ class Backend(asyncio.Protocol):
     """One connection to one backend."""
 
     __slots__ = (
-        "_asked", "_asker", "_begun", "_body", "_buffer", "_ending", "_held", "_keeps", "_last", "delimited", "member",
-        "transport", "used",
+        "_asked", "_asker", "_at_once", "_begun", "_body", "_buffer", "_ending", "_held", "_keeps", "_last",
+        "delimited", "member", "transport", "used",
     )  # fmt: skip
 
     def __init__(self, member: Member) -> None:
@@ -61,17 +63,19 @@ class Backend(asyncio.Protocol):
         self._asked: Request | None = None
         self._body: Body | None = None
         self._buffer = b""
+        self._at_once = False
         self._begun = False
         self._keeps = True
         self._held = False
         self._last = False
         self._ending: asyncio.TimerHandle | None = None
 
-    def ask(self, asker: Asker, asked: Request, data: bytes) -> None:
+    def ask(self, asker: Asker, asked: Request, data: bytes, *, whole: bool) -> None:
         """Send a request, or the beginning of one."""
         self._asker = asker
         self._asked = asked
         self._begun = False
+        self._at_once = whole
         self.send(data)
 
     def send(self, data: bytes) -> None:
@@ -125,6 +129,13 @@ class Backend(asyncio.Protocol):
         if self.transport is not None and not self.transport.is_closing():
             self._held = False
             self.transport.resume_reading()
+
+    def look(self) -> None:
+        """Fail if the backend is gone without a word."""
+        transport = self.transport
+        if transport is not None and lost(transport):
+            self._fail("it is gone without a word")
+            transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """It was reached."""
@@ -221,12 +232,12 @@ class Backend(asyncio.Protocol):
         if self._asker is None or self.transport is None:
             return False
         made: socket.socket = self.transport.get_extra_info("socket")
-        unread = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) != 0
-        if again and not unread and self._asked is not None and not self._asked.repeatable:
+        error = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if again and not error and self._asked is not None and not self._asked.repeatable:
             loop = asyncio.get_running_loop()
             self._ending = loop.call_later(_RESET_SECONDS, lambda: self._judge_end(again=False))
             return True
-        self._fail("it closed the connection without an answer", unread=unread)
+        self._fail("it closed the connection without an answer", unread=was_unread(error, at_once=self._at_once))
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -236,9 +247,9 @@ class Backend(asyncio.Protocol):
         elif self._body is not None and exc is None and not self.delimited:
             self._finish()
         else:
-            # A reset: what the backend's kernel had not handed to it yet is lost with the connection.
+            error = exc.errno if isinstance(exc, OSError) else None
             reason = "it closed the connection within its answer" if self._begun else "it reset the connection"
-            self._fail(reason, unread=exc is not None)
+            self._fail(reason, unread=was_unread(error, at_once=self._at_once))
 
     def pause_writing(self) -> None:
         """It reads too slowly."""

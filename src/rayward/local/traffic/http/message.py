@@ -21,8 +21,7 @@ _REQUEST: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,32}) [^\x00-\x20\x
 _STATUS: Final = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: [^\r\n\x00]*)?\r\n")
 _FIELDS: Final = re.compile(rb"(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[^\r\n\x00]*\r\n)*\r\n")
 _TELLING: Final = re.compile(
-    rb"\r\n(connection|content-length|transfer-encoding|upgrade|keep-alive|proxy-connection):[ \t]*"
-    rb"([^\r\n]*?)[ \t]*(?=\r\n)",
+    rb"\r\n(connection|content-length|transfer-encoding|upgrade|keep-alive|proxy-connection):([^\r\n]*)",
     re.IGNORECASE,
 )
 _BEGINNING: Final = re.compile(rb"[A-Z][A-Z-]*(?: .*)?", re.DOTALL)
@@ -60,6 +59,11 @@ class Request(msgspec.Struct, frozen=True, gc=False):
     def repeatable(self) -> bool:
         """Whether asking twice is as good as once (RFC 9110, 9.2.2)."""
         return self.method in _REPEATABLE
+
+    @property
+    def asks_first(self) -> bool:
+        """Whether the client may keep its body to itself if the answer comes before it."""
+        return b"\r\nexpect:" in self.head.lower()
 
 
 class Answer(msgspec.Struct, frozen=True, gc=False):
@@ -150,8 +154,9 @@ def _tell(told: list[tuple[bytes, bytes]], untold: int, status: int) -> tuple[in
     seen: bytes | None = None
     chunked = hops = False
     tokens: set[bytes] = set()
-    for name, value in told:
-        kind = name.lower()
+    for name, padded in told:
+        # Not in the pattern: it would look at each run of blanks from each of its places.
+        kind, value = name.lower(), padded.strip(b" \t")
         if kind == b"content-length":
             if not value.isdigit() or len(value) > 19 or (seen is not None and int(seen) != int(value)):
                 raise BadMessageError(status, "its Content-Length is not one number")

@@ -10,33 +10,35 @@ from rayward.local.traffic.http.backend import Backend
 from rayward.local.traffic.http.body import BadBodyError, Body
 from rayward.local.traffic.http.message import LARGEST_HEAD, BadMessageError, Request, may_be_http, read_request
 from rayward.local.traffic.http.refusal import refusal
-from rayward.local.traffic.http.repeating import may_ask_again
+from rayward.local.traffic.http.repeating import MOST_KEPT, is_sent_at_once, may_ask_again, may_meet_an_end
+from rayward.local.traffic.kernel import lost
 from rayward.local.traffic.route import Member, Route
 from rayward.local.traffic.sessions import Sessions
-from rayward.local.traffic.splice import join, reset
+from rayward.local.traffic.splice import end_if_lost, join, reset
 from rayward.local.traffic.tcp import Early, open_to, peer_of
 
-_KEPT: Final = 64 * 1024
-"""So much of a request is kept to ask again, and of the next one while one is answered."""
 _HEAD_TICKS: Final = 30
 _IDLE_TICKS: Final = 600
+_UNWANTED_TICKS: Final = 30
 _LINGER_TICKS: Final = 5
 
-_WAITING, _BUSY, _ENDING, _RAW = range(4)
+_WAITING, _BUSY, _SKIPPING, _ENDING, _RAW = range(5)
 
 
 class Session(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_full", "_halted", "_kept",
-        "_left", "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
+        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_far", "_first", "_full", "_halted",
+        "_kept", "_left", "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
+        "_unsent",
     )  # fmt: skip
 
     def __init__(self, route: Route, sessions: Sessions) -> None:
         self._route = route
         self._sessions = sessions
         self._transport: asyncio.Transport | None = None
+        self._far: asyncio.Transport | None = None
         self._client = ""
         self._state = _WAITING
         self._first = True
@@ -44,6 +46,7 @@ class Session(asyncio.Protocol):
         self._full = False
         self._halted = False
         self._seen = sessions.tick
+        self._unsent = 0
         self._buffer = b""
         self._request: Request | None = None
         self._body: Body | None = None
@@ -64,7 +67,7 @@ class Session(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
-        if not self._buffer and self._state != _ENDING:
+        if not self._buffer and (self._state != _ENDING or self._body is not None):
             # Not while a head is incomplete: a byte now and then does not keep it open.
             self._seen = self._sessions.tick
         if self._state == _WAITING:
@@ -76,6 +79,8 @@ class Session(asyncio.Protocol):
                 self._hold(data)
         elif self._state == _RAW:
             self._hold(data)
+        elif self._body is not None:
+            self._skip(data, self._body)
 
     def eof_received(self) -> bool:
         """The client sends no more, but may still listen: as between two connections, its backend hears of it."""
@@ -105,14 +110,37 @@ class Session(asyncio.Protocol):
             self._backend.go_on()
 
     def expire(self, tick: int) -> None:
-        """Close if the client owes us something for too long."""
+        """Close if the client owes us something for too long, or if either side is gone without a word."""
         silent = tick - self._seen
-        if self._state == _WAITING and self._buffer and silent > _HEAD_TICKS:
-            self._refuse(408, "the head of the request did not come in time")
-        elif (self._state == _ENDING and silent > _LINGER_TICKS) or (
-            silent > _IDLE_TICKS and (self._state == _WAITING or self._body is not None)
-        ):
+        if self._body is None and silent <= _LINGER_TICKS:
+            return
+        if self._state == _RAW:
+            end_if_lost(self._transport, self._far)
+        elif self._state == _BUSY:
+            if lost(self._transport) or (self._body is not None and silent > _IDLE_TICKS):
+                self.close()
+            elif self._backend is not None:
+                self._backend.look()
+        elif self._state == _SKIPPING:
+            if silent > _UNWANTED_TICKS:
+                self._linger()
+        elif self._state == _WAITING and self._buffer:
+            if silent > _HEAD_TICKS:
+                self._refuse(408, "the head of the request did not come in time")
+        elif self._takes_more():
+            self._seen = tick
+        elif silent > self._patience():
             self.close()
+
+    def _takes_more(self) -> bool:
+        before = self._unsent
+        self._unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        return self._unsent != before
+
+    def _patience(self) -> int:
+        if self._state == _WAITING or self._unsent:
+            return _IDLE_TICKS
+        return _LINGER_TICKS if self._body is None else _UNWANTED_TICKS
 
     def close(self) -> None:
         """End it."""
@@ -152,12 +180,15 @@ class Session(asyncio.Protocol):
             try:
                 taken = body.feed(rest)
             except BadBodyError as error:
+                self._body = None
                 self._refuse(400, str(error))
                 return
             self._kept = request.head + rest[:taken]
             self._buffer = rest[taken:]
             if body.done:
                 self._body = None
+            elif is_sent_at_once(request):
+                return
         self._dispatch(request)
 
     def _pass(self, data: bytes, body: Body) -> None:
@@ -165,6 +196,7 @@ class Session(asyncio.Protocol):
             taken = body.feed(data)
         except BadBodyError as error:
             self._abort()
+            self._body = None
             self._refuse(400, str(error))
             return
         if taken < len(data):
@@ -174,23 +206,29 @@ class Session(asyncio.Protocol):
             self._body = None
         if self._kept is not None:
             self._kept += data
-            if len(self._kept) > _KEPT:
+            if len(self._kept) > MOST_KEPT:
                 if self._backend is None:
                     self._stop_reading()
                 else:
                     self._kept = None
         if self._backend is not None:
             self._backend.send(data)
+        elif self._body is None and self._dialing is None and self._request is not None:
+            self._dispatch(self._request)
 
     def _dispatch(self, request: Request) -> None:
         member = self._route.pick((), self._client)
-        if member is not None and member.idle:
+        if member is not None and member.idle and self._can_be_kept(request):
             backend = member.idle.pop()
             assert isinstance(backend, Backend)
             member.begin()
             self._ask(request, member, backend)
         else:
             self._dialing = asyncio.create_task(self._dial(request, member))
+
+    def _can_be_kept(self, request: Request) -> bool:
+        whole = len(self._kept) if self._kept is not None and self._body is None else None
+        return may_meet_an_end(request, whole=whole)
 
     async def _dial(self, request: Request, first: Member | None = None) -> None:
         try:
@@ -218,11 +256,11 @@ class Session(asyncio.Protocol):
         self._backend = backend
         kept = self._kept
         assert kept is not None
-        if len(kept) > _KEPT:
+        if len(kept) > MOST_KEPT:
             self._kept = None
         if self._full:
             backend.hold()
-        backend.ask(self, request, kept)
+        backend.ask(self, request, kept, whole=self._body is None)
         if self._left and self._body is None:
             backend.no_more()
         if self._body is not None:
@@ -240,18 +278,27 @@ class Session(asyncio.Protocol):
         backend, request = self._backend, self._request
         assert backend is not None
         assert request is not None
+        self._seen = self._sessions.tick
         stays = request.keeps and backend.delimited
         if self._body is not None:
             # An early answer: the client has not said all, and there is nobody left to say it to.
             backend.close()
             self._settle()
-            self._linger()
+            if stays and not request.asks_first:
+                self._state = _SKIPPING
+                self._read_on()
+            else:
+                self._linger()
             return
         backend.rest()
         self._settle()
         if not stays or self._transport is None:
             self._finish()
-        elif self._buffer:
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if self._buffer:
             self._next()
         else:
             self._state = _WAITING
@@ -259,6 +306,20 @@ class Session(asyncio.Protocol):
                 self._finish()
             elif self._halted:
                 self._read_on()
+
+    def _skip(self, data: bytes, body: Body) -> None:
+        try:
+            taken = body.feed(data)
+        except BadBodyError:
+            self._body = None
+            if self._state == _SKIPPING:
+                self._linger()
+            return
+        if body.done:
+            self._body = None
+            if self._state == _SKIPPING:
+                self._buffer = data[taken:]
+                self._go_on()
 
     def _next(self) -> None:
         data, self._buffer = self._buffer, b""
@@ -293,7 +354,8 @@ class Session(asyncio.Protocol):
             self._state = _ENDING
             if self._transport is not None:
                 reset(self._transport)
-        elif not self._left and may_ask_again(
+        # A fresh connection that ends when it hears that the client sends no more is the backend's decision.
+        elif (not self._left or unread or again) and may_ask_again(
             kept=self._kept is not None, repeatable=request.repeatable, unread=unread, attempts=self._attempts
         ):
             if not again:
@@ -351,7 +413,7 @@ class Session(asyncio.Protocol):
 
     def _hold(self, data: bytes) -> None:
         self._buffer += data
-        if len(self._buffer) > _KEPT:
+        if len(self._buffer) > MOST_KEPT:
             self._stop_reading()
 
     def _stop_reading(self) -> None:
@@ -389,6 +451,7 @@ class Session(asyncio.Protocol):
 
     def _unite(self, near: asyncio.Transport, far: asyncio.Transport, early: Early, member: Member) -> None:
         self._state = _RAW
+        self._far = far
         own = Early()
         own.said, own.ended, self._buffer = self._buffer, self._left, b""
 
