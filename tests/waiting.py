@@ -13,10 +13,11 @@ def eventually(holds: Callable[[], bool], patience: float = _PATIENCE) -> None:
     deadline = time.monotonic() + patience
     failure: Exception | None = None
     while time.monotonic() < deadline:
+        # An error that is kept keeps what it came from, such as a connection, until the next garbage collection.
+        failure = None
         try:
             if holds():
                 return
-            failure = None
         except Exception as error:
             failure = error
         time.sleep(0.02)

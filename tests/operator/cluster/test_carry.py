@@ -70,6 +70,24 @@ def _hosts(replica: int = 0) -> list[NewPod]:
     return [NewPod(_GROUP, replica, host) for host in range(2)]
 
 
+async def test_a_head_that_is_not_let_in_keeps_its_workers_out() -> None:
+    carrier, transport = _carrier(lambda request: _status(403, "Forbidden"))
+
+    outcomes = await carrier.carry_out([NewPod(None), *_hosts()])
+
+    assert len(transport.requests) == 1
+    assert [outcome.name.split("-")[1] for outcome in outcomes] == ["head"]
+
+
+async def test_workers_follow_their_head_in_the_same_run() -> None:
+    carrier, transport = _carrier(_took)
+
+    await carrier.carry_out([NewPod(None), *_hosts()])
+
+    assert _names(transport)[0].split("-")[1] == "head"
+    assert len(transport.requests) == 3
+
+
 def _names(transport: _Transport) -> list[str]:
     bodies = [request.body for request in transport.requests if request.body]
     return [orjson.loads(body)["metadata"]["name"] for body in bodies]

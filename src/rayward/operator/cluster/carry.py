@@ -53,13 +53,15 @@ class Carrier:
     async def carry_out(self, stage: Iterable[Write]) -> list[Outcome]:
         """Send what is in one stage, at once.
 
-        After a refusal (a quota, a policy) one pod is tried before the others: a thousand that are not let in would
-        cost a thousand requests each time.
+        A head goes before its workers, which are of no use without it where a quota lets only some in. After a refusal
+        (a quota, a policy) one pod is tried before the others: a thousand that are not let in would cost a thousand
+        requests each time.
         """
         # Names first: the hosts of one replica share one.
         sent = [(write, self._pod(write) if isinstance(write, NewPod) else None) for write in stage]
         pods = [each for each in sent if each[1] is not None]
-        held = pods[1:] if self._memory.refused else []
+        first = pods[:1] if self._memory.refused else [each for each in pods if _is_head(each[0])] or pods
+        held = [each for each in pods if each not in first]
         outcomes = await self._at_once([each for each in sent if each not in held])
         if held and not self._memory.refused:
             outcomes += await self._at_once(held)
@@ -200,6 +202,10 @@ class Carrier:
         body = desired.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
         assert body is not None
         return body
+
+
+def _is_head(write: Write) -> bool:
+    return isinstance(write, NewPod) and write.group is None
 
 
 def _replica_slot(new: NewPod) -> Slot:
