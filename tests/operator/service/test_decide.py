@@ -426,7 +426,7 @@ def test_a_spec_that_is_refused_or_kept_waiting_keeps_nothing_from_healing() -> 
         for _ in range(60):
             if world.serving == "c1":
                 _make_unhealthy(world)
-            world.step()
+            assert world.step().drifted is rules.in_place_only
         assert world.serving == "c2"
         assert world.members["c2"].cluster_hash == "cluster-a"
 

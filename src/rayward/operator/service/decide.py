@@ -20,7 +20,7 @@ def decide(situation: Situation, now: datetime) -> Decision:
         failure = Failure(ABORTED, f"the upgrade to RayCluster {roles.target.name} was aborted")
         situation = dataclasses.replace(situation, failure=failure)
         roles = assign(situation)
-    heal = healing.NOTHING
+    heal, drifted = healing.NOTHING, roles.drifted
     if roles.active is not None and roles.target is roles.active and not _gets_another_config(situation, roles):
         heal = healing.decide(roles.active, situation.rules, now, underway=_has_successor(roles, roles.active))
         if heal.replace and not _is_aborted(situation):
@@ -35,7 +35,7 @@ def decide(situation: Situation, now: datetime) -> Decision:
         change,
         notes=_joined((*change.notes, *([heal.note] if heal.note else ()), *left.notes)),
         delete=(*change.delete, *left.delete),
-        drifted=roles.drifted,
+        drifted=drifted,
         exhausted=heal.exhausted,
         next_look=min(looks, default=None),
     )
