@@ -96,7 +96,6 @@ def _annotation_problems(service: RayService) -> Iterator[Problem]:
         if value and duration(value) is None:
             message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
             yield Problem("metadata.annotations", "Invalid", message)
-
     paused = service.metadata.annotation(labels.PAUSE)
     if paused not in _YES_OR_NO:
         message = f"{labels.PAUSE} is {paused[:64]!r}: write true, or take it away"

@@ -59,10 +59,11 @@ class Carrier:
         """
         # Names first: the hosts of one replica share one.
         sent = [(write, self._pod(write) if isinstance(write, NewPod) else None) for write in stage]
-        pods = [each for each in sent if each[1] is not None]
-        first = pods[:1] if self._memory.refused else [each for each in pods if _is_head(each[0])] or pods
-        held = [each for each in pods if each not in first]
-        outcomes = await self._at_once([each for each in sent if each not in held])
+        others = [each for each in sent if each[1] is None]
+        pods = sorted((each for each in sent if each[1] is not None), key=lambda each: not _is_head(each[0]))
+        alone = bool(pods) and (self._memory.refused or _is_head(pods[0][0]))
+        first, held = (pods[:1], pods[1:]) if alone else (pods, [])
+        outcomes = await self._at_once([*others, *first])
         if held and not self._memory.refused:
             outcomes += await self._at_once(held)
         for outcome in outcomes:

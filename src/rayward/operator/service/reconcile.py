@@ -93,16 +93,15 @@ class ServiceReconciler:
 
     def _services_of_pod(self, old: RayPod | None, new: RayPod | None) -> Iterable[Key]:
         found = new or old
-        name = found.metadata.label(labels.CLUSTER) if found else ""
-        cluster = self._caches.clusters.clusters.get(Key(found.metadata.namespace, name)) if found else None
-        return service_of_cluster(None, cluster)
+        return self._service_of(found.metadata.namespace, found.metadata.label(labels.CLUSTER)) if found else ()
 
     def _services_of_service(self, old: Service | None, new: Service | None) -> Iterable[Key]:
         """A service's own, and those of its clusters."""
         found = new or old
-        name = found.metadata.label(labels.ORIGIN_NAME) if found else ""
-        cluster = self._caches.clusters.clusters.get(Key(found.metadata.namespace, name)) if found else None
-        return (*service_of_cluster(None, found), *service_of_cluster(None, cluster))
+        if found is None:
+            return ()
+        its_cluster = found.metadata.label(labels.ORIGIN_NAME)
+        return (*service_of_cluster(None, found), *self._service_of(found.metadata.namespace, its_cluster))
 
     def _services_of_slice(self, old: EndpointSlice | None, new: EndpointSlice | None) -> Iterable[Key]:
         """The service behind whose Service, or whose cluster's Service, something changed."""
@@ -111,10 +110,10 @@ class ServiceReconciler:
             return ()
         namespace = found.metadata.namespace
         service = self._caches.clusters.services.get(Key(namespace, found.metadata.label("kubernetes.io/service-name")))
-        if service is None:
-            return ()
-        cluster = self._caches.clusters.clusters.get(Key(namespace, service.metadata.label(labels.ORIGIN_NAME)))
-        return (*service_of_cluster(None, service), *service_of_cluster(None, cluster))
+        return self._services_of_service(None, service)
+
+    def _service_of(self, namespace: str, cluster: str) -> Iterable[Key]:
+        return service_of_cluster(None, self._caches.clusters.clusters.get(Key(namespace, cluster)))
 
 
 def _spec_changed(old: RayService | None, new: RayService | None) -> Iterable[Key]:
