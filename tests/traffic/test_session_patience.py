@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from tests.traffic.world import GET, Backend, Peer, Port, listening, until
+from tests.traffic.world import GET, Backend, Handler, Peer, Port, listening, until
 
 pytestmark = pytest.mark.anyio
 
@@ -60,15 +60,18 @@ async def test_a_client_that_never_takes_the_end_of_its_last_answer_is_let_go() 
         client.close()
 
 
-async def test_a_connection_is_kept_after_an_answer_that_took_long() -> None:
-    held = asyncio.Event()
-
+def _held_back(until_then: asyncio.Event) -> Handler:
     async def slow(peer: Peer) -> None:
         while await peer.head():
-            await held.wait()
+            await until_then.wait()
             await peer.send(_OK)
 
-    async with Backend(slow) as backend, listening(backend) as port:
+    return slow
+
+
+async def test_a_connection_is_kept_after_an_answer_that_took_long() -> None:
+    held = asyncio.Event()
+    async with Backend(_held_back(held)) as backend, listening(backend) as port:
         client = await port.connect()
         await client.send(GET)
         await until(lambda: port.in_flight == 1)
@@ -82,13 +85,7 @@ async def test_a_connection_is_kept_after_an_answer_that_took_long() -> None:
 
 async def test_the_time_for_the_next_head_begins_with_the_end_of_the_last_answer() -> None:
     held = asyncio.Event()
-
-    async def slow(peer: Peer) -> None:
-        while await peer.head():
-            await held.wait()
-            await peer.send(_OK)
-
-    async with Backend(slow) as backend, listening(backend) as port:
+    async with Backend(_held_back(held)) as backend, listening(backend) as port:
         client = await port.connect()
         await client.send(GET + GET[:10])
         await until(lambda: port.in_flight == 1)

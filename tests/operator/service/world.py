@@ -11,6 +11,9 @@ from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, Application,
 from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules, Situation
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+A = Release("cluster-a", "config-1")
+B = Release("cluster-b", "config-1")
+C = Release("cluster-c", "config-1")
 
 
 @dataclass
@@ -115,3 +118,11 @@ def noted(member: Member, note: Note, now: datetime) -> Member:
     if note.heals is not None:
         changes["heals"] = note.heals
     return dataclasses.replace(member, **changes)  # pyright: ignore[reportArgumentType]
+
+
+def serving(release: Release = A, rules: Rules | None = None) -> World:
+    """One whose first release serves."""
+    world = World(release, rules or Rules())
+    world.settle()
+    assert world.serving == "c1"
+    return world
