@@ -17,7 +17,7 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import Selectors
-from rayward.kube.core.meta import condition_of, parse_time
+from rayward.kube.core.meta import condition_of, is_controlled_by, parse_time
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import ENDPOINT_SLICES
 from rayward.kube.core.service import EndpointSlice, Service
@@ -142,7 +142,11 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
     for cluster in clusters:
         name = cluster.metadata.name
         # A cluster that was deleted a moment ago may have had the same name, and its pods be on their way out.
-        pods = [pod for pod in caches.clusters.pods.find(BY_CLUSTER, f"{namespace}/{name}") if _is_child(pod, cluster)]
+        pods = [
+            pod
+            for pod in caches.clusters.pods.find(BY_CLUSTER, f"{namespace}/{name}")
+            if is_controlled_by(pod, cluster)
+        ]
         taking = caches.endpoints(Key(namespace, names.serve_service(name)))
         observation = latest(cluster.key)
         memory = remembered(cluster.metadata.annotations or {})
@@ -222,11 +226,6 @@ def _hash(cluster: RayCluster) -> str:
     """Of which release it is; for a cluster that another operator made, by what it is."""
     noted = cluster.metadata.annotation(labels.SPEC_HASH)
     return noted if noted.startswith("v1-") else release_hash(cluster.spec)
-
-
-def _is_child(pod: RayPod, cluster: RayCluster) -> bool:
-    owners = [owner.uid for owner in pod.metadata.owner_references or () if owner.controller]
-    return not owners or cluster.metadata.uid in owners
 
 
 def _released(cluster: RayCluster) -> datetime | None:

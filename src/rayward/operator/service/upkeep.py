@@ -6,7 +6,8 @@ from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
-from rayward.kube.core.objects import Key
+from rayward.kube.core.meta import is_controlled_by
+from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import SERVICES
 from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import entries
@@ -37,7 +38,7 @@ class Upkeep:
             body = children.cluster_serve_service(seen.cluster)
             if body is not None:
                 found = self._services.get(Key(self._namespace, body["metadata"]["name"]))
-                if self._is_ours(found, body):
+                if self._may_write(found, seen.cluster):
                     await self._carrier.bring(body, found)
 
     async def point_services(self, cluster: str, *, selectors_only: bool) -> None:
@@ -55,7 +56,7 @@ class Upkeep:
                 continue
             key = Key(self._namespace, body["metadata"]["name"])
             found = self._services.get(key)
-            if not self._is_ours(found, body):
+            if not self._may_write(found, self._service):
                 continue
             if found is not None and selectors_only:
                 changed = await self._carrier.point(found, body["spec"].get("selector") or {})
@@ -66,11 +67,9 @@ class Upkeep:
                 self._teller.say("Normal", f"{verb}Service", f"{verb} Service {key}")
         await self._drop_former_names()
 
-    def _is_ours(self, found: Service | None, body: Object) -> bool:
-        """Whether a Service may be written: one of somebody else with the same name is left alone."""
-        wanted = body["metadata"]["ownerReferences"][0]["uid"]
-        owners = [owner.uid for owner in found.metadata.owner_references or () if owner.controller] if found else []
-        if found is None or found.deleting or wanted in owners:
+    def _may_write(self, found: Service | None, owner: KubeObject) -> bool:
+        """Whether a Service is ``owner``'s, or not there: one of somebody else with the same name is left alone."""
+        if found is None or found.deleting or is_controlled_by(found, owner):
             return True
         message = f"Service {found.key} belongs to somebody else: delete it, or give serveService another name"
         self.troubles.append(message)
