@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from pathlib import Path
 
-import uvloop
 from tests.operator.kubelet import ready_status
 
 from rayward.kube.client.api import Client
@@ -20,6 +18,7 @@ from rayward.kube.runtime import manager
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.reflector import Reflector
+from rayward.net.loop import run_loop
 
 
 async def _serve(kubeconfig: Path) -> None:
@@ -44,5 +43,4 @@ async def _serve(kubeconfig: Path) -> None:
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(Path(sys.argv[1])))
+    run_loop(_serve(Path(sys.argv[1])))

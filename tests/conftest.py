@@ -9,12 +9,14 @@ from inspect import iscoroutinefunction
 
 import pytest
 
+from rayward.net.loop import Loop
+
 _PATIENCE = 0.8  # of the time after which the process is told
 
 
 @pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, bool]]:
-    return ("asyncio", {"use_uvloop": True})
+def anyio_backend() -> tuple[str, dict[str, object]]:
+    return ("asyncio", {"loop_factory": Loop})
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

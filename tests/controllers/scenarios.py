@@ -150,11 +150,6 @@ class Scenarios:
 
     published: Published | None = None
 
-    @pytest.fixture
-    def anyio_backend(self) -> tuple[str, dict[str, bool]]:
-        # uvloop complains when bytes arrive on a TLS connection that is just being closed, as many are at the end.
-        return ("asyncio", {"use_uvloop": False})
-
     async def test_background_deletion_takes_the_whole_family(self, kubeconfig: Path) -> None:
         async with running(kubeconfig) as client, space(client) as place:
             top = await client.create(CONFIG_MAPS, config_map("top"), place)

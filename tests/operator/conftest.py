@@ -15,12 +15,6 @@ from tests.operator.stage import Stage
 
 
 @pytest.fixture
-def anyio_backend() -> tuple[str, dict[str, bool]]:
-    # uvloop complains of TLS connections that are closed while they are read, and dozens are here at once.
-    return ("asyncio", {"use_uvloop": False})
-
-
-@pytest.fixture
 def buried() -> Iterator[None]:
     """An operator that dies leaves its sockets to the collector: here, and not in somebody else's test."""
     yield

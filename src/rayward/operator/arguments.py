@@ -11,11 +11,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import uvloop
-
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
+from rayward.net.loop import run_loop
 from rayward.operator.errors import OperatorError
 from rayward.operator.process import Settings, run
 from rayward.operator.writing import WORKERS
@@ -78,8 +77,7 @@ def main(words: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         access = find_access(options.kubeconfig, options.context)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(_until_told(access, settings_of(options)))
+        run_loop(_until_told(access, settings_of(options)))
     except ConfigError as error:
         return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")
     except OperatorError as error:

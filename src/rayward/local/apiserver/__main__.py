@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import sys
 from pathlib import Path
 
-import uvloop
-
 from rayward.local.apiserver.process import serve
 from rayward.local.store import StoreError
+from rayward.net.loop import run_loop
 
 
 def main() -> int:
@@ -25,8 +23,7 @@ def main() -> int:
     options = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(options.data_dir, options.host, options.port))
+        run_loop(serve(options.data_dir, options.host, options.port))
     except (StoreError, OSError) as error:
         print(f"rayward: the API server cannot start: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -11,12 +11,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import uvloop
-
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.local.controllers.run import OPTIONAL, Controllers
+from rayward.net.loop import run_loop
 
 
 async def _serve(access: Access, claims_folder: Path | None, without: Sequence[str]) -> None:
@@ -45,8 +44,7 @@ def main() -> int:
     except ConfigError as error:
         print(f"rayward: the controllers cannot start: {error}", file=sys.stderr)  # noqa: T201
         return 1
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(access, options.claims_folder, options.without))
+    run_loop(_serve(access, options.claims_folder, options.without))
     return 0
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import platform
 import sys
 from pathlib import Path
 
 import msgspec
-import uvloop
 
 from rayward.kube.client.access import ConfigError
 from rayward.kube.machinery import quantity
@@ -23,6 +21,7 @@ from rayward.local.node.ground.process import raise_open_files
 from rayward.local.node.machine import own_shape
 from rayward.local.node.run import Options, serve
 from rayward.local.node.work.host import Settings
+from rayward.net.loop import run_loop
 
 
 def main() -> int:
@@ -44,8 +43,7 @@ def main() -> int:
     raise_open_files()
     try:
         asked = _options(options)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(asked))
+        run_loop(serve(asked))
     except (ConfigError, QuantityError, ValueError, OSError) as error:
         print(f"rayward: the node cannot start: {error}", file=sys.stderr)  # noqa: T201
         return 1

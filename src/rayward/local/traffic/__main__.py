@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import logging
 import sys
 from pathlib import Path
 
-import uvloop
-
 from rayward.kube.client.access import ConfigError
 from rayward.local.traffic.run import serve
+from rayward.net.loop import run_loop
 
 
 def main() -> int:
@@ -23,8 +21,7 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         options.data_dir.mkdir(parents=True, exist_ok=True)
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.run(serve(options.kubeconfig, options.data_dir.absolute()))
+        run_loop(serve(options.kubeconfig, options.data_dir.absolute()))
     except (ConfigError, OSError) as error:
         print(f"rayward: the traffic cannot start: {error}", file=sys.stderr)  # noqa: T201
         return 1
