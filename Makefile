@@ -1,6 +1,7 @@
 # Every target needs only python3 (3.11 or newer, with venv) and make; each makes what it needs in .venv.
 PY := .venv/bin/python
-PYTEST := $(PY) -m pytest -q -p no:cacheprovider
+# A test that fails is tried once more, and told: most start programs, on machines that do other work too.
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns 1 -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: demo test test-ray test-kube lint bench bench-upgrade down clean lock record record-ray

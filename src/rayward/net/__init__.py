@@ -1,4 +1,4 @@
-"""HTTP and TLS for every other room: one client, one server, certificates, WebSocket.
+"""HTTP and TLS for every other room: one client, one server, one event loop, certificates, WebSocket.
 
-Nothing here knows Kubernetes. Only this room imports aiohttp, uvicorn, websockets and cryptography.
+Nothing here knows Kubernetes. Only this room imports aiohttp, uvicorn, uvloop, websockets and cryptography.
 """
