@@ -43,4 +43,4 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Show why a test was run a second time: what passes then is still a fault, of ours or of the test."""
     for report in terminalreporter.stats.get("rerun", []):
         terminalreporter.write_sep("_", f"first try of {report.nodeid}")
-        report.toterminal(terminalreporter._tw)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        report.toterminal(terminalreporter._tw)  # pyright: ignore[reportPrivateUsage]
