@@ -8,8 +8,13 @@ from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from rayward.net.loop import Loop
+
+# how long an example takes says how busy the machine is
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 _PATIENCE = 0.8  # of the time after which the process is told
 

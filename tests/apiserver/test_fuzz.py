@@ -61,7 +61,6 @@ def _attempt(session: Session, cases: list[Any], start: int) -> None:
     @settings(
         max_examples=_BATCH,
         database=None,
-        deadline=None,
         phases=[Phase.generate],
         suppress_health_check=[
             HealthCheck.too_slow,

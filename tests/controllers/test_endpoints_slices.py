@@ -145,7 +145,7 @@ _pods = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(_pods, min_size=1, max_size=4))
 def test_whatever_happens_every_pod_is_in_one_slice(states: list[list[SeenPod]]) -> None:
     slices = _after(*states)

@@ -157,7 +157,7 @@ _deeds = st.lists(
 )
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=600)
 @given(_graphs(), _deeds, st.integers(0, 10**6), st.booleans())
 def test_any_graph_ends_as_specified(nodes: list[Node], deeds: list[tuple[str, str]], seed: int, prompt: bool) -> None:
     released = [(_OTHER, n.name) for n in nodes if n.finalizers]

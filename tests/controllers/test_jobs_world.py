@@ -59,7 +59,7 @@ def _finish(world: World) -> None:
     raise AssertionError(f"the job does not end: {world.status}")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(_specs, _deeds)
 def test_every_pod_is_counted_once(spec: dict[str, Any], deeds: list[tuple[str, int]]) -> None:
     world = World(**spec)

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from rayward.kinds import names
 from rayward.kube.machinery.names import check_dns1035_label
-from tests.machinery.apply.strategies import UNHURRIED
 
 CLUSTER_NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?", fullmatch=True)
 
@@ -75,7 +74,6 @@ def test_a_long_label_keeps_its_end(value: str, kept: str) -> None:
     assert names.check_label(value) == kept
 
 
-@UNHURRIED
 @given(cluster=CLUSTER_NAMES, group=st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True))
 def test_names_of_a_valid_cluster_fit(cluster: str, group: str) -> None:
     for name in (names.head_service(cluster), names.serve_service(cluster), names.ingress(cluster)):
@@ -84,7 +82,6 @@ def test_names_of_a_valid_cluster_fit(cluster: str, group: str) -> None:
         assert check_dns1035_label(prefix + "x7k2p") == []
 
 
-@UNHURRIED
 @given(st.text())
 def test_any_text_gets_a_name(text: str) -> None:
     assert len(names.check_name(text)) <= 50

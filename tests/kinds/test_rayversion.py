@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds.rayversion import at_least, parse
-from tests.machinery.apply.strategies import UNHURRIED
 
 
 @pytest.mark.parametrize(
@@ -31,7 +30,6 @@ def test_a_feature_needs_a_version_that_is_known(text: str, is_it: bool) -> None
     assert at_least(text, 2, 52) == is_it
 
 
-@UNHURRIED
 @given(st.text())
 def test_any_text_is_a_version_or_none(text: str) -> None:
     assert parse(text) is None or len(parse(text) or ()) == 3

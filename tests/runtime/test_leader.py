@@ -235,7 +235,7 @@ def test_a_failure_of_the_work_is_raised_after_the_release() -> None:
     run(scenario())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32))
 def test_never_two_at_once_whatever_the_network_does(seed: int) -> None:
     chance = random.Random(seed)

@@ -190,4 +190,4 @@ class Working(RuleBasedStateMachine):
 
 
 TestWorking = Working.TestCase
-TestWorking.settings = settings(max_examples=300, stateful_step_count=40, deadline=None)
+TestWorking.settings = settings(max_examples=300, stateful_step_count=40)

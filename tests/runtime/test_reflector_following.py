@@ -125,7 +125,7 @@ class FollowingStreamedLists(Following):
     watch_list = True
 
 
-_SETTINGS = settings(max_examples=200, stateful_step_count=40, deadline=None)
+_SETTINGS = settings(max_examples=200, stateful_step_count=40)
 TestFollowing = Following.TestCase
 TestFollowing.settings = _SETTINGS
 TestFollowingStreamedLists = FollowingStreamedLists.TestCase

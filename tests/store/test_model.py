@@ -192,5 +192,5 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.compacted == self.compacted
 
 
-StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+StoreMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
 TestStoreMachine = StoreMachine.TestCase

@@ -152,5 +152,5 @@ class WatchResume(RuleBasedStateMachine):
             assert known == {key: self.store.get(key) for prefix in prefixes for key in self.store.keys(prefix)}
 
 
-WatchResume.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+WatchResume.TestCase.settings = settings(max_examples=80, stateful_step_count=40)
 TestWatchResume = WatchResume.TestCase

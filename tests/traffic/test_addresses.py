@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kube.core.service import Service, ServicePort
@@ -49,7 +49,6 @@ def test_shell_addresses(service: dict[str, Any], places: list[str]) -> None:
     assert shell_addresses(msgspec.convert(service, Service)) == shell_addresses_of(service)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(min_value=1, max_value=65535), unique=True, max_size=20))
 def test_no_two_ports_of_a_service_meet_and_none_needs_root(numbers: list[int]) -> None:
     found = shell_ports([ServicePort(port=number) for number in numbers])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.local.traffic.http.body import BadBodyError, Body
@@ -28,7 +28,6 @@ def _feed(body: Body, data: bytes, cuts: list[int]) -> int:
 _CUTS = st.lists(st.integers(min_value=0), max_size=10)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=50), st.binary(max_size=20), _CUTS)
 def test_a_body_with_a_length_ends_after_so_many_bytes(content: bytes, after: bytes, cuts: list[int]) -> None:
     body = Body(len(content))
@@ -36,7 +35,6 @@ def test_a_body_with_a_length_ends_after_so_many_bytes(content: bytes, after: by
     assert body.done
 
 
-@settings(deadline=None)
 @given(st.lists(st.binary(min_size=1, max_size=40), max_size=5), st.binary(max_size=20), st.booleans(), _CUTS)
 def test_chunks_end_after_their_trailers(chunks: list[bytes], after: bytes, trailers: bool, cuts: list[int]) -> None:
     data = b"".join(b"%x;ext=1\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n"
@@ -70,7 +68,6 @@ def test_bad_chunks(data: bytes) -> None:
         Body(CHUNKED).feed(data)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_taken_or_refused(data: bytes) -> None:
     body = Body(CHUNKED)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.local.traffic.choice import least_busy, take_turn
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(min_value=0, max_value=100), min_size=1, max_size=6).filter(any))
 def test_turns_are_taken_exactly_by_weight(weights: list[int]) -> None:
     spent = [0] * len(weights)

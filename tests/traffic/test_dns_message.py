@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.local.traffic.dns import message
@@ -70,7 +70,6 @@ def test_bad_questions(data: bytes, code: Code) -> None:
 _LABEL = st.from_regex(r"[a-z0-9_-]{1,63}", fullmatch=True)
 
 
-@settings(deadline=None)
 @given(st.lists(_LABEL, min_size=1, max_size=3), st.integers(min_value=0, max_value=65535), st.sampled_from(Kind))
 def test_names_survive(labels: list[str], number: int, kind: Kind) -> None:
     question = read(query(".".join(labels), kind, number=number))
@@ -78,7 +77,6 @@ def test_names_survive(labels: list[str], number: int, kind: Kind) -> None:
     assert (question.name, question.number, question.kind) == (".".join(labels), number, kind)
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=600))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.local.traffic.http.message import (
@@ -180,7 +180,6 @@ _NAMES = st.from_regex(rb"[A-Za-z][A-Za-z-]{0,20}", fullmatch=True)
 _VALUES = st.from_regex(rb"[ -~]{0,30}", fullmatch=True)
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(_NAMES, _VALUES), max_size=8))
 def test_what_is_passed_on_reads_the_same_again(fields: list[tuple[bytes, bytes]]) -> None:
     head = b"POST /x HTTP/1.1\r\n" + b"".join(b"%s:%s\r\n" % field for field in fields) + b"\r\n"
@@ -200,7 +199,6 @@ def _refused_with(head: bytes) -> int | None:
     return None
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for head in (data, b"GET / HTTP/1.1\r\n" + data + b"\r\n\r\n"):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
-from tests.machinery.apply.strategies import UNHURRIED
 
 RAY = "2.60.0"
 OLDER = "2.9.0"
@@ -289,7 +288,6 @@ _JSON = st.recursive(
 )
 
 
-@UNHURRIED
 @given(_JSON)
 def test_any_value_is_a_config_or_refused(value: Any) -> None:
     for version in (RAY, ""):

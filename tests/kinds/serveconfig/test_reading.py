@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from rayward.kinds.serveconfig.finding import Finding, ServeConfigError
 from rayward.kinds.serveconfig.reading import MAX_CHARACTERS, read
 from rayward.kube.machinery import yamltext
-from tests.machinery.apply.strategies import UNHURRIED
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,6 @@ def test_a_text_has_a_size() -> None:
         read("a: " + "x" * MAX_CHARACTERS)
 
 
-@UNHURRIED
 @given(st.text(alphabet="ab:-[]{}&*!|>'\"#%@`,? \n\t0~<.", max_size=60) | st.text(max_size=40))
 def test_any_text_is_read_or_refused(text: str) -> None:
     findings: tuple[Finding, ...] = ()
@@ -104,7 +102,6 @@ _VALUES = st.recursive(
 )
 
 
-@UNHURRIED
 @given(_VALUES)
 def test_what_is_dumped_is_read_back(value: Any) -> None:
     assert read(yamltext.dump(value)).value == value

@@ -11,7 +11,6 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.validation import cluster_problems, cluster_warnings
 from tests.kinds.clusters import changed, manifest, typed
 from tests.kinds.judgements import BAD, GOOD, Judgement
-from tests.machinery.apply.strategies import UNHURRIED
 
 GROUP = "spec.workerGroupSpecs.0"
 AT = "spec.workerGroupSpecs[0]"
@@ -291,7 +290,6 @@ _JSON = st.recursive(
 _OBJECT = st.dictionaries(st.sampled_from(["spec", "metadata", "containers", "x"]), _JSON, max_size=3)
 
 
-@UNHURRIED
 @given(cluster=st.data())
 def test_any_decoded_cluster_is_judged(cluster: st.DataObject) -> None:
     value = manifest(cluster.draw(st.text(max_size=70)))

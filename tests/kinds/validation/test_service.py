@@ -11,7 +11,6 @@ from rayward.kinds.rayservice import RayService
 from rayward.kinds.validation import service_problems, service_warnings
 from tests.kinds.clusters import changed, service_manifest
 from tests.kinds.judgements import BAD, GOOD, Judgement
-from tests.machinery.apply.strategies import UNHURRIED
 
 CLUSTER = "spec.rayClusterConfig"
 CONFIG = "spec.serveConfigV2"
@@ -173,7 +172,6 @@ _JSON = st.recursive(
 )
 
 
-@UNHURRIED
 @given(data=st.data())
 def test_any_decoded_service_is_judged(data: st.DataObject) -> None:
     value = service_manifest(data.draw(st.text(max_size=60)))

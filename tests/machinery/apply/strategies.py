@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""A busy machine is no failure."""
 
 _NAMES = st.sampled_from(["x", "y", "z"])
 _ANYTHING = st.recursive(

@@ -20,7 +20,7 @@ from rayward.kube.machinery.apply import (
 from rayward.kube.machinery.apply.lastapplied import ANNOTATION
 from tests.machinery.apply.kinds import WIDGET, pod_type, raycluster_type, service_type
 from tests.machinery.apply.story import LATER, NOW, Story, widget
-from tests.machinery.apply.strategies import CONFIGS, FULL_CONFIGS, MANAGERS, UNHURRIED
+from tests.machinery.apply.strategies import CONFIGS, FULL_CONFIGS, MANAGERS
 
 _V1: dict[str, Any] = {"type": WIDGET, "manager": "me", "api_version": "example.com/v1", "now": NOW}
 
@@ -322,7 +322,6 @@ def _played(steps: list[tuple[str, str, Any]]) -> Story:
 _FULL_STEPS = st.lists(st.tuples(st.sampled_from(["apply", "update"]), MANAGERS, FULL_CONFIGS), max_size=4)
 
 
-@UNHURRIED
 @given(_FULL_STEPS, MANAGERS, FULL_CONFIGS)
 def test_a_second_apply_has_nothing_to_write(steps: list[Any], manager: str, body: Any) -> None:
     config = {**widget(), **body}
@@ -334,7 +333,6 @@ def test_a_second_apply_has_nothing_to_write(steps: list[Any], manager: str, bod
     assert owners == owners_of(again)
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, CONFIGS)
 def test_cached_owners_give_the_same_as_decoded_ones(steps: list[Any], manager: str, body: Any) -> None:
     story = _played(steps)

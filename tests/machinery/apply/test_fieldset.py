@@ -20,7 +20,6 @@ from rayward.kube.machinery.apply.fieldset import (
     set_of,
     union,
 )
-from tests.machinery.apply.strategies import UNHURRIED
 
 Path = tuple[str, ...]
 
@@ -74,7 +73,6 @@ def test_exclude(a: list[Path], b: list[Path], left: list[Path]) -> None:
     assert exclude(set_of(*a), set_of(*b)) == set_of(*left)
 
 
-@UNHURRIED
 @given(SETS)
 def test_a_set_holds_the_paths_it_was_made_of(some: frozenset[Path]) -> None:
     made = set_of(*some)
@@ -84,7 +82,6 @@ def test_a_set_holds_the_paths_it_was_made_of(some: frozenset[Path]) -> None:
     assert not holds(made, ("f:a", "f:nowhere"))
 
 
-@UNHURRIED
 @given(SETS, SETS)
 def test_sets_behave_as_sets_of_paths(some: frozenset[Path], other: frozenset[Path]) -> None:
     a, b = set_of(*some), set_of(*other)
@@ -102,7 +99,6 @@ def test_sets_behave_as_sets_of_paths(some: frozenset[Path], other: frozenset[Pa
     assert repr((a, b)) == before
 
 
-@UNHURRIED
 @given(SETS)
 def test_nothing_changes_nothing(some: frozenset[Path]) -> None:
     a = set_of(*some)

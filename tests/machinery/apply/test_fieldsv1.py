@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from rayward.kube.machinery.apply import element
 from rayward.kube.machinery.apply.fieldset import set_of
 from rayward.kube.machinery.apply.fieldsv1 import MAX_DEPTH, BadFieldsError, decoded
-from tests.machinery.apply.strategies import UNHURRIED
 
 _SCALARS = st.one_of(
     st.text(max_size=5),
@@ -28,7 +27,6 @@ _STEPS = st.one_of(
 _SETS = st.lists(st.lists(_STEPS, min_size=1, max_size=4).map(tuple), max_size=6).map(lambda some: set_of(*some))
 
 
-@UNHURRIED
 @given(_SETS)
 def test_a_set_survives_the_way_through_json(fields: Any) -> None:
     sent = json.loads(json.dumps(fields))

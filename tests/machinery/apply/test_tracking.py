@@ -16,7 +16,7 @@ from rayward.kube.machinery.apply import (
 )
 from tests.machinery.apply.kinds import WIDGET, built_in, pod_type, service_type
 from tests.machinery.apply.story import LATER, NOW, Story, widget
-from tests.machinery.apply.strategies import MANAGERS, OBJECTS, UNHURRIED
+from tests.machinery.apply.strategies import MANAGERS, OBJECTS
 
 
 def entry(manager: str, fields: Any, **more: Any) -> dict[str, Any]:
@@ -317,7 +317,6 @@ def test_a_schema_that_made_a_list_atomic_is_followed() -> None:
     assert story.update("them", widget(args=["a"], replicas=1)).managed["me"] == {"f:spec": {"f:args": {}}}
 
 
-@UNHURRIED
 @given(st.lists(st.tuples(MANAGERS, OBJECTS), min_size=1, max_size=5))
 def test_whatever_is_written_is_owned_and_can_be_read_back(steps: list[tuple[str, Any]]) -> None:
     story = Story()

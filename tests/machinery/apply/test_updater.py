@@ -14,7 +14,7 @@ from rayward.kube.machinery.apply.naming import named
 from rayward.kube.machinery.apply.updater import ConflictError, apply, update
 from rayward.kube.machinery.apply.values import same
 from tests.machinery.apply.kinds import WIDGET
-from tests.machinery.apply.strategies import CONFIGS, FULL_CONFIGS, MANAGERS, OBJECTS, UNHURRIED
+from tests.machinery.apply.strategies import CONFIGS, FULL_CONFIGS, MANAGERS, OBJECTS
 
 _STATUS = set_of(("f:status",))
 
@@ -179,7 +179,6 @@ def _played(steps: list[tuple[str, str, Any]]) -> Object:
     return obj
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, CONFIGS)
 def test_an_apply_says_what_it_applied(steps: list[Any], me: str, config: Any) -> None:
     obj = _played(steps)
@@ -208,7 +207,6 @@ def _yielding(value: Any, path: tuple[str, ...]) -> list[tuple[str, ...]]:
     return found
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, FULL_CONFIGS)
 def test_applying_twice_changes_nothing_more(steps: list[Any], me: str, config: Any) -> None:
     obj = _played(steps).apply(me, config, force=True)
@@ -218,7 +216,6 @@ def test_applying_twice_changes_nothing_more(steps: list[Any], me: str, config: 
     assert obj.owners == owners
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, CONFIGS)
 def test_no_conflict_where_nothing_of_others_changes(steps: list[Any], me: str, config: Any) -> None:
     obj = _played(steps)
@@ -237,7 +234,6 @@ def test_no_conflict_where_nothing_of_others_changes(steps: list[Any], me: str, 
             assert owner == me or difference(fields, changed) == fields
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, CONFIGS)
 def test_the_short_way_prunes_as_the_long_way_does(steps: list[Any], me: str, config: Any) -> None:
     obj = _played(steps)
@@ -246,7 +242,6 @@ def test_the_short_way_prunes_as_the_long_way_does(steps: list[Any], me: str, co
     assert same(live or None, expected or None)
 
 
-@UNHURRIED
 @given(_STEPS, MANAGERS, OBJECTS)
 def test_an_update_never_conflicts_and_owns_what_it_changed(steps: list[Any], me: str, new: Any) -> None:
     obj = _played(steps)

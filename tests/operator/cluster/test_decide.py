@@ -318,7 +318,7 @@ def _allowed(world: World) -> Object:
     return {group.group_name: desired_workers(group) for group in world.cluster.groups}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.integers(0, len(_HAPPENINGS) - 1), max_size=25))
 def test_whatever_happens_it_ends_as_the_spec_says_and_nothing_is_ever_too_many(happenings: list[int]) -> None:
     world = World(cluster())

@@ -361,7 +361,7 @@ def test_a_refused_spec_leaves_what_runs_alone() -> None:
 _RELEASES = st.builds(Release, st.sampled_from(["a", "b", "c"]), st.sampled_from(["1", "2", "bad"]))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     edits=st.lists(st.tuples(_RELEASES | st.none(), st.integers(0, 12)), min_size=1, max_size=8),
     stuck=st.sets(st.sampled_from(["a", "b", "c"]), max_size=1),

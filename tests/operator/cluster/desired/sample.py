@@ -6,13 +6,10 @@ import json
 from typing import Any
 
 import msgspec
-from hypothesis import HealthCheck, settings
 
 from rayward.kinds.raycluster import RayCluster
 
 Object = dict[str, Any]
-
-UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def cluster(

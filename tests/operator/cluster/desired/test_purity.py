@@ -15,7 +15,6 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.validation import cluster_problems
 from rayward.operator.cluster import desired
 from tests.operator.children import manifests, typed
-from tests.operator.cluster.desired.sample import UNHURRIED
 from tests.operator.generated import generated
 
 Object = dict[str, Any]
@@ -82,13 +81,11 @@ def test_manifests(name: str) -> None:
     _check(_placed(_MANIFESTS[name]))
 
 
-@UNHURRIED
 @given(seed=st.integers(0, 10**9))
 def test_generated_manifests(seed: int) -> None:
     _check(_placed(generated(seed)))
 
 
-@UNHURRIED
 @given(seed=st.integers(0, 10**9), data=st.data())
 def test_manifests_with_parts_left_out(seed: int, data: st.DataObject) -> None:
     """Whatever is optional may be missing, null or empty."""

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.operator.cluster import desired
-from tests.operator.cluster.desired.sample import UNHURRIED, Object, cluster, template
+from tests.operator.cluster.desired.sample import Object, cluster, template
 
 _PLAIN: Object = {"template": template({"resources": {"limits": {"cpu": "1"}}, "env": [{"name": "A", "value": "1"}]})}
 
@@ -108,7 +108,6 @@ def test_a_damaged_record_is_itself_what_differs(record: str) -> None:
     assert desired.drift(record, _record()) == ["metadata.annotations[rayward.dev/template]"]
 
 
-@UNHURRIED
 @given(record=st.text(max_size=50), cut=st.integers(0, 400), flip=st.integers(0, 255))
 def test_no_record_does_harm(record: str, cut: int, flip: int) -> None:
     current = _record(group=_changed({"args": ["x" * 2000]}))
@@ -126,7 +125,6 @@ _json = st.recursive(
 )
 
 
-@UNHURRIED
 @given(before=_json, after=_json)
 def test_any_two_templates_can_be_compared(before: Any, after: Any) -> None:
     records = [
