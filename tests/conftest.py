@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
 
@@ -22,6 +23,12 @@ _PATIENCE = 0.8  # of the time after which the process is told
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
     return ("asyncio", {"loop_factory": Loop})
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start be interrupted: whatever a shell starts in the background ignores that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
