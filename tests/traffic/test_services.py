@@ -189,8 +189,9 @@ def test_traffic_is_divided_by_weight(machine: TrafficMachine) -> None:
 
 def test_a_client_with_affinity_stays(machine: TrafficMachine) -> None:
     label = {"group": uuid4().hex[:8]}
+    probe = {"tcpSocket": {"port": 8000}, "periodSeconds": 1}
     for word in ("a", "b"):
-        container = python(HTTP, env=environment(WORD=word), readinessProbe={"tcpSocket": {"port": 8000}})
+        container = python(HTTP, env=environment(WORD=word), readinessProbe=probe)
         machine.until_ready(machine.run(container, metadata={"labels": label}))
     service = machine.service([{"port": 8000}], selector=label, sessionAffinity="ClientIP")
     name = service["metadata"]["name"]
