@@ -33,3 +33,9 @@ def test_one_namespace_takes_a_role_there_and_one_for_the_lease() -> None:
 
 def test_nothing_is_asked_for_with_a_star() -> None:
     assert not any("*" in word for rule in rules() for words in rule.values() for word in words)
+
+
+def test_who_watches_everything_may_look_for_kuberay_everywhere() -> None:
+    (role,) = [found for found in manifests((), "system") if found["kind"] == "ClusterRole"]
+    listed = {name for rule in role["rules"] if "list" in rule["verbs"] for name in rule["resources"]}
+    assert {"deployments", "leases"} <= listed

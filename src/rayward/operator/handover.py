@@ -12,7 +12,7 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden, NotFound
 from rayward.kube.client.values import as_dict, as_list, as_str
 from rayward.kube.core.meta import parse_time
-from rayward.kube.core.resource import DEPLOYMENTS, LEASES
+from rayward.kube.core.resource import DEPLOYMENTS, LEASES, Resource
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.operator.errors import OperatorError
 
@@ -40,11 +40,16 @@ class Holder(msgspec.Struct, frozen=True):
         where = f"{self.kind} {self.namespace}/{self.name}"
         deployment = self.name if self.kind == "Deployment" else "kuberay-operator"
         stop = f"kubectl -n {self.namespace} scale deployment {deployment} --replicas=0"
+        following = (
+            f"{stop}\n  then: rayward operator run (it takes over clusters, pods and services as they are; to go back, "
+            f"stop it and scale the deployment to 1)"
+        )
+        if self.kind != "Deployment":
+            following += "\n  or, if it watches other namespaces only: rayward operator run --beside-kuberay"
         return OperatorError(
             "KubeRay's operator is at work in these namespaces",
             f"{where} says that it is alive; two operators would each delete what the other makes",
-            f"{stop}\n  then: rayward operator run (it takes over clusters, pods and services as they are; to go back, "
-            f"stop it and scale the deployment to 1)",
+            following,
         )
 
 
@@ -75,20 +80,23 @@ def is_ready(deployment: Object) -> bool:
 async def find_kuberay(client: Client, namespaces: Sequence[str], clock: Clock = SYSTEM_CLOCK) -> Holder | None:
     """A live KubeRay operator that watches one of ``namespaces``, or all if there are none."""
     deployments = await _list(client, DEPLOYMENTS, namespaces, label_selector=_SELECTOR)
-    elsewhere = frozenset(
-        as_str(as_dict(found.get("metadata")).get("namespace"))
-        for found in deployments
-        if not overlaps(watched_namespaces(found), namespaces)
-    )
     for found in deployments:
-        metadata = as_dict(found.get("metadata"))
-        if is_ready(found) and as_str(metadata.get("namespace")) not in elsewhere:
-            return Holder("Deployment", as_str(metadata.get("namespace")), as_str(metadata.get("name")))
+        if is_ready(found) and overlaps(watched_namespaces(found), namespaces):
+            return Holder("Deployment", _namespace(found), _name(found))
     for lease in await _list(client, LEASES, namespaces, field_selector=f"metadata.name={LEASE}"):
-        namespace = as_str(as_dict(lease.get("metadata")).get("namespace"))
-        if namespace not in elsewhere and await _is_renewed(client, lease, namespace, clock):
-            return Holder("Lease", namespace, LEASE)
+        held_by = _holders(lease, deployments)
+        elsewhere = held_by and not any(overlaps(watched_namespaces(found), namespaces) for found in held_by)
+        if not elsewhere and await _is_renewed(client, lease, _namespace(lease), clock):
+            return Holder("Lease", _namespace(lease), LEASE)
     return None
+
+
+def _holders(lease: Object, deployments: Iterable[Object]) -> list[Object]:
+    """The deployments that may hold a lease: the one whose pod says so, else all beside it."""
+    pod = as_str(as_dict(lease.get("spec")).get("holderIdentity")).partition("_")[0]
+    beside = [found for found in deployments if _namespace(found) == _namespace(lease)]
+    # A pod is named after its deployment and its replica set, and ends with letters of its own.
+    return [found for found in beside if _name(found) == pod.rsplit("-", 2)[0]] or beside
 
 
 async def _is_renewed(client: Client, lease: Object, namespace: str, clock: Clock) -> bool:
@@ -115,9 +123,24 @@ async def _is_renewed(client: Client, lease: Object, namespace: str, clock: Cloc
     return False
 
 
-async def _list(client: Client, resource: Any, namespaces: Sequence[str], **selectors: str) -> list[Object]:
+async def _list(client: Client, resource: Resource, namespaces: Sequence[str], **selectors: str) -> list[Object]:
+    """Those of all namespaces, whichever are ours: KubeRay watches from where it likes."""
+    try:
+        return (await client.list(resource, None, **selectors)).items  # pyright: ignore[reportArgumentType]
+    except Forbidden as error:
+        if not namespaces:
+            _log.warning("cannot look for KubeRay's operator: %s", error.message)
+            return []
+    watched = ", ".join(namespaces)
+    _log.warning(
+        "this account may not list %s in all namespaces: KubeRay's operator is looked for in %s only; see to it that "
+        "none elsewhere watches %s",
+        resource.plural,
+        watched,
+        watched,
+    )
     found: list[Object] = []
-    for namespace in _places(namespaces):
+    for namespace in namespaces:
         try:
             found += (await client.list(resource, namespace, **selectors)).items  # pyright: ignore[reportArgumentType]
         except Forbidden as error:
@@ -125,5 +148,9 @@ async def _list(client: Client, resource: Any, namespaces: Sequence[str], **sele
     return found
 
 
-def _places(namespaces: Sequence[str]) -> Iterable[str | None]:
-    return namespaces or (None,)
+def _namespace(found: Object) -> str:
+    return as_str(as_dict(found.get("metadata")).get("namespace"))
+
+
+def _name(found: Object) -> str:
+    return as_str(as_dict(found.get("metadata")).get("name"))
