@@ -7,6 +7,7 @@ from typing import Final
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.validation.template import containers
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import JOBS, PODS
 from rayward.operator.cluster import desired
@@ -15,6 +16,7 @@ from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import NOTHING, Finalizers, Make, Note, Plan, Remove
 
 _PATIENCE: Final = 300
+_LONGEST_PATIENCE: Final = 365 * 24 * 3600
 
 
 def needs_finalizer(cluster: RayCluster) -> bool:
@@ -52,6 +54,14 @@ def plan_departure(cluster: RayCluster, observed: Observed, now: datetime) -> Pl
         # A head that still writes would bring keys back; the watch tells when it is gone.
         return Plan(requeue_after=left)
     job = observed.cleanup_job
+    if job is None and not containers(cluster.spec.head_group_spec.template):
+        unmade = Note(
+            "Warning",
+            "RedisCleanupFailed",
+            "no job can be made to remove the keys in Redis, because spec.headGroupSpec.template.spec.containers is "
+            "empty: they are left behind, and the finalizer is removed",
+        )
+        return Plan(stages=(_released(cluster),), notes=(unmade,))
     if job is None:
         return Plan(stages=((Make(JOBS, desired.redis_cleanup_job(cluster)),),), requeue_after=left)
     if job.finished() is None:
@@ -71,7 +81,13 @@ def _released(cluster: RayCluster) -> tuple[Finalizers]:
 
 
 def _patience_left(cluster: RayCluster, now: datetime) -> float:
-    text = cluster.metadata.annotation(labels.FT_DELETION_TIMEOUT)
-    seconds = int(text) if text.isascii() and text.isdigit() and int(text) > 0 else _PATIENCE
+    seconds = _patience(cluster.metadata.annotation(labels.FT_DELETION_TIMEOUT))
     begun = parse_time(cluster.metadata.deletion_timestamp) if cluster.metadata.deletion_timestamp else now
     return (begun + timedelta(seconds=seconds) - now).total_seconds()
+
+
+def _patience(text: str) -> int:
+    digits = text.lstrip("0") if text.isascii() and text.isdigit() else ""
+    if len(digits) > len(str(_LONGEST_PATIENCE)):
+        return _LONGEST_PATIENCE
+    return min(int(digits), _LONGEST_PATIENCE) if digits else _PATIENCE
