@@ -26,6 +26,11 @@ def _pod(name: str = "w", *, image: str = "rayproject/ray:2.52.0", **status: obj
     )
 
 
+def _going(pod: RayPod) -> RayPod:
+    metadata = msgspec.structs.replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
+    return msgspec.structs.replace(pod, metadata=metadata)
+
+
 def _waiting(
     reason: str, message: str = "", restarts: int = 0, ended: ContainerStateTerminated | None = None
 ) -> ContainerStatus:
@@ -79,11 +84,7 @@ def test_starting_is_no_ailment(reason: str) -> None:
 
 
 def test_a_pod_that_goes_ails_no_more() -> None:
-    pod = _pod(conditions=(_UNFIT,))
-    gone = msgspec.structs.replace(
-        pod, metadata=msgspec.structs.replace(pod.metadata, deletion_timestamp="2026-01-01T00:00:00Z")
-    )
-    assert ailments([gone], {}) == []
+    assert ailments([_going(_pod(conditions=(_UNFIT,)))], {}) == []
 
 
 def test_last_words_are_asked_for_once_after_each_restart() -> None:
@@ -91,6 +92,33 @@ def test_last_words_are_asked_for_once_after_each_restart() -> None:
     assert logs_wanted([pod], {}) == (LogWanted("w", "uid-w", "ray", 2),)
     assert logs_wanted([pod], {("uid-w", "ray"): (2, "")}) == ()
     assert logs_wanted([pod], {("uid-w", "ray"): (1, "old")}) == (LogWanted("w", "uid-w", "ray", 2),)
+
+
+_CRASHES = (_waiting("CrashLoopBackOff", restarts=2),)
+_FIRST = LogWanted("a", "uid-a", "ray", 2)
+
+
+@pytest.mark.parametrize(
+    ("pods", "wanted"),
+    [
+        pytest.param(
+            [_pod("b", container_statuses=_CRASHES), _pod("a", container_statuses=_CRASHES)], (_FIRST,), id="of two"
+        ),
+        pytest.param(
+            [_pod("a", conditions=(_UNFIT,)), _pod("b", container_statuses=_CRASHES)], (), id="another ailment is shown"
+        ),
+        pytest.param(
+            [_pod("a", init_container_statuses=(_waiting("ImagePullBackOff"),), container_statuses=_CRASHES)],
+            (),
+            id="another container is shown",
+        ),
+        pytest.param([_going(_pod("a", container_statuses=_CRASHES))], (), id="the pod goes"),
+    ],
+)
+def test_last_words_are_asked_of_the_container_that_is_shown_alone(
+    pods: list[RayPod], wanted: tuple[LogWanted, ...]
+) -> None:
+    assert logs_wanted(pods, {}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -103,8 +131,26 @@ def test_last_words_are_asked_for_once_after_each_restart() -> None:
         ("registry:5000/ray", False),
         ("rayproject/ray:latest", False),
         ("rayproject/ray@sha256:0123", False),
+        ("rayproject/ray:2.53.0@sha256:0123", True),
+        ("rayproject/ray:2.53", True),
+        ("rayproject/ray:v2.52.0", False),
+        ("rayproject/ray-ml:2.53.0.0e19ea-py39-gpu", True),
+        ("rayproject/ray-llm:2.52.0-py311-cu128", False),
+        ("rayproject/ray-llm:2.53.0-py311-cu128", True),
+        ("ray:2.53.0-rocm64", True),
+        ("registry.corp/team/app:1.4.2", False),
+        ("registry.corp/ray/app:1.4.2", False),
+        ("registry.corp/my-ray:1.4.2", False),
     ],
 )
 def test_another_ray_is_known_by_the_tag(image: str, differs: bool) -> None:
     assert bool(other_version([_pod(image=image)], "2.52.0")) is differs
     assert other_version([_pod(image=image)], "") == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "differs"),
+    [("2.52", False), ("v2.52.0", False), ("2.52.0rc1", False), ("2.53", True), ("nightly", False)],
+)
+def test_a_version_is_compared_by_what_it_means(version: str, differs: bool) -> None:
+    assert bool(other_version([_pod()], version)) is differs
