@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -9,11 +11,12 @@ from hypothesis import strategies as st
 
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.client.values import as_dict
-from rayward.kube.core.meta import condition_of
+from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.machinery.patch import merge_patch
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, plan
 from rayward.operator.cluster.observe import Observed
+from rayward.operator.cluster.plan import NewPod
 from rayward.operator.cluster.status import Failure, status_of
 from tests.operator.cluster.world import NOW, World, cluster, settled, status
 
@@ -98,3 +101,71 @@ def test_a_refused_spec_tells_what_runs() -> None:
     assert _ready(told) == ("True", "AllPodsReady")
     nothing = statuses.refused_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(nothing) == ("False", "InvalidSpec")
+
+
+def _lose(world: World, *groups: str) -> None:
+    for pod in [pod for group in groups for pod in world.live(group)]:
+        world.mark_deleted(pod.metadata.name)
+
+
+def _is_unready(world: World) -> None:
+    world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
+
+
+def _grew(world: World) -> None:
+    world.add_pod(NewPod(world.cluster.groups[0], 5))
+    world.start()
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason", "message"),
+    [
+        pytest.param(lambda world: _lose(world, "small"), "InvalidSpec", "1 of 3 pods are there", id="workers lost"),
+        pytest.param(lambda world: _lose(world, "headgroup"), "InvalidSpec", "2 of 3 pods are there", id="head lost"),
+        pytest.param(lambda world: _lose(world, "headgroup", "small"), "InvalidSpec", "spec.x: no", id="all lost"),
+        pytest.param(_is_unready, "PodsStarting", "2 of 3 pods are ready", id="one is not ready"),
+        pytest.param(_grew, "ScalingDown", "4 pods run", id="one too many"),
+    ],
+)
+def test_ready_does_not_outlive_the_pods_of_a_refused_spec(
+    happens: Callable[[World], None], reason: str, message: str
+) -> None:
+    world = settled()
+    happens(world)
+    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert _ready(told) == ("False", reason)
+    found = condition_of(told.conditions, "Ready")
+    assert found is not None
+    assert message in found.message
+
+
+def test_pods_of_a_spec_that_was_never_accepted_are_not_counted_against_it() -> None:
+    world = settled()
+    world.cluster = msgspec.structs.replace(world.cluster, status=RayClusterStatus())
+    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert _ready(told) == ("False", "InvalidSpec")
+
+
+def test_readiness_comes_back_with_the_pods_though_the_spec_is_still_refused() -> None:
+    world = settled()
+    _is_unready(world)
+    lost = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    world.cluster = msgspec.structs.replace(world.cluster, status=lost)
+    world.set_status(world.live("small")[0].metadata.name, status())
+    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert _ready(told) == ("True", "AllPodsReady")
+
+
+def test_a_refused_spec_that_is_suspended_says_so() -> None:
+    world = settled()
+    world.edit(suspend=True)
+    ending = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert (ending.state, _ready(ending)) == ("ready", ("False", "Suspended"))
+    assert is_true(ending.conditions, "RayClusterSuspending")
+    _lose(world, "headgroup", "small")
+    world.end()
+    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    assert (told.state, _ready(told)) == ("suspended", ("False", "Suspended"))
+    assert is_true(told.conditions, "RayClusterSuspended")
+    assert not is_true(told.conditions, "RayClusterProvisioned")
+    assert told.observed_generation == 1

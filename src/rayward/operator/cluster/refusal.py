@@ -7,6 +7,7 @@ from datetime import datetime
 
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.validation import FEATURE_MISSING, Problem, cluster_warnings, listed, only_lacks_features
+from rayward.operator.cluster import ailments
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Note, Plan
 from rayward.operator.cluster.status import changed, refused_status
@@ -23,12 +24,11 @@ def refuse(cluster: RayCluster, observed: Observed, now: datetime, problems: Seq
     return Plan(
         notes=(Note("Warning", event, message),),
         status=status if changed(cluster.status, status) else None,
+        logs=ailments.logs_wanted(observed.pods, observed.logs),
     )
 
 
 def warnings(cluster: RayCluster) -> tuple[Note, ...]:
-    """What works otherwise than its author may think; said when a generation is new."""
-    if cluster.status.observed_generation == cluster.metadata.generation:
-        return ()
+    """What works otherwise than its author may think; an annotation can say it of a generation seen long ago."""
     found = cluster_warnings(cluster)
     return (Note("Warning", "UnexpectedRayClusterSpec", listed(found)),) if found else ()

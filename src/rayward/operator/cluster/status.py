@@ -114,13 +114,29 @@ def refused_status(
     told.set(conditions.ACCEPTED, False, reason, message)
     live = [pod for pod in observed.pods if not pod.deleting]
     conditions.set_head_ready(told, head_of(observed.pods))
-    if not live:
+    suspend = cluster.spec.suspend is True
+    state = before.state
+    if suspend:
+        # To stop is the one thing that a refused spec can ask for.
+        state = _state(before.state, suspend, False, bool(observed.pods))
+        _set_provisioned(told, before.conditions, suspend, False, bool(observed.pods))
+        _set_suspension(told, suspend, bool(observed.pods))
+    # The spec cannot say how many pods there should be: the last one that was accepted did.
+    last_desired = before.desired_worker_replicas
+    if not suspend and not (live and before.observed_generation):
         told.set(conditions.READY, False, reason, message)
+    elif not suspend and len(live) <= last_desired:
+        missing = f"{len(live)} of {last_desired + 1} pods are there, and none is made while the spec is refused"
+        told.set(conditions.READY, False, reason, f"{missing}: {message}")
+    else:
+        _set_ready(told, live, last_desired, observed, suspend, None)
     workers = [pod for pod in live if pod.is_worker]
     return msgspec.structs.replace(
         before,
+        state=state,
         available_worker_replicas=sum(pod.running for pod in workers),
         ready_worker_replicas=sum(pod.ready for pod in workers),
+        state_transition_times=_transition_times(before, state, now),
         conditions=told.value,
     )
 
