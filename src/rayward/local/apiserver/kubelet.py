@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, urlencode
@@ -86,11 +87,13 @@ def container_of(pod: Object, asked: str) -> str:
 
 
 class Kubelets:
-    """The server's own client of kubelets. Like kube-apiserver it shows a certificate and trusts the node's address."""
+    """The server's own client of kubelets. Like kube-apiserver it shows a certificate and trusts the node's address.
 
-    def __init__(self, identity: Pair, token: str, connect: Callable[[], HttpClient]) -> None:
+    Nothing else may prove who we are: who writes a Node decides who hears it, and a token heard can be used again.
+    """
+
+    def __init__(self, identity: Pair, connect: Callable[[], HttpClient]) -> None:
         self._identity = identity
-        self.headers = (("Authorization", f"Bearer {token}"),)
         self._connect = connect
         self._client: HttpClient | None = None
         self._route: Route | None = None
@@ -136,20 +139,29 @@ class Kubelets:
         target = self.target(core, request)
         url = target.path("containerLogs") + _asked(request.query)
         if flag(request.query, "follow"):
-            return Stream(self._followed(url), b"text/plain")
+            parts = self._followed(target, url)
+            # a refusal must be the answer, so it may not come after an answer has begun
+            await anext(parts)
+            return Stream(parts, b"text/plain")
         try:
-            answer = await self.client.request("GET", url, headers=self.headers, route=self.route)
+            answer = await self.client.request("GET", url, route=self.route)
         except NetworkError as error:
             raise _unreachable(target, error) from None
         if answer.status != 200:
             raise refused(answer.status, answer.body)
         return Response(200, answer.body, b"text/plain")
 
-    async def _followed(self, url: str) -> AsyncIterator[bytes]:
-        async with self.client.stream("GET", url, headers=self.headers, route=self.route) as stream:
-            if stream.status != 200:
-                yield await stream.read()
-                return
+    async def _followed(self, target: Target, url: str) -> AsyncIterator[bytes]:
+        """Nothing as soon as the kubelet agrees, then what the log says."""
+        async with AsyncExitStack() as opened:
+            try:
+                stream = await opened.enter_async_context(self.client.stream("GET", url, route=self.route))
+                refusal = None if stream.status == 200 else refused(stream.status, await stream.read())
+            except NetworkError as error:
+                raise _unreachable(target, error) from None
+            if refusal is not None:
+                raise refusal
+            yield b""
             async for part in stream:
                 yield part
 

@@ -64,7 +64,7 @@ class ApiServer:
         hub.listen(lifecycle.on_commit)
         lifecycle.load()
         await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
-        self._kubelets = Kubelets(secrets.client, secrets.token, wiring.http_client)
+        self._kubelets = Kubelets(secrets.client, wiring.http_client)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
         app = App(

@@ -86,7 +86,7 @@ class Proxies:
         upgrade = leaving.asked_upgrade() if leaving is not None else ""
         if not path and not upgrade and method in ("GET", "HEAD"):
             return await _redirect(unquote(prefix) + "/" + asked, send)
-        headers = self._headers(scope, place, prefix + path if not upgrade else "")
+        headers = _headers(scope, prefix + path if not upgrade else "")
         way = Way(unquote(prefix), place.host, request.header(b"host"))
         async with self._dialed(place) as connection:
             if upgrade and leaving is not None:
@@ -96,22 +96,6 @@ class Proxies:
             body = _Body(receive, request)
             work = _exchange(connection, method, (path or "/") + asked, headers, body, way, send, leaving)
             return await _unless_gone(work, body)
-
-    def _headers(self, scope: Scope, place: Place, uri: str) -> Pairs:
-        given = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
-        client = (scope.get("client") or ("",))[0]
-        before = [value for name, value in given if name == "x-forwarded-for"]
-        headers = [
-            (name, value)
-            for name, value in _end_to_end(given)
-            if name not in _OURS and name != "x-forwarded-for" and not name.startswith("impersonate-")
-        ]
-        headers.append(("X-Forwarded-For", ", ".join([*before, client] if client else before)))
-        if uri:
-            headers.append(("X-Forwarded-Uri", uri))
-        if not place.path:
-            headers += self._kubelets.headers
-        return headers
 
     @asynccontextmanager
     async def _dialed(self, place: Place) -> AsyncGenerator[Duplex]:
@@ -126,10 +110,25 @@ class Proxies:
                     connection.close()
                 return
             url = f"https://{place.kubelet}{place.path}"
-            async with upgraded("GET", url, "tcp", headers=self._kubelets.headers, tls=tls) as (connection, _):
+            async with upgraded("GET", url, "tcp", tls=tls) as (connection, _):
                 yield connection
         except NetworkError as error:
             raise unreachable(f"error trying to reach service: {error}") from None
+
+
+def _headers(scope: Scope, uri: str) -> Pairs:
+    given = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+    client = (scope.get("client") or ("",))[0]
+    before = [value for name, value in given if name == "x-forwarded-for"]
+    headers = [
+        (name, value)
+        for name, value in _end_to_end(given)
+        if name not in _OURS and name != "x-forwarded-for" and not name.startswith("impersonate-")
+    ]
+    headers.append(("X-Forwarded-For", ", ".join([*before, client] if client else before)))
+    if uri:
+        headers.append(("X-Forwarded-Uri", uri))
+    return headers
 
 
 class _Body:

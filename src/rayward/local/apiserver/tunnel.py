@@ -50,7 +50,6 @@ class Tunnels:
             async with self._kubelets.client.websocket(
                 _url(target, request),
                 protocols=tuple(protocols),
-                headers=self._kubelets.headers,
                 route=self._kubelets.route,
             ) as kubelet:
                 await receive()
@@ -87,7 +86,7 @@ class Tunnels:
     def _spdy(
         self, target: Target, request: Request, versions: list[str]
     ) -> AbstractAsyncContextManager[tuple[Duplex, Answer]]:
-        headers = [*self._kubelets.headers, *(("X-Stream-Protocol-Version", version) for version in versions)]
+        headers = [("X-Stream-Protocol-Version", version) for version in versions]
         return upgraded("POST", _url(target, request), SPDY, headers=headers, tls=self._kubelets.route.tls)
 
 
