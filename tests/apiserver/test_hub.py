@@ -59,3 +59,38 @@ async def test_a_watcher_that_reads_nothing_is_told_to_list_again() -> None:
     events = await _seen(watcher)
     assert [event["type"] for event in events] == ["ERROR"]
     assert events[0]["object"]["code"] == 410
+
+
+async def test_a_listener_that_fails_takes_nobody_elses_events() -> None:
+    hub = Hub()
+    seen: list[int] = []
+
+    def fails(_events: object) -> None:
+        raise ValueError("mine alone")
+
+    hub.listen(fails)
+    hub.listen(lambda events: seen.extend(event.revision for event in events))
+    watcher = _watcher(hub)
+    hub.on_commit([_created(1)])
+    assert seen == [1]
+    assert [event["type"] for event in await _seen(watcher)] == ["BOOKMARK", "ADDED"]
+
+
+async def test_a_watcher_whose_event_cannot_be_shown_is_told_to_list_again_and_others_see_it() -> None:
+    def show(record: Record) -> bytes:
+        if record.revision == 2:
+            raise ValueError("this one cannot be shown")
+        return record.value
+
+    hub = Hub()
+    resource = _config_maps()
+    broken = Watcher(resource, "/configmaps/", 0, lambda _: True, show, lambda value: value, bookmarks=False)
+    hub.add(broken)
+    sound = [_watcher(hub) for _ in range(3)]
+    hub.on_commit([_created(1), _created(2), _created(3)])
+    hub.on_commit([_created(4)])
+    events = await _seen(broken)
+    assert [event["type"] for event in events] == ["ADDED", "ERROR"]
+    assert events[-1]["object"]["code"] == 410
+    for watcher in sound:
+        assert [event["type"] for event in await _seen(watcher)] == ["BOOKMARK"] + ["ADDED"] * 4

@@ -155,3 +155,65 @@ async def test_an_unconditional_update_that_lost_a_race_is_made_again(tmp_path: 
         go_on.set()
         done = await slow
         assert (done.code, done.body.get("data")) == (200, {"k": "slow"})
+
+
+_UNREADABLE = base64.b64encode(b"\xff\xfe\xfd\xfc").decode()
+_DEAD = "https://127.0.0.1:1/"
+
+
+@pytest.mark.parametrize(("policy", "code"), [("Fail", 500), ("Ignore", 201)])
+@pytest.mark.parametrize(
+    "bundle",
+    [
+        pytest.param(_UNREADABLE, id="no text"),
+        pytest.param(base64.b64encode("Zertifikat für den Haken".encode()).decode(), id="no certificate"),
+        pytest.param(base64.b64encode(b" \n").decode(), id="nothing"),
+    ],
+)
+async def test_a_bundle_nobody_can_read_fails_the_calls_of_its_webhook_alone(
+    tmp_path: Path, bundle: str, policy: str, code: int
+) -> None:
+    async with serving(tmp_path / "data") as api:
+        configuration = _configuration("ValidatingWebhookConfiguration", _DEAD, make_authority("hooks"))
+        hook: dict[str, Any] = configuration["webhooks"][0]
+        hook["clientConfig"]["caBundle"] = bundle
+        hook["failurePolicy"] = policy
+        made = await api.call("POST", f"{_HOOKS}/validatingwebhookconfigurations", configuration)
+        assert made.code == 201
+        answer = await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})
+        assert answer.code == code
+        if code == 500:
+            refused = 'failed calling webhook "hook.example.com": could not get REST client: '
+            assert refused in answer.body["message"]
+        assert (await api.call("POST", "/api/v1/namespaces", {"metadata": {"name": "other"}})).code == 201
+
+
+async def test_a_text_around_the_certificates_of_a_bundle_does_no_harm(tmp_path: Path) -> None:
+    allow: Decide = lambda _: {"allowed": True}  # noqa: E731
+    async with _hook(tmp_path / "hook", allow) as (url, authority), serving(tmp_path / "data") as api:
+        configuration = _configuration("ValidatingWebhookConfiguration", url, authority)
+        bundle = b"# f\xfcr uns\n" + authority.certificate
+        configuration["webhooks"][0]["clientConfig"]["caBundle"] = base64.b64encode(bundle).decode()
+        await api.call("POST", f"{_HOOKS}/validatingwebhookconfigurations", configuration)
+        assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 201
+
+
+async def test_an_unreadable_bundle_keeps_neither_watchers_nor_other_webhooks_nor_a_restart_from_working(
+    tmp_path: Path,
+) -> None:
+    configurations = f"{_HOOKS}/validatingwebhookconfigurations"
+    bad = _configuration("ValidatingWebhookConfiguration", _DEAD, make_authority("hooks"), "UPDATE")
+    bad["webhooks"][0]["clientConfig"]["caBundle"] = _UNREADABLE
+    closed = _configuration("ValidatingWebhookConfiguration", _DEAD, make_authority("hooks"))
+    closed["metadata"]["name"] = "later"
+    async with serving(tmp_path) as api:
+        assert (await api.call("POST", configurations, {"metadata": {"name": "first"}})).code == 201
+        events = api.watch(f"{configurations}?watch=1")
+        seen = [await anext(events)]
+        assert (await api.call("POST", configurations, bad)).code == 201
+        assert (await api.call("POST", configurations, closed)).code == 201
+        seen += [await asyncio.wait_for(anext(events), 30) for _ in range(2)]
+        assert [event["object"]["metadata"]["name"] for event in seen] == ["first", "hook", "later"]
+        assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 500
+    async with serving(tmp_path) as api:
+        assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 500

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -13,8 +14,10 @@ from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.status import ApiError, expired
 from rayward.local.store import Event, Record
 
+_log = logging.getLogger(__name__)
 BOOKMARK_SECONDS = 60.0
 _MOST_PENDING = 10_000
+_MOST_PENDING_BYTES = 32 << 20
 _CROWD = 8
 _CROWD_SECONDS = 0.004
 _INITIAL_EVENTS_END = "k8s.io/initial-events-end"
@@ -45,8 +48,10 @@ class Watcher:
         self._view = view
         self._render = render
         self._pending: list[bytes] = []
-        self._most_pending = sys.maxsize
+        self._pending_bytes = 0
+        self._most_pending = self._most_pending_bytes = sys.maxsize
         self._wake = asyncio.Event()
+        self._on_close: Callable[[], object] | None = None
         self._closed = False
 
     def deliver(self, event: Event, shared: dict[bytes, bytes]) -> None:
@@ -92,7 +97,7 @@ class Watcher:
         """Send the present state first, as a run of ADDED events."""
         for record in records:
             value = self._view(record)
-            self._pending.append(_line(b"ADDED", self._render(value) if self._render else value))
+            self._queue(_line(b"ADDED", self._render(value) if self._render else value))
         self._wake.set()
 
     def bookmark(self, revision: int, *, initial_events_end: bool = False) -> None:
@@ -107,6 +112,7 @@ class Watcher:
     def start(self) -> None:
         """From now on a reader that falls behind is let go; what it starts with, however much, is no sign of that."""
         self._most_pending = len(self._pending) + _MOST_PENDING
+        self._most_pending_bytes = self._pending_bytes + _MOST_PENDING_BYTES
 
     def fail(self, error: ApiError) -> None:
         """End the stream with the reason."""
@@ -115,13 +121,25 @@ class Watcher:
 
     def close(self) -> None:
         """End the stream once what is pending is sent."""
+        if self._closed:
+            return
         self._closed = True
+        self.since = sys.maxsize  # nothing that comes is worth a look
         self._wake.set()
+        if self._on_close is not None:
+            self._on_close()
+
+    def on_close(self, callback: Callable[[], object]) -> None:
+        """Call this when the stream is to end, which a client that does not read may keep it from."""
+        self._on_close = callback
+        if self._closed:
+            callback()
 
     def _queue(self, line: bytes) -> None:
         if self._closed:
             return
-        if len(self._pending) >= self._most_pending:
+        self._pending_bytes += len(line)
+        if len(self._pending) >= self._most_pending or self._pending_bytes > self._most_pending_bytes:
             # a reader this slow would cost memory without bound; it can resume from where it is, or list again
             self._pending.clear()
             self.fail(expired("The watcher was too slow and has been closed"))
@@ -138,8 +156,8 @@ class Watcher:
             await self._wake.wait()
             self._wake.clear()
             if self._pending:
-                lines, self._pending = self._pending, []
-                self._most_pending = _MOST_PENDING
+                lines, self._pending, self._pending_bytes = self._pending, [], 0
+                self._most_pending, self._most_pending_bytes = _MOST_PENDING, _MOST_PENDING_BYTES
                 yield b"".join(lines)
             if self._closed and not self._pending:
                 return
@@ -161,13 +179,21 @@ class Hub:
     def on_commit(self, events: Sequence[Event]) -> None:
         """Called by the store for every group commit, in revision order."""
         for listener in tuple(self._listeners):
-            listener(events)
+            try:
+                listener(events)
+            except Exception:
+                # the commit stands: one part that cannot follow must not take the events from all others
+                _log.exception("a part of the server failed on a commit and may be out of date")
         for event in events:
             watchers = self._watchers.get(bucket(event.key))
             if watchers:
                 shared: dict[bytes, bytes] = {}
                 for watcher in watchers:
-                    watcher.deliver(event, shared)
+                    try:
+                        watcher.deliver(event, shared)
+                    except Exception:
+                        _log.exception("a watch of %s ends: revision %d", watcher.scope, event.revision)
+                        watcher.fail(expired("An event could not be shown and the watch has been closed"))
                 self._late.update(watchers)
         if self._late and self._timer is None:
             self._wake_soon()

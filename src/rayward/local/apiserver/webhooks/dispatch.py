@@ -132,15 +132,14 @@ class HttpWebhooks:
 
     def _condition_holds(self, hook: Hook, attributes: Attributes, request: Object) -> bool:
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
-        for name, program in hook.conditions:
+        for condition in hook.conditions:
             try:
-                value, _cost = program.evaluate(variables)
-                if value is not True:
+                if not condition.holds(variables):
                     return False
-            except (cel.EvaluationError, cel.BudgetExceededError) as error:
+            except (cel.EvaluationError, cel.BudgetExceededError, cel.CompileError) as error:
                 if not hook.fails_closed:
                     return False
-                text = f'failed evaluating match condition "{name}" of webhook "{hook.name}": {error}'
+                text = f'failed evaluating match condition "{condition.name}" of webhook "{hook.name}": {error}'
                 raise status.forbidden(attributes.resource, attributes.name, text) from None
         return True
 
@@ -198,6 +197,8 @@ def _patched(attributes: Attributes, patch: list[Object]) -> Object:
 def _cause(hook: Hook, error: Any) -> str:
     if isinstance(error, TimeoutError):
         return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": context deadline exceeded'
+    if isinstance(error, TlsError):
+        return f"could not get REST client: unable to load root certificates: {error}"
     if isinstance(error, review.InvalidAnswerError):
         return f"received invalid webhook response: {error}"
     return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": {error}'

@@ -61,6 +61,29 @@ class Service:
     path: str
 
 
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """What must hold of a request for its webhook to be asked."""
+
+    name: str
+    _program: cel.Program | cel.CompileError
+
+    def holds(self, variables: Mapping[str, Any]) -> bool:
+        """Whether it is true. Raises EvaluationError, BudgetExceededError or CompileError."""
+        if isinstance(self._program, cel.CompileError):
+            raise self._program
+        value, _cost = self._program.evaluate(variables)
+        return value is True
+
+
+def _condition(declared: Object) -> Condition:
+    try:
+        return Condition(declared["name"], cel.compile_expression(declared["expression"], _VARIABLES))
+    except cel.CompileError as error:
+        # stored by a server that understood it: a webhook that cannot be asked must not go unasked unseen
+        return Condition(declared["name"], error)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Hook:
     """A webhook, compiled from its configuration."""
@@ -75,7 +98,7 @@ class Hook:
     rules: tuple[Rule, ...]
     namespace_selector: labels.LabelSelector
     object_selector: labels.LabelSelector
-    conditions: tuple[tuple[str, cel.Program], ...]
+    conditions: tuple[Condition, ...]
     fails_closed: bool
     any_version: bool
     seconds: int
@@ -128,9 +151,7 @@ def _hook(hook: Object) -> Hook:
         rules=tuple(_rule(rule) for rule in hook.get("rules") or ()),
         namespace_selector=labels.from_object(hook.get("namespaceSelector") or {}),
         object_selector=labels.from_object(hook.get("objectSelector") or {}),
-        conditions=tuple(
-            (c["name"], cel.compile_expression(c["expression"], _VARIABLES)) for c in hook.get("matchConditions") or ()
-        ),
+        conditions=tuple(_condition(declared) for declared in hook.get("matchConditions") or ()),
         fails_closed=hook.get("failurePolicy", "Fail") != "Ignore",
         any_version=hook.get("matchPolicy", "Equivalent") == "Equivalent",
         seconds=hook.get("timeoutSeconds") or 10,
@@ -160,4 +181,5 @@ def _rule(rule: Object) -> Rule:
 
 
 def _pem(bundle: str | None) -> str | None:
-    return base64.b64decode(bundle).decode() if bundle else None
+    # any bytes may be stored: what is no PEM fails when the webhook is called, as its policy says
+    return base64.b64decode(bundle).decode("ascii", "backslashreplace") if bundle else None
