@@ -148,7 +148,8 @@ def _mask_job(job: Object) -> None:
 
 def alike(child: Object) -> Object:
     """A child without what is different in every pod of ours, each of it described in the reference page."""
-    child = json.loads(_made_by.sub("kuberay_version=(operator)", json.dumps(child)))
+    text = json.dumps(child).replace("${RAY_START_ULIMIT_OPEN_FILES:-65536}", "65536")
+    child = json.loads(_made_by.sub("kuberay_version=(operator)", text))
     annotations = child["metadata"].get("annotations", {})
     annotations.pop(labels.TEMPLATE, None)
     for name in (labels.RECREATE_HASH, labels.OPERATOR_VERSION):

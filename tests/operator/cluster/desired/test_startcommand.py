@@ -101,10 +101,10 @@ def test_labels_of_the_group_become_a_flag() -> None:
 @pytest.mark.parametrize(
     ("container", "line"),
     [
-        ({}, "ulimit -n 65536; RAY"),
-        ({"command": ["echo", "a b"], "args": ["c"]}, " echo  a b  c  && ulimit -n 65536; RAY"),
-        ({"args": ["c"]}, " c  && ulimit -n 65536; RAY"),
-        ({"command": None, "args": []}, "ulimit -n 65536; RAY"),
+        ({}, "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; RAY"),
+        ({"command": ["echo", "a b"], "args": ["c"]}, " echo  a b  c  && ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; RAY"),
+        ({"args": ["c"]}, " c  && ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; RAY"),
+        ({"command": None, "args": []}, "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; RAY"),
     ],
 )
 def test_the_users_command_comes_first(container: Object, line: str) -> None:

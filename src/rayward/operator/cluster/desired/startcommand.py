@@ -19,7 +19,8 @@ AGENT_PORT: Final = "52365"
 PLASMA_DIRECTORY: Final = "plasma-directory"
 
 _METRICS_PORT: Final = "8080"
-_OPEN_FILES: Final = "ulimit -n 65536"
+# As KubeRay 1.7: a variable of the container may ask for more or fewer.
+_OPEN_FILES: Final = "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}"
 # The options that take "false" as a value; of every other one "false" means that it is not given.
 _TAKES_FALSE: Final = frozenset(("log-color", "include-dashboard", "include-log-monitor"))
 _ACCELERATORS: Final = {"aws.amazon.com/neuroncore": "neuron_cores", "google.com/tpu": "TPU"}
