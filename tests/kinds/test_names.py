@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rayward.kinds import names
-from rayward.kube.machinery.names import check_dns1035_label
+from rayward.kube.machinery.names import check_dns1035_label, check_label_value
 
 CLUSTER_NAMES = st.from_regex(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?", fullmatch=True)
 
@@ -75,11 +75,15 @@ def test_a_long_label_keeps_its_end(value: str, kept: str) -> None:
 
 
 @given(cluster=CLUSTER_NAMES, group=st.from_regex(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True))
+@example("c", "a-" * 31 + "b")
 def test_names_of_a_valid_cluster_fit(cluster: str, group: str) -> None:
     for name in (names.head_service(cluster), names.serve_service(cluster), names.ingress(cluster)):
         assert check_dns1035_label(name) == []
     for prefix in (names.pod_prefix(cluster), names.pod_prefix(cluster, group)):
         assert check_dns1035_label(prefix + "x7k2p") == []
+    replica = names.replica(group, "x7k2p")
+    assert check_label_value(replica) == []
+    assert replica.endswith("-x7k2p")
 
 
 @given(st.text())

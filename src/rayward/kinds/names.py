@@ -103,7 +103,7 @@ def child_cluster(parent: str, suffix: str) -> str:
 
 def replica(group: str, suffix: str) -> str:
     """The value of ``ray.io/worker-group-replica-name``, shared by the hosts of one replica."""
-    return f"{group}-{suffix}"
+    return check_label(f"{group}-{suffix}")
 
 
 def _is_punctuation(character: str) -> bool:
