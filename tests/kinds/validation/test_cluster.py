@@ -84,6 +84,7 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
             {f"{GROUP}.groupName": "A", "spec.networkPolicy": {}}, f"{AT}.groupName", "Invalid", id="no policy name"
         ),
         pytest.param({f"{GROUP}.numOfHosts": -1}, f"{AT}.numOfHosts", "Invalid", id="negative hosts"),
+        pytest.param({f"{GROUP}.numOfHosts": 10_001}, f"{AT}.numOfHosts", "Invalid", id="hosts beyond any cluster"),
         pytest.param({f"{GROUP}.labels": {"a b": "c"}}, f"{AT}.labels", "Invalid", id="no label key"),
         pytest.param({f"{HEAD}.labels": {"a": "b c"}}, f"{HEAD}.labels", "Invalid", id="no label value"),
         pytest.param({f"{GROUP}.idleTimeoutSeconds": -1}, f"{AT}.idleTimeoutSeconds", "Invalid", id="negative idle"),

@@ -14,6 +14,8 @@ from rayward.kube.machinery.names import check_dns1123_label, check_label_value,
 
 AUTOSCALER_V2_VARIABLE: Final = "RAY_enable_autoscaler_v2"
 
+# More than any slice of accelerators has. A replica is made at once: without a bound one group would fill the memory.
+_HOSTS_MAX: Final = 10_000
 _RESOURCE_PARAMS: Final = ("num-cpus", "num-gpus", "memory", "resources")
 
 
@@ -93,6 +95,9 @@ def _size_problems(group: WorkerGroup, at: str) -> Iterator[Problem]:
     for field, value in (("minReplicas", least), ("maxReplicas", most), ("numOfHosts", group.num_of_hosts)):
         if value is not None and value < 0:
             yield Problem(f"{at}.{field}", "Invalid", f"{value} is less than 0: write 0 or more")
+    if (group.num_of_hosts or 0) > _HOSTS_MAX:
+        message = f"one replica cannot have {group.num_of_hosts} pods: write {_HOSTS_MAX} or less, and more replicas"
+        yield Problem(f"{at}.numOfHosts", "Invalid", message)
     if least is not None and most is not None and least > most:
         message = (
             f"minReplicas is {least} and maxReplicas is {most}: "

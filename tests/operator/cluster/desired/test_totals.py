@@ -21,6 +21,7 @@ _MOST = 2**31 - 1
         ({"replicas": 3, "minReplicas": 1, "maxReplicas": 4, "numOfHosts": 2}, (6, 2, 8)),
         ({"replicas": 3, "minReplicas": 1, "maxReplicas": 4, "suspend": True}, (0, 0, 0)),
         ({"replicas": 3, "maxReplicas": 4, "numOfHosts": 0}, (0, 0, 0)),
+        ({"replicas": _MOST, "minReplicas": _MOST, "numOfHosts": 4}, (_MOST, _MOST, _MOST)),
     ],
 )
 def test_pods_of_a_group(group: Object, counts: tuple[int, int, int]) -> None:

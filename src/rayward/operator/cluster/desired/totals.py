@@ -24,12 +24,12 @@ class Totals(NamedTuple):
 
 def desired_workers(group: WorkerGroup) -> int:
     """The pods of a group: its replicas, held between least and most, times the hosts of each."""
-    return _replicas(group) * _hosts(group)
+    return _pods(group, _replicas(group))
 
 
 def min_workers(group: WorkerGroup) -> int:
     """The fewest pods a group may have."""
-    return 0 if group.suspend else (group.min_replicas or 0) * _hosts(group)
+    return 0 if group.suspend else _pods(group, group.min_replicas or 0)
 
 
 def max_workers(group: WorkerGroup) -> int:
@@ -37,7 +37,7 @@ def max_workers(group: WorkerGroup) -> int:
     if group.suspend:
         return 0
     replicas = _INT32_MAX if group.max_replicas is None else group.max_replicas
-    return min(replicas * _hosts(group), _INT32_MAX)
+    return _pods(group, replicas)
 
 
 def resources_of(cluster: RayCluster) -> Totals:
@@ -64,8 +64,10 @@ def _replicas(group: WorkerGroup) -> int:
     return min(group.replicas, most)
 
 
-def _hosts(group: WorkerGroup) -> int:
-    return 1 if group.num_of_hosts is None else group.num_of_hosts
+def _pods(group: WorkerGroup, replicas: int) -> int:
+    """As many as the fields of the status can tell."""
+    hosts = 1 if group.num_of_hosts is None else group.num_of_hosts
+    return min(replicas * hosts, _INT32_MAX)
 
 
 def _add(totals: dict[str, quantity.Quantity], template: Object, pods: int) -> None:
