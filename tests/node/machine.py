@@ -99,8 +99,9 @@ class Machine:
         self._start("controllers", "rayward.local.controllers", *options)
         return kubeconfig
 
-    def start_node(self) -> None:
-        """Start the node, and wait until it serves."""
+    def start_node(self, *node_options: str) -> None:
+        """Start the node, with the same options as before or with others, and wait until it serves."""
+        self._node_options = node_options or self._node_options
         ready = self.folder / "node" / "ready"
         ready.unlink(missing_ok=True)
         config, data = self.folder / "kubeconfig", self.folder / "node"

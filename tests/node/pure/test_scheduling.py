@@ -33,6 +33,7 @@ def _node(name: str, cpu: str = "4", *pods: Object, labels: Object | None = None
         more.get("unschedulable", False),
         amounts({"cpu": cpu, "memory": "8Gi", "pods": more.get("pods", "110")}),
         tuple(Occupant.of(pod) for pod in pods),
+        more.get("ready", True),
     )
 
 
@@ -53,6 +54,7 @@ TOGETHER = {"podAffinity": APART["podAntiAffinity"]}
     [
         (_pod(), [_node("a"), _node("b", "8")], "b"),
         (_pod("3"), [_node("a", "4", _pod("2")), _node("b")], "b"),
+        (_pod(tolerations=[{"operator": "Exists"}]), [_node("a", "8", ready=False), _node("b")], "b"),
         (_pod(nodeSelector={"z": "1"}), [_node("a"), _node("b", labels={"z": "1"})], "b"),
         (_pod(tolerations=[{"operator": "Exists"}]), [_node("a", taints=[TAINT])], "a"),
         (_pod(tolerations=[{"key": "k", "value": "v", "effect": "NoSchedule"}]), [_node("a", taints=[TAINT])], "a"),
@@ -86,6 +88,14 @@ def test_the_node_that_is_chosen(pod: Object, nodes: list[Candidate], chosen: st
                 "0/3 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s), "
                 "1 node(s) were unschedulable. preemption: 0/3 nodes are available: "
                 "1 No preemption victims found for incoming pod, 2 Preemption is not helpful for scheduling."
+            ),
+        ),
+        (
+            _pod(priority=5),
+            [_node("a", "1", _pod(), ready=False)],
+            (
+                "0/1 nodes are available: 1 node(s) were not ready. "
+                "preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
             ),
         ),
         (

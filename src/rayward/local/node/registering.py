@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 import msgspec
 
@@ -17,17 +19,20 @@ from rayward.kube.core.meta import rfc3339, rfc3339_micro
 from rayward.kube.core.resource import LEASES, NODES
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.runtime.events import EventRecorder
+from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.machine import Shape, node_info
 from rayward.net.errors import NetworkError
 
 Object = dict[str, Any]
 
 _log = logging.getLogger(__name__)
-_LEASE_NAMESPACE: Final = "kube-node-lease"
+LEASE_NAMESPACE: Final = "kube-node-lease"
 _LEASE_SECONDS: Final = 40
 _RENEW_SECONDS: Final = 10.0
 _STATUS_EVERY: Final = 6
 MOST_PODS: Final = 110
+PROCESS: Final = "rayward.dev/node-process"
+"""Label of a node: which process serves it. A later run knows by it the nodes that an earlier one left."""
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -38,8 +43,18 @@ class Identity(msgspec.Struct, frozen=True):
     network: str
     shape: Shape
     port: int
+    process: str
+    """The process that serves it, over all its restarts."""
     trouble: str = ""
     """Why no pod can run here."""
+
+
+def own_process(data: Path) -> str:
+    """The name of the process that has this data folder: made up once, the same after every restart."""
+    path = data / "process"
+    if not path.exists():
+        write_whole(path, uuid4().hex.encode())
+    return path.read_text()
 
 
 def node_object(identity: Identity) -> Object:
@@ -50,6 +65,7 @@ def node_object(identity: Identity) -> Object:
         "kubernetes.io/arch": node_info()["architecture"],
         "kubernetes.io/hostname": identity.name,
         "kubernetes.io/os": "linux",
+        PROCESS: identity.process,
     }
     return {
         "apiVersion": "v1",
@@ -146,6 +162,9 @@ class Registration:
             except AlreadyExists:
                 found = await self._client.get(NODES, identity.name)
         self._uids[identity.name] = found["metadata"]["uid"]
+        if section(found["metadata"], "labels").get(PROCESS) != identity.process:
+            labels = {"metadata": {"labels": {PROCESS: identity.process}}}
+            await self._client.patch(NODES, identity.name, labels, PatchType.MERGE)
         before = section(found, "status")
         status = node_status(identity, before, datetime.now(UTC))
         await self._client.patch(NODES, identity.name, {"status": status}, PatchType.MERGE, subresource="status")
@@ -169,7 +188,7 @@ class Registration:
             "renewTime": rfc3339_micro(datetime.now(UTC)),
         }
         try:
-            await self._client.patch(LEASES, identity.name, {"spec": spec}, PatchType.MERGE, _LEASE_NAMESPACE)
+            await self._client.patch(LEASES, identity.name, {"spec": spec}, PatchType.MERGE, LEASE_NAMESPACE)
         except NotFound:
             owner = {
                 "apiVersion": "v1",
@@ -180,10 +199,10 @@ class Registration:
             lease = {
                 "apiVersion": "coordination.k8s.io/v1",
                 "kind": "Lease",
-                "metadata": {"name": identity.name, "namespace": _LEASE_NAMESPACE, "ownerReferences": [owner]},
+                "metadata": {"name": identity.name, "namespace": LEASE_NAMESPACE, "ownerReferences": [owner]},
                 "spec": spec,
             }
             try:
-                await self._client.create(LEASES, lease, _LEASE_NAMESPACE)
+                await self._client.create(LEASES, lease, LEASE_NAMESPACE)
             except NotFound:
-                _log.debug("no namespace %s yet", _LEASE_NAMESPACE)
+                _log.debug("no namespace %s yet", LEASE_NAMESPACE)

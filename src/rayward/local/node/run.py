@@ -13,9 +13,10 @@ import msgspec
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.core.data import ConfigMap, Secret
+from rayward.kube.core.lease import Lease
 from rayward.kube.core.node import Node
 from rayward.kube.core.pod import Pod
-from rayward.kube.core.resource import CONFIG_MAPS, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICES
+from rayward.kube.core.resource import CONFIG_MAPS, LEASES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICES
 from rayward.kube.core.service import Service
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
@@ -30,8 +31,9 @@ from rayward.local.node.endpoint.app import Endpoint
 from rayward.local.node.endpoint.identity import certificate
 from rayward.local.node.folders import Folders
 from rayward.local.node.ground.pod import BRIDGE_ADDRESS
+from rayward.local.node.leftovers import Leftovers, left_behind
 from rayward.local.node.machine import Shape
-from rayward.local.node.registering import MOST_PODS, Identity, Registration
+from rayward.local.node.registering import LEASE_NAMESPACE, MOST_PODS, Identity, Registration, own_process
 from rayward.local.node.resources import amounts
 from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.scheduling.claims import Claim
@@ -121,14 +123,17 @@ class NodeProcess:
         secrets: Cache[Secret] = Cache(SECRETS, Secret)
         services: Cache[Service] = Cache(SERVICES, Service)
         claims: Cache[Claim] = Cache(PERSISTENT_VOLUME_CLAIMS, Claim, keep_raw=False)
+        leases: Cache[Lease] = Cache(LEASES, Lease, keep_raw=False)
         caches: list[Cache[Any]] = [pods, nodes, config_maps, secrets, services, claims]
         reflectors = [Reflector(client, cache) for cache in caches]
+        reflectors.append(Reflector(client, leases, namespace=LEASE_NAMESPACE))
         kubelet = EventRecorder(client, "kubelet", instance=options.names[0])
         scheduling = EventRecorder(client, "default-scheduler")
         listener = listen(_ADDRESS, 0)
         port = listener.getsockname()[1]
+        process = own_process(folders.data)
         identities = [
-            Identity(name, _ADDRESS, f"10.42.{number}.0/24", options.shape, port, trouble)
+            Identity(name, _ADDRESS, f"10.42.{number}.0/24", options.shape, port, process, trouble)
             for number, name in enumerate(options.names)
         ]
         allocatable = amounts(options.shape.resources(MOST_PODS))
@@ -171,6 +176,7 @@ class NodeProcess:
             return
         await server.start()
         await registration.register()
+        await Leftovers(host).clear(left_behind(nodes, process, options.names))
         running.append(tasks.create_task(registration.run()))
         if not trouble:
             await agent.adopt()
@@ -178,7 +184,8 @@ class NodeProcess:
             for cache in (config_maps, secrets, claims):
                 cache.subscribe(agent.refresh)
         if options.schedule:
-            scheduler = Scheduler(client, pods, nodes, claims, scheduling, trouble=trouble)
+            served = frozenset(options.names)
+            scheduler = Scheduler(client, pods, nodes, leases, claims, scheduling, served=served, trouble=trouble)
             running.append(tasks.create_task(scheduler.run()))
         _log.info("serving nodes %s", ", ".join(options.names))
         (folders.data / "ready").write_text("ready\n")

@@ -16,6 +16,7 @@ from rayward.local.node.scheduling.model import Candidate, Occupant, host_ports
 
 Object = dict[str, Any]
 
+_NOT_READY: Final = "node(s) were not ready"
 _UNSCHEDULABLE: Final = "node(s) were unschedulable"
 _UNSCHEDULABLE_TAINT: Final = "node.kubernetes.io/unschedulable"
 _HOPELESS: Final = "Preemption is not helpful for scheduling"
@@ -75,6 +76,8 @@ def _score(spec: Object, incoming: Occupant) -> Callable[[Candidate], tuple[floa
 
 def _obstacles(spec: Object, incoming: Occupant, node: Candidate, nodes: Sequence[Candidate]) -> list[str]:
     """What keeps the pod off a node: the first plugin of kube-scheduler that objects, in its order."""
+    if not node.ready:
+        return [_NOT_READY]
     if node.unschedulable and not _tolerated(spec, {"key": _UNSCHEDULABLE_TAINT, "effect": "NoSchedule"}):
         return [_UNSCHEDULABLE]
     if any(taint["effect"] in ("NoSchedule", "NoExecute") and not _tolerated(spec, taint) for taint in node.taints):

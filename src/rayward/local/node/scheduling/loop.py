@@ -7,10 +7,13 @@ import contextlib
 import logging
 from typing import Any, Final
 
+import msgspec
+
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Conflict, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.event import ObjectReference
+from rayward.kube.core.lease import Lease
 from rayward.kube.core.node import Node
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
@@ -20,9 +23,11 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.pod.status import stamp
+from rayward.local.node.registering import LEASE_NAMESPACE
 from rayward.local.node.scheduling.claims import Claim, obstacle
 from rayward.local.node.scheduling.decide import Placed, Refused, place, refuse_everywhere
 from rayward.local.node.scheduling.model import Candidate, Occupant, is_over
+from rayward.local.node.scheduling.presence import is_ready
 from rayward.net.errors import NetworkError
 
 Object = dict[str, Any]
@@ -39,16 +44,21 @@ class Scheduler:
         client: Client,
         pods: Cache[Pod],
         nodes: Cache[Node],
+        leases: Cache[Lease],
         claims: Cache[Claim],
         events: EventRecorder,
         *,
+        served: frozenset[str] = frozenset(),
         trouble: str = "",
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
         self._client = client
         self._pods = pods
         self._nodes = nodes
+        self._leases = leases
         self._claims = claims
+        # Of these we know that they live, whatever is told of them.
+        self._served = served
         self._events = events
         self._trouble = trouble
         self._clock = clock
@@ -108,10 +118,17 @@ class Scheduler:
                 del self._assumed[key]
             else:
                 occupants.setdefault(node, []).append(occupant)
-        wholes = [whole for node in self._nodes if (whole := self._nodes.whole(node.key)) is not None]
-        return {
-            node["metadata"]["name"]: Candidate.of(node, occupants.get(node["metadata"]["name"], ())) for node in wholes
-        }
+        candidates: dict[str, Candidate] = {}
+        for node in self._nodes:
+            whole = self._nodes.whole(node.key)
+            if whole is not None:
+                name = node.metadata.name
+                candidates[name] = Candidate.of(whole, occupants.get(name, ()), ready=self._is_ready(node))
+        return candidates
+
+    def _is_ready(self, node: Node) -> bool:
+        name = node.metadata.name
+        return name in self._served or is_ready(node, self._leases.get(Key(LEASE_NAMESPACE, name)), self._clock.utc())
 
     async def _bind(self, pod: Object, node: str, candidates: dict[str, Candidate]) -> None:
         metadata = pod["metadata"]
@@ -124,14 +141,7 @@ class Scheduler:
         occupant = Occupant.of(pod)
         self._assumed[key] = (node, occupant, metadata["uid"])
         before = candidates[node]
-        candidates[node] = Candidate(
-            before.name,
-            before.labels,
-            before.taints,
-            before.unschedulable,
-            before.allocatable,
-            (*before.occupants, occupant),
-        )
+        candidates[node] = msgspec.structs.replace(before, occupants=(*before.occupants, occupant))
         self._tell(pod, "Normal", "Scheduled", f"Successfully assigned {key} to {node}")
 
     async def _say_no(self, pod: Object, refused: Refused) -> None:

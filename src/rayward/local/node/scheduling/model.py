@@ -55,9 +55,10 @@ class Candidate(msgspec.Struct, frozen=True):
     unschedulable: bool
     allocatable: Mapping[str, Quantity]
     occupants: tuple[Occupant, ...] = ()
+    ready: bool = True
 
     @classmethod
-    def of(cls, node: Object, occupants: Iterable[Occupant]) -> Candidate:
+    def of(cls, node: Object, occupants: Iterable[Occupant], *, ready: bool = True) -> Candidate:
         """A node's object, as a candidate."""
         spec = section(node, "spec")
         return cls(
@@ -67,6 +68,7 @@ class Candidate(msgspec.Struct, frozen=True):
             bool(spec.get("unschedulable")),
             amounts(section(node, "status").get("allocatable")),
             tuple(occupants),
+            ready,
         )
 
     def used(self) -> dict[str, Quantity]:
