@@ -25,7 +25,7 @@ class Api:
 
     def __init__(self, server: ApiServer, url: str, folder: Path, http: HttpClient) -> None:
         self.server = server
-        self._url = url
+        self.url = url
         self._http = http
         self._token = (folder / "pki" / "token").read_text()
         self._route = Route(tls=client_context(ClientTls((folder / "pki" / "ca.crt").read_text())))
@@ -43,7 +43,7 @@ class Api:
         if body is not None:
             sent.append(("Content-Type", content_type))
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-        answer = await self._http.request(method, self._url + path, headers=sent, body=data, route=self._route)
+        answer = await self._http.request(method, self.url + path, headers=sent, body=data, route=self._route)
         try:
             return Answer(answer.status, json.loads(answer.body))
         except ValueError:
@@ -53,7 +53,7 @@ class Api:
         """The events of a watch, as they come."""
         sent = [("Authorization", f"Bearer {self._token}")]
         rest = b""
-        async with self._http.stream("GET", self._url + path, headers=sent, route=self._route) as stream:
+        async with self._http.stream("GET", self.url + path, headers=sent, route=self._route) as stream:
             async for part in stream:
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:

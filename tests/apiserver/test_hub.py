@@ -26,8 +26,10 @@ def _record(revision: int) -> Record:
     return Record(f"/configmaps/default/c{revision}", revision, value)
 
 
-def _created(revision: int) -> Event:
+def _created(revision: int, padding: int = 0) -> Event:
     record = _record(revision)
+    if padding:
+        record = Record(record.key, revision, record.value + b" " * padding)
     return Event(revision, record.key, record, None, record.value)
 
 
@@ -59,6 +61,33 @@ async def test_a_watcher_that_reads_nothing_is_told_to_list_again() -> None:
     events = await _seen(watcher)
     assert [event["type"] for event in events] == ["ERROR"]
     assert events[0]["object"]["code"] == 410
+
+
+@pytest.mark.parametrize(("megabytes", "last"), [(31, "ADDED"), (33, "ERROR")])
+async def test_what_waits_for_a_watcher_is_bounded_in_bytes_too(megabytes: int, last: str) -> None:
+    hub = Hub()
+    watcher = _watcher(hub)
+    hub.on_commit([_created(revision, 1 << 20) for revision in range(1, megabytes + 1)])
+    assert (await _seen(watcher))[-1]["type"] == last
+
+
+async def test_what_was_sent_no_longer_counts() -> None:
+    hub = Hub()
+    watcher = _watcher(hub)
+    chunks = watcher.chunks()
+    for revision in range(1, 50):
+        hub.on_commit([_created(revision, 1 << 20)])
+        assert b"ADDED" in await anext(chunks)
+
+
+async def test_a_large_state_does_not_count_as_falling_behind() -> None:
+    hub = Hub()
+    watcher = Watcher(_config_maps(), "/configmaps/", 0, None, lambda record: record.value, None, bookmarks=True)
+    large = b" " * (1 << 20)
+    watcher.start_with([Record(f"/configmaps/default/c{n}", n, _record(n).value + large) for n in range(40)])
+    hub.add(watcher)
+    hub.on_commit([_created(41)])
+    assert [event["type"] for event in await _seen(watcher)] == ["ADDED"] * 41
 
 
 async def test_a_listener_that_fails_takes_nobody_elses_events() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import random
 from collections.abc import AsyncIterator
 
@@ -16,8 +17,10 @@ from rayward.local.apiserver.respond import accepted, event_renderer, includes
 from rayward.local.apiserver.verbs.read import Selection, matching_records, selection
 from rayward.local.store import Compacted
 
+_log = logging.getLogger(__name__)
 _SHORTEST_DEFAULT = 1800
 _LAST_BOOKMARK = 2
+_LAST_WORD = 10.0
 
 
 async def watch(core: Core, request: Request) -> Stream:
@@ -75,11 +78,19 @@ def _replay(
 
 
 async def _stream(core: Core, watcher: Watcher, seconds: int) -> AsyncIterator[bytes]:
-    loop = asyncio.get_running_loop()
+    loop, sending = asyncio.get_running_loop(), asyncio.current_task()
+    assert sending is not None
+
+    def cut() -> None:
+        _log.warning("a watch of %s is cut: it was to end, and its client does not read", watcher.scope)
+        sending.cancel()
+
     timers = [loop.call_later(seconds, watcher.close)]
     if watcher.bookmarks and seconds > _LAST_BOOKMARK:
         # the last word before a planned end: where to go on from
         timers.append(loop.call_later(seconds - _LAST_BOOKMARK, lambda: watcher.bookmark(core.objects.store.revision)))
+    # a send to a client that does not read never returns, and would keep all that waits for it
+    watcher.on_close(lambda: timers.append(loop.call_later(_LAST_WORD, cut)))
     try:
         async for chunk in watcher.chunks():
             yield chunk
