@@ -98,6 +98,24 @@ def test_a_yaml_bomb_is_refused() -> None:
         decode_yaml("\n".join(lines).encode())
 
 
+@pytest.mark.parametrize("place", ["value", "key"])
+def test_a_long_text_repeated_by_aliases_is_refused(place: str) -> None:
+    alias = "*long" if place == "value" else "{*long : 1}"
+    document = f"long: &long {'x' * 100_000}\nitems: [{','.join([alias] * 1_000)}]\n"
+    with pytest.raises(MalformedError, match="excessive aliasing"):
+        decode_yaml(document.encode())
+
+
+def test_a_long_text_is_no_bomb() -> None:
+    text = "x" * 2_900_000
+    assert decode_yaml(f"a: {text}\n".encode()).value == {"a": text}
+
+
+def test_a_text_may_be_repeated_as_often_as_a_manifest_needs_it() -> None:
+    document = f"a: &a {'x' * 1_000}\nitems: [{','.join(['*a'] * 1_000)}]\n"
+    assert decode_yaml(document.encode()).value["items"] == ["x" * 1_000] * 1_000
+
+
 @pytest.mark.parametrize("text", [b"a: [", b"a: b: c", b"\t- x", b"!!python/name:os.system x", b"a: &a [*a]"])
 def test_broken_yaml_is_malformed(text: bytes) -> None:
     with pytest.raises(MalformedError):

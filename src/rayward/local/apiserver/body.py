@@ -18,6 +18,7 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
+_CHARACTERS_PER_NODE = 16  # so much text counts as one more node
 _YAML_DEPTH = 1_000
 _YAML_INDICATORS = (b"[", b"{", b"-", b":", b"?")  # every nested collection needs at least one
 TOO_DEEP = "exceeded max depth"
@@ -168,7 +169,7 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def _weight(node: Any, known: dict[int, int]) -> int:
-    """How many nodes the document has once its aliases are written out."""
+    """How many nodes the document has once its aliases are written out; long texts count as several."""
     weight = known.get(id(node))
     if weight is None:
         weight = 1
@@ -176,6 +177,8 @@ def _weight(node: Any, known: dict[int, int]) -> int:
             weight += sum(_weight(k, known) + _weight(v, known) for k, v in node.value)
         elif isinstance(node, yaml.SequenceNode):
             weight += sum(_weight(item, known) for item in node.value)
+        else:
+            weight += len(node.value) // _CHARACTERS_PER_NODE
         known[id(node)] = weight
     return weight
 
