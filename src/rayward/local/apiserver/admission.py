@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+import orjson
+
 from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.resource import Resource
+from rayward.local.store import Record
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.core import Core
@@ -130,7 +133,7 @@ def check_namespace(core: Core, attributes: Attributes) -> None:
     if record is None:
         namespaces = core.registry.find("", "v1", "namespaces") or attributes.resource
         raise status.not_found(namespaces, namespace)
-    if b'"deletionTimestamp":' in record.value:
+    if is_being_deleted(record):
         why = f"unable to create new content in namespace {namespace} because it is being terminated"
         error = status.forbidden(attributes.resource, attributes.name, why)
         error.details = {
@@ -144,6 +147,14 @@ def check_namespace(core: Core, attributes: Attributes) -> None:
             ],
         }
         raise error
+
+
+def is_being_deleted(record: Record) -> bool:
+    """Whether a stored object is marked to go."""
+    # a label may have this name too, but few objects hold the word at all
+    if b'"deletionTimestamp":' not in record.value:
+        return False
+    return "deletionTimestamp" in orjson.loads(record.value)["metadata"]
 
 
 def _check_immortal(attributes: Attributes) -> None:

@@ -10,7 +10,7 @@ from rayward.kube.machinery.apply import Owners, track_update
 from rayward.kube.machinery.fielderror import too_long
 from rayward.kube.machinery.objectmeta import check_object_meta
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.admission import Attributes, is_being_deleted
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import encode, metadata_of, new_uid, rendered, stamp
@@ -137,7 +137,7 @@ async def _insert_complete(
     key = resource.key(request.namespace, name)
     present = core.objects.store.newest(key)
     if present is not None:
-        if b'"deletionTimestamp":' in present.value:
+        if is_being_deleted(present):
             raise _being_deleted(resource, name)
         if generated:
             raise _no_unique_name(resource, name)
