@@ -10,6 +10,7 @@ from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
 from rayward.kube.runtime.cache import Cache
+from rayward.local.node import runs
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.work.host import Host
 from rayward.local.node.work.worker import PodWorker
@@ -40,15 +41,19 @@ class Agent:
 
     async def adopt(self) -> None:
         """Take up what an earlier process of this node left: living pods, records of dead ones, orphans."""
+        living = await self._host.sandboxes.pods()
         for folder in self._host.folders.all():
             record = folder.read()
             if record is not None and record.address:
                 self._host.addresses.keep(record.address)
+            if record is not None and folder.uid in living:
+                for container, numbers in runs.graphics(folder).items():
+                    self._host.graphics.keep(record.node, folder.uid, container, numbers)
         uids = {found.metadata.uid for found in self._pods}
         for folder in self._host.folders.all():
             if folder.uid not in uids:
                 self._take_orphan(folder)
-        for uid in await self._host.sandboxes.pods():
+        for uid in living:
             if uid not in uids and self._host.folders.pod(uid).read() is None:
                 await self._host.sandboxes.kill(uid)
 

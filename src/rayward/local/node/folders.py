@@ -44,6 +44,11 @@ class PodFolder:
         """Where the runs of a container are recorded."""
         return self.path / "containers" / name
 
+    def containers(self) -> list[Path]:
+        """The folders of all containers that ever ran."""
+        place = self.path / "containers"
+        return list(place.iterdir()) if place.is_dir() else []
+
     def volume(self, name: str) -> Path:
         """Where a volume of the pod's own lies."""
         return self.path / "volumes" / name

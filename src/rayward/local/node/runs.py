@@ -17,6 +17,7 @@ LOST = "The container could not be located when the pod was terminated"
 class _Spec(msgspec.Struct):
     backoff: Backoff = Backoff()
     sandbox: int = 0
+    graphics: tuple[int, ...] = ()
 
 
 _SPECS = msgspec.json.Decoder(_Spec)
@@ -25,7 +26,7 @@ _SPECS = msgspec.json.Decoder(_Spec)
 def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[int], now: float) -> Container:
     """What the folder knows of a container; runs that neither live nor left an exit record were lost."""
     place = folder.container(name)
-    attempts = sorted(int(path.stem) for path in place.glob("*.json")) if place.is_dir() else []
+    attempts = _attempts(place)
     if attempts and attempts[-1] not in running and not _began(place, attempts[-1]):
         # The node died between writing this down and asking for it: it is as if it had never been decided.
         attempts.pop()
@@ -36,6 +37,20 @@ def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[i
     run = _run(place, latest, alive=latest in running, now=now, stale=spec.sandbox != sandbox)
     previous = _run(place, latest - 1, alive=False, now=now, stale=True) if latest - 1 in attempts else None
     return Container(run=run, previous=previous, backoff=spec.backoff)
+
+
+def graphics(folder: PodFolder) -> dict[str, tuple[int, ...]]:
+    """The GPUs of those containers of a living pod that left no exit record."""
+    held: dict[str, tuple[int, ...]] = {}
+    for place in folder.containers():
+        attempts = _attempts(place)
+        if attempts and not (place / f"{attempts[-1]}.exit").exists():
+            held[place.name] = _SPECS.decode((place / f"{attempts[-1]}.json").read_bytes()).graphics
+    return held
+
+
+def _attempts(place: Path) -> list[int]:
+    return sorted(int(path.stem) for path in place.glob("*.json")) if place.is_dir() else []
 
 
 def _began(place: Path, attempt: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -79,25 +79,36 @@ class Addresses:
 class Graphics:
     """GPUs of simulated nodes, given by number to containers."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Mapping[str, int]) -> None:
+        self._counts = counts
         self._owners: dict[tuple[str, int], tuple[str, str]] = {}
 
     def take(self, node: str, pod: str, container: Object) -> tuple[int, ...]:
-        """The GPUs of a container: those it had, or the lowest that are free."""
+        """The GPUs of a container: those it had, or the lowest that are free.
+
+        Raises:
+            LookupError: The node has too few that are free.
+        """
         owner = (pod, container["name"])
         wanted = int(str(section(section(container, "resources"), "limits").get(GPU) or 0))
-        held = sorted(number for (where, number), who in self._owners.items() if where == node and who == owner)
-        number = 0
-        while len(held) < wanted:
-            if (node, number) not in self._owners:
-                self._owners[(node, number)] = owner
-                held.append(number)
-            number += 1
-        return tuple(held[:wanted])
+        numbers = range(self._counts.get(node, 0))
+        held = [number for number in numbers if self._owners.get((node, number)) == owner]
+        free = [number for number in numbers if (node, number) not in self._owners]
+        chosen = (*held, *free)[:wanted]
+        if len(chosen) < wanted:
+            raise LookupError(f"{len(free)} of {len(numbers)} GPUs are free: waiting for those of a pod that is ending")
+        self.keep(node, *owner, chosen)
+        return tuple(sorted(chosen))
 
-    def free(self, pod: str) -> None:
-        """A pod no longer needs its own."""
-        self._owners = {place: who for place, who in self._owners.items() if who[0] != pod}
+    def keep(self, node: str, pod: str, container: str, numbers: Iterable[int]) -> None:
+        """These are in use."""
+        self._owners |= {(node, number): (pod, container) for number in numbers}
+
+    def free(self, pod: str, container: str = "") -> None:
+        """A pod, or one of its containers, no longer needs its own."""
+        self._owners = {
+            place: owner for place, owner in self._owners.items() if owner[0] != pod or container not in ("", owner[1])
+        }
 
 
 class NodeInfo(msgspec.Struct, frozen=True):
@@ -133,7 +144,9 @@ class Host:
         self.settings = settings
         self.nodes = nodes
         self.addresses = Addresses()
-        self.graphics = Graphics()
+        self.graphics = Graphics(
+            {name: node.allocatable[GPU].as_int() for name, node in nodes.items() if GPU in node.allocatable}
+        )
         self.cgroups = cgroups
         self.pods = pods
         self.now = now

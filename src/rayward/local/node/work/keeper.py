@@ -93,7 +93,11 @@ class Keeper:
         container = sandboxing.container_named(self.pod, name)
         attempt = found.run.attempt + 1 if found.run is not None else 0
         wait = backoff.after_start(found.run, found.backoff, now)
-        gpus = self._host.graphics.take(self._node.name, self._folder.uid, container)
+        try:
+            gpus = self._host.graphics.take(self._node.name, self._folder.uid, container)
+        except LookupError as error:
+            self._block(name, Waiting("ContainerCreating", str(error)), now)
+            return
         group, files = self._group(container)
         start = starting.Start(attempt, wait, self.record.sandbox, contents.folders, gpus, group, files)
         try:
@@ -106,7 +110,7 @@ class Keeper:
             self._block(name, Waiting("CreateContainerConfigError", str(error)), now)
             return
         path = self._folder.container(name) / f"{attempt}.json"
-        write_whole(path, msgspec.json.encode(spec))
+        write_whole(path, msgspec.json.encode({**spec, "graphics": gpus}))
         image = container.get("image")
         self._tell("Normal", "Pulled", f'Container image "{image}" already present on machine', name)
         self._tell("Normal", "Created", "Container created", name)
@@ -226,6 +230,9 @@ class Keeper:
         self._cancel("tend", name)
         self._ends.setdefault(name, asyncio.Event()).set()
         self.change(name, run=run, stopping=False, condemned="", ready=None, startup=None, blocked=None, greeted=True)
+        if sandboxing.is_plain_init(self.pod, name):
+            # The pod was counted as if those after it had its GPUs.
+            self._host.graphics.free(self._folder.uid, name)
         deleting = self.pod["metadata"].get("deletionTimestamp")
         waits = backoff.wait_until(run, self.containers[name].backoff) is not None
         if waits and not deleting and not run.succeeded and self.pod["spec"]["restartPolicy"] != "Never":

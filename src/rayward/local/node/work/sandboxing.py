@@ -11,6 +11,7 @@ from rayward.kube.machinery import quantity
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.ground.logfile import write_whole
+from rayward.local.node.pod.facts import is_sidecar
 from rayward.local.node.volumes import place
 from rayward.local.node.work import etc
 
@@ -35,6 +36,11 @@ def all_containers(pod: Object) -> list[Object]:
 def container_named(pod: Object, name: str) -> Object:
     """One container of a pod."""
     return next(found for found in all_containers(pod) if found["name"] == name)
+
+
+def is_plain_init(pod: Object, name: str) -> bool:
+    """Whether a container is one that ends before the others start."""
+    return any(found["name"] == name and not is_sidecar(found) for found in entries(pod["spec"], "initContainers"))
 
 
 def told_statuses(pod: Object) -> dict[str, Object]:
