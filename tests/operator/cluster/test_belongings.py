@@ -21,7 +21,9 @@ from rayward.kube.core.resource import (
     SERVICES,
     Resource,
 )
-from rayward.operator.cluster.belongings import APPLIED, plan_belongings
+from rayward.kube.core.service import Service
+from rayward.operator.cluster.applied import APPLIED
+from rayward.operator.cluster.belongings import plan_belongings
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
 from tests.operator.cluster.world import World, cluster, settled
@@ -102,6 +104,74 @@ def test_a_service_that_gets_an_address_is_made_anew() -> None:
     assert [type(write) for write in _writes(world)] == [Remove]
     world.settle()
     assert _writes(world) == []
+
+
+_ADDRESSES: dict[str, Object] = {
+    "an address of its own": {"type": "ClusterIP", "clusterIP": "10.0.0.7"},
+    "a node port": {"type": "NodePort", "clusterIP": "10.0.0.7"},
+    "none": {"type": "ClusterIP", "clusterIP": "None"},
+}
+
+
+def _others_head_service(world: World, spec: Object) -> None:
+    metadata = {"name": "plain-head-svc", "namespace": "ns", "uid": "s"}
+    world.children[SERVICES, "plain-head-svc"] = msgspec.convert({"metadata": metadata, "spec": spec}, Service)
+
+
+@pytest.mark.parametrize("spec", _ADDRESSES.values(), ids=_ADDRESSES)
+@pytest.mark.parametrize("service_type", ["", "ClusterIP", "NodePort"])
+def test_a_service_of_another_operators_making_keeps_its_address(spec: Object, service_type: str) -> None:
+    world = World(cluster(manifest(headGroupSpec=_head(serviceType=service_type))))
+    _others_head_service(world, spec)
+    (mended,) = _writes(world)
+    assert isinstance(mended, Mend)
+    assert mended.body["spec"].keys() == {"selector", "ports"}
+    assert mended.body["metadata"]["labels"]
+    world.settle()
+    world.edit(head_service_annotations={"a": "1"})
+    (mended,) = _writes(world)
+    assert isinstance(mended, Mend)
+    assert mended.body["spec"].keys() == {"selector", "ports"}
+    assert mended.body["metadata"]["annotations"]["a"] == "1"
+
+
+def test_an_address_that_the_spec_asks_for_later_comes() -> None:
+    world = World(cluster())
+    _others_head_service(world, _ADDRESSES["an address of its own"])
+    world.settle()
+    world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, service_type="NodePort"))
+    (mended,) = _writes(world)
+    assert isinstance(mended, Mend)
+    assert mended.body["spec"]["type"] == "NodePort"
+    # What the server chose is never taken away.
+    assert "clusterIP" not in mended.body["spec"]
+    world.settle()
+    world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, service_type=""))
+    assert [type(write) for write in _writes(world)] == [Remove]
+
+
+def test_a_service_that_an_older_version_of_ours_made_follows_the_spec() -> None:
+    world = World(cluster())
+    _others_head_service(world, _ADDRESSES["a node port"])
+    found = world.children[SERVICES, "plain-head-svc"]
+    hashed = msgspec.structs.replace(found.metadata, annotations={APPLIED: "0123456789abcdef"})
+    world.children[SERVICES, "plain-head-svc"] = msgspec.structs.replace(found, metadata=hashed)
+    assert [type(write) for write in _writes(world)] == [Remove]
+
+
+def test_what_the_spec_takes_back_is_taken_away() -> None:
+    head = _head(enableIngress=True, ingressOptions={"host": "h", "tls": [{"hosts": ["h"]}]})
+    annotations = {"kubernetes.io/ingress.class": "nginx", "nginx/x": "1"}
+    world = settled(
+        manifest(headGroupSpec=head, headServiceAnnotations={"a": "1"}, metadata={"annotations": annotations})
+    )
+    bare = cluster(manifest(headGroupSpec=_head(enableIngress=True, ingressOptions={"host": "h"})), generation=2)
+    world.cluster = bare
+    mended = {write.resource: write.body for write in _writes(world) if isinstance(write, Mend)}
+    assert mended[SERVICES]["metadata"]["annotations"]["a"] is None
+    assert mended[INGRESSES]["metadata"]["annotations"]["nginx/x"] is None
+    assert mended[INGRESSES]["spec"].keys() == {"rules", "tls", "ingressClassName"}
+    assert mended[INGRESSES]["spec"]["tls"] is mended[INGRESSES]["spec"]["ingressClassName"] is None
 
 
 def test_a_namesake_on_its_way_out_is_waited_for() -> None:

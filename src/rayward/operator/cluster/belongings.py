@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Final
 
 import msgspec
@@ -22,18 +21,17 @@ from rayward.kube.core.resource import (
 )
 from rayward.kube.core.service import Service
 from rayward.operator.cluster import desired
+from rayward.operator.cluster.applied import APPLIED, change_to, mark, marked, outline_of
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
-
-APPLIED: Final = "rayward.dev/applied"
-"""On a child: a hash of what it was made from. Compared instead of the child, which servers and webhooks fill in."""
 
 Object = dict[str, Any]
 
 _FOLLOWING: Final = frozenset({INGRESSES, NETWORK_POLICIES, SERVICES})
 """Kinds of which nothing stays that the spec no longer asks for."""
 _HEADLESS: Final = "None"
-_encoder: Final = msgspec.json.Encoder(order="deterministic")
+_ADDRESS: Final = ("type", "clusterIP", "publishNotReadyAddresses")
+"""What makes a service's address: it is in use, so that it is given up only where the spec asks for another."""
 
 
 class Belongings(msgspec.Struct, frozen=True):
@@ -80,25 +78,36 @@ def plan_belongings(cluster: RayCluster, observed: Observed) -> Belongings:
 
 
 def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
-    metadata: Object = body["metadata"]
-    found = observed.owned.get((resource, metadata["name"]))
-    digest = hashlib.sha256(_encoder.encode(body)).hexdigest()[:16]
-    annotations: Object = {**(metadata.get("annotations") or {}), APPLIED: digest}
-    marked: Object = {**body, "metadata": {**metadata, "annotations": annotations}}
+    name: str = body["metadata"]["name"]
+    found = observed.owned.get((resource, name))
     if found is None:
-        return [Make(resource, marked)]
-    if found.deleting or found.metadata.annotation(APPLIED) == digest:
+        return [Make(resource, marked(body))]
+    if found.deleting or found.metadata.annotation(APPLIED) == mark(body):
         return []
-    if isinstance(found, Service) and (found.spec.cluster_ip == _HEADLESS) != _is_headless(body):
-        why = "a service with an address of its own cannot become one without, nor the other way round: it is made anew"
-        return [Remove(resource, metadata["name"], found.metadata.uid, why=why)]
-    change: Object = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
-    change["metadata"] = {
-        "uid": found.metadata.uid,
-        "labels": metadata.get("labels"),
-        "annotations": annotations,
-    }
-    return [Mend(resource, metadata["name"], found.metadata.uid, change, replaceable=True)]
+    change = change_to(body, found)
+    if isinstance(found, Service):
+        if _keeps_address(found, body):
+            change["spec"] = {part: value for part, value in change["spec"].items() if part not in _ADDRESS}
+        elif (found.spec.cluster_ip == _HEADLESS) != _is_headless(body):
+            why = "a service with an address of its own cannot become one without, nor the other way round: "
+            return [Remove(resource, name, found.metadata.uid, why=f"{why}it is made anew")]
+        elif change["spec"].get("clusterIP") is None:
+            # The server chose it: it is not ours to take away.
+            change["spec"].pop("clusterIP", None)
+    return [Mend(resource, name, found.metadata.uid, change, replaceable=True)]
+
+
+def _keeps_address(found: Service, body: Object) -> bool:
+    """Whether another operator chose the address, or the spec asks for the same as before."""
+    if not found.metadata.annotation(APPLIED):
+        return True
+    before = outline_of(found)
+    return before is not None and _address(before) == _address(body)
+
+
+def _address(service: Object) -> Object:
+    spec: Object = service.get("spec") or {}
+    return {part: spec[part] for part in _ADDRESS if part in spec}
 
 
 def _is_headless(service: Object) -> bool:
