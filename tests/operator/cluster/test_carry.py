@@ -10,13 +10,13 @@ import orjson
 import pytest
 
 from rayward.kube.client.api import Client
-from rayward.kube.client.request import Request, Response
+from rayward.kube.client.request import METADATA, Request, Response
 from rayward.kube.client.transport.base import ByteStream
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import PODS, ROLES, SECRETS, SERVICE_ACCOUNTS, Resource
 from rayward.net.errors import TimedOut
 from rayward.operator.cluster.carry import Carrier
 from rayward.operator.cluster.memory import Memory
-from rayward.operator.cluster.plan import NewPod, Remove
+from rayward.operator.cluster.plan import Make, Mend, NewPod, Remove, Write
 from tests.operator.cluster.world import cluster
 from tests.operator.stage import group, manifest
 
@@ -153,6 +153,52 @@ async def test_after_a_refusal_one_pod_is_tried_before_the_others() -> None:
     assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 4
     # Those that were refused keep their names: what is told of them stays the same.
     assert set(_names(taking)) == set(_names(refusing))
+
+
+def _namesake(metadata: Object) -> Answer:
+    """The name is taken by an object with this metadata; patches are taken."""
+    whole = {"name": "plain", "uid": "u", "resourceVersion": "7", **metadata}
+
+    def answer(request: Request) -> Response:
+        if request.method == "POST":
+            return _status(409, "AlreadyExists")
+        return Response(200, {}, orjson.dumps({"metadata": whole}))
+
+    return answer
+
+
+_OWNED: Final = {"ownerReferences": [{"kind": "RayCluster", "name": "plain", "uid": "c", "controller": True}]}
+_BODY: Final[Object] = {"metadata": {"name": "plain", "labels": {"ray.io/cluster": "plain"}, **_OWNED}}
+_NAMESAKES: Final[dict[str, tuple[Resource, Object, list[str], type[Write], bool]]] = {
+    "ours": (ROLES, _BODY["metadata"], ["POST", "GET"], Make, False),
+    "ours, without its label": (ROLES, _OWNED, ["POST", "GET", "PATCH"], Mend, True),
+    "left behind": (ROLES, {"labels": {"ray.io/cluster": "plain"}}, ["POST", "GET", "PATCH"], Mend, True),
+    "the user's, of use": (SERVICE_ACCOUNTS, {}, ["POST", "GET"], Make, False),
+}
+
+
+@pytest.mark.parametrize(("resource", "found", "methods", "deed", "changed"), _NAMESAKES.values(), ids=_NAMESAKES)
+async def test_what_is_there_already_is_told_as_what_was_done_to_it(
+    resource: Resource, found: Object, methods: list[str], deed: type[Write], changed: bool
+) -> None:
+    carrier, transport = _carrier(_namesake(found))
+    (outcome,) = await carrier.carry_out([Make(resource, _BODY)])
+    assert [request.method for request in transport.requests] == methods
+    assert isinstance(outcome.write, deed)
+    assert (outcome.error, outcome.changed) == (None, changed)
+
+
+async def test_no_more_than_the_metadata_of_a_users_secret_is_read() -> None:
+    carrier, transport = _carrier(_namesake({}))
+    await carrier.carry_out([Make(SECRETS, _BODY)])
+    assert transport.requests[1].accept == METADATA
+
+
+async def test_a_users_role_is_left_alone_and_told() -> None:
+    carrier, transport = _carrier(_namesake({}))
+    (outcome,) = await carrier.carry_out([Make(ROLES, _BODY)])
+    assert [request.method for request in transport.requests] == ["POST", "GET"]
+    assert "was not made for this cluster" in str(outcome.error)
 
 
 _GONE: Final = {

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from rayward.kinds import names
 from rayward.kinds.raycluster import RayCluster
@@ -15,12 +15,13 @@ from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.meta import controller_of, is_controlled_by
+from rayward.kube.core.meta import is_controlled_by
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SECRETS, Resource
 from rayward.net.errors import NetworkError
 from rayward.operator.cluster import desired
 from rayward.operator.cluster.memory import Memory, Slot
+from rayward.operator.cluster.namesake import Taken, deal_with
 from rayward.operator.cluster.outcomes import Outcome
 from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Object, Remove, Write
 from rayward.operator.cluster.pod import RayPod
@@ -89,15 +90,16 @@ class Carrier:
         elif isinstance(write, Mend):
             name, sending = write.name, self._mend(write)
         elif isinstance(write, Make):
-            name, sending = write.body["metadata"]["name"], self._make(write.resource, write.body)
+            name, sending = write.body["metadata"]["name"], self._make(write, write.resource, write.body)
         elif isinstance(write, NewSecret):
-            name, sending = write.name, self._make(SECRETS, self._secret())
+            name, sending = write.name, self._make(write, SECRETS, self._secret())
         else:
             name, sending = self._cluster.metadata.name, self._finalize(write)
         try:
-            return Outcome(write, name, changed=await sending)
+            ended = await sending
         except (ApiError, NetworkError) as error:
             return Outcome(write, name, error)
+        return ended if isinstance(ended, Outcome) else Outcome(write, name, changed=ended)
 
     def _pod(self, new: NewPod) -> Object:
         cluster, group = self._cluster, new.group
@@ -161,33 +163,26 @@ class Carrier:
         self._wrote(write.resource, answer)
         return True
 
-    async def _make(self, resource: Resource, body: Object) -> bool:
-        request = brief(verbs.create(resource, body, self._namespace, **WRITE))
+    async def _make(self, write: Make | NewSecret, resource: Resource, body: Object) -> Outcome:
         name: str = body["metadata"]["name"]
         try:
-            answer = await self._client.send_as(request, KubeObject)
-        except AlreadyExists:
-            found = await self._client.send_as(verbs.get(resource, name, self._namespace), KubeObject)
-            owners: list[Any] | None = body["metadata"].get("ownerReferences")
-            if owners and not is_controlled_by(found, self._cluster):
-                if controller_of(found) is not None or found.deleting:
-                    raise
-                await self._adopt(resource, found, body)
-                return True
-            self._wrote(resource, found)
-            return False
+            answer = await self._client.send_as(
+                brief(verbs.create(resource, body, self._namespace, **WRITE)), KubeObject
+            )
+        except AlreadyExists as error:
+            found = await self._client.send_as(brief(verbs.get(resource, name, self._namespace)), KubeObject)
+            instead = deal_with(self._cluster, resource, body, found)
+            if isinstance(instead, Taken):
+                message = f"{error.message} {instead.why}"
+                raise AlreadyExists(error.code, error.reason, message, error.status, None) from None
+            if instead is not None:
+                return Outcome(instead, name, changed=await self._mend(instead))
+            # What is used and not owned never shows in the caches: it is not waited for.
+            if is_controlled_by(found, self._cluster):
+                self._wrote(resource, found)
+            return Outcome(write, name, changed=False)
         self._wrote(resource, answer)
-        return True
-
-    async def _adopt(self, resource: Resource, found: KubeObject, body: Object) -> None:
-        """An object of our name that nobody owns, left behind when its owner went alone, becomes the cluster's."""
-        change = {name: value for name, value in body.items() if name not in ("apiVersion", "kind")}
-        if resource == SECRETS:
-            # Whoever has the old token keeps it.
-            change = {"metadata": body["metadata"]}
-        change["metadata"] = {**change["metadata"], "uid": found.metadata.uid}
-        request = verbs.patch(resource, found.metadata.name, change, PatchType.MERGE, self._namespace, **WRITE)
-        self._wrote(resource, await self._client.send_as(brief(request), KubeObject))
+        return Outcome(write, name)
 
     async def _finalize(self, write: Finalizers) -> bool:
         metadata = self._cluster.metadata

@@ -40,6 +40,9 @@ from rayward.operator.writing import WORKERS, WRITE, brief
 
 NAME: Final = "raycluster"
 
+_UNSEEN_SECONDS: Final = 60.0
+"""What is there and the caches do not show, such as a secret of the user's that the cluster uses, is looked for so
+often."""
 _LOG_SECONDS: Final = 5.0
 _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096"}
 
@@ -92,15 +95,20 @@ class ClusterReconciler:
         if todo.logs:
             await self._read_logs(cluster, memory, todo.logs)
             self.controller.add(key)
-        if todo.writes:
-            await self._write(key, cluster, observed, memory, todo)
+        again = todo.requeue_after
+        if todo.writes and await self._write(key, cluster, observed, memory, todo):
             # The status is told by the next run, which sees what came of this one.
             self.controller.add(key)
-        elif todo.status is not None:
-            await self._write_status(cluster, memory, todo.status)
-        return DONE if todo.requeue_after is None else Result(requeue_after=todo.requeue_after)
+        else:
+            if todo.status is not None:
+                await self._write_status(cluster, memory, todo.status)
+            if todo.writes:
+                again = min(again or _UNSEEN_SECONDS, _UNSEEN_SECONDS)
+        return DONE if again is None else Result(requeue_after=again)
 
-    async def _write(self, key: Key, cluster: RayCluster, observed: Observed, memory: Memory, todo: Plan) -> None:
+    async def _write(self, key: Key, cluster: RayCluster, observed: Observed, memory: Memory, todo: Plan) -> bool:
+        """Carry it out; whether anything is other than before."""
+
         def wrote(resource: Resource, answer: KubeObject) -> None:
             self.controller.wrote(key, self._caches.of(resource), answer)
 
@@ -114,7 +122,7 @@ class ClusterReconciler:
         happened = notes(cluster, outcomes)
         if failed is None:
             self._tell(cluster, happened)
-            return
+            return any(outcome.changed for outcome in outcomes)
         self._tell(cluster, [note for note in happened if note.type == "Normal"])
         repeated = tuple(note for note in happened if note.type == "Warning")
         self._tell(cluster, memory.news(repeated, cluster.metadata.generation))
