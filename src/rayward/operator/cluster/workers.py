@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 import msgspec
 
@@ -11,8 +13,14 @@ from rayward.kinds.raycluster import WorkerGroup
 from rayward.operator.cluster.plan import NewPod, Note
 from rayward.operator.cluster.pod import RayPod
 
+MOST_CREATES: Final = 500
+"""How many pods one run makes, of all groups together: the others follow, and other clusters are not kept waiting."""
+
 Doomed = dict[str, str]
 """Why a pod goes, by its uid."""
+
+_SHOWN: Final = 10
+_is_suffix: Final = re.compile(r"[a-z0-9]{5}", re.ASCII).fullmatch
 
 
 class GroupPlan(msgspec.Struct, frozen=True):
@@ -31,6 +39,8 @@ def plan_group(
     *,
     autoscaled: bool,
     outdated: Collection[str] = (),
+    elsewhere: Collection[str] = (),
+    most: int = MOST_CREATES,
 ) -> GroupPlan:
     """Bring a group to ``replicas``.
 
@@ -41,18 +51,20 @@ def plan_group(
         replicas: How many replicas there shall be, of ``num_of_hosts`` pods each.
         autoscaled: Only the autoscaler says which pods go.
         outdated: The uids of pods made from another template: they go first.
+        elsewhere: The names of pods of other groups.
+        most: How many pods may be made now. Hosts start together: a replica that is begun is made whole.
     """
     live = [pod for pod in pods if not pod.deleting]
     doomed: Doomed = {pod.metadata.uid: why for pod in live if (why := pod.ended())}
-    named, notes = _named(cluster, group, live)
+    named, notes = _named(cluster, group, live, elsewhere)
     hosts = group.num_of_hosts or 1
     if hosts > 1:
-        return _multi_host(group, pods, replicas, hosts, doomed, named, notes, autoscaled, outdated)
+        return _multi_host(group, pods, replicas, hosts, doomed, named, notes, autoscaled, outdated, most)
     doomed.update((uid, why) for uid, why in named.items() if uid not in doomed)
     kept = [pod for pod in live if pod.metadata.uid not in doomed]
     missing = replicas - len(kept)
     if missing >= 0:
-        free = _free_indexes((pod.replica_index for pod in kept), missing)
+        free = _free_indexes((pod.replica_index for pod in kept), min(missing, most))
         return GroupPlan(tuple(NewPod(group, index) for index in free), doomed, notes)
     if not autoscaled:
         for pod in expendable(kept, outdated)[:-missing]:
@@ -84,28 +96,47 @@ def _multi_host(
     notes: tuple[Note, ...],
     autoscaled: bool,
     outdated: Collection[str],
+    most: int,
 ) -> GroupPlan:
-    doomed: Doomed = {}
-    whole: dict[str, list[RayPod]] = {}
+    whole, doomed = _nameless_replicas(filter(_is_nameless, pods), hosts, {**named, **ended}, outdated)
     creates: list[NewPod] = []
-    for name, members in _by_replica(pods).items():
+    for name, members in _by_replica(pod for pod in pods if not _is_nameless(pod)).items():
         live = [pod for pod in members if not pod.deleting]
         why = _broken(name, members, hosts, ended, named)
         if why:
             doomed.update((pod.metadata.uid, why) for pod in live)
         elif live:
-            whole[name] = live
-            creates += _missing_hosts(group, name, live, hosts)
+            whole.append(live)
+            if len(creates) < most:
+                creates += _missing_hosts(group, name, live, hosts)
     missing = replicas - len(whole)
-    for index in _free_indexes((members[0].replica_index for members in whole.values()), max(missing, 0)):
+    begun = min(missing, _portions(most - len(creates), hosts))
+    for index in _free_indexes((members[0].replica_index for members in whole), begun):
         creates += [NewPod(group, index, host) for host in range(hosts)]
     if missing < 0 and not autoscaled:
-        weakest_first = sorted(whole.values(), key=lambda members: min(_worth(pod, outdated) for pod in members))
+        weakest_first = sorted(whole, key=lambda members: min(_worth(pod, outdated) for pod in members))
         for members in weakest_first[:-missing]:
             doomed.update((pod.metadata.uid, "the group was scaled down") for pod in members)
         gone = {members[0].replica_name for members in weakest_first[:-missing]}
         creates = [new for new in creates if new.replica_name not in gone]
     return GroupPlan(tuple(creates), doomed, notes)
+
+
+def _is_nameless(pod: RayPod) -> bool:
+    """Whether it is of an operator that does not number replicas: KubeRay without RayMultiHostIndexing."""
+    return not pod.replica_name and pod.replica_index is None
+
+
+def _nameless_replicas(
+    pods: Iterable[RayPod], hosts: int, leaving: Doomed, outdated: Collection[str]
+) -> tuple[list[list[RayPod]], Doomed]:
+    """Any ``hosts`` of them count as one replica, for nobody knows which belong together; and which of them go."""
+    live = [pod for pod in pods if not pod.deleting]
+    doomed = {pod.metadata.uid: leaving[pod.metadata.uid] for pod in live if pod.metadata.uid in leaving}
+    weakest_first = expendable((pod for pod in live if pod.metadata.uid not in doomed), outdated)
+    rest = len(weakest_first) % hosts
+    doomed.update((pod.metadata.uid, "its replica has lost a host") for pod in weakest_first[:rest])
+    return [weakest_first[at : at + hosts] for at in range(rest, len(weakest_first), hosts)], doomed
 
 
 def _by_replica(pods: Iterable[RayPod]) -> dict[str, list[RayPod]]:
@@ -141,24 +172,38 @@ def _missing_hosts(group: WorkerGroup, name: str, live: Sequence[RayPod], hosts:
     return [NewPod(group, replica, host, name) for host in range(hosts) if host not in present]
 
 
-def _named(cluster: str, group: WorkerGroup, live: Iterable[RayPod]) -> tuple[Doomed, tuple[Note, ...]]:
-    """The pods in ``workersToDelete``; a name that can be no pod of this group is told, never acted upon."""
+def _named(
+    cluster: str, group: WorkerGroup, live: Iterable[RayPod], elsewhere: Collection[str]
+) -> tuple[Doomed, tuple[Note, ...]]:
+    """The pods in ``workersToDelete``; names that can be no pod of this group are told, never acted upon."""
     wanted = (group.scale_strategy.workers_to_delete if group.scale_strategy else None) or ()
     if not wanted:
         return {}, ()
     by_name = {pod.metadata.name: pod.metadata.uid for pod in live}
     prefix = names.pod_prefix(cluster, group.group_name)
-    strangers = [name for name in wanted if name not in by_name and not name.startswith(prefix)]
-    notes = tuple(
-        Note(
-            "Warning",
-            "IgnoredWorkersToDelete",
-            f"scaleStrategy.workersToDelete of group {group.group_name} names {name}, which is no pod of that group: "
-            f"ignored",
-        )
-        for name in strangers
-    )
-    return {by_name[name]: "it is in workersToDelete" for name in wanted if name in by_name}, notes
+    strangers = [
+        name for name in wanted if name not in by_name and (name in elsewhere or not _may_have_been(name, prefix))
+    ]
+    doomed = {by_name[name]: "it is in workersToDelete" for name in wanted if name in by_name}
+    return doomed, (_ignored(group, strangers),) if strangers else ()
+
+
+def _may_have_been(name: str, prefix: str) -> bool:
+    """Whether a pod may have had this name: the autoscaler leaves those that are gone in its list."""
+    return name.startswith(prefix) and _is_suffix(name.removeprefix(prefix)) is not None
+
+
+def _ignored(group: WorkerGroup, strangers: Sequence[str]) -> Note:
+    more = len(strangers) - _SHOWN
+    shown = ", ".join(strangers[:_SHOWN]) + (f" and {more} more" if more > 0 else "")
+    which = "which are no pods of that group" if len(strangers) > 1 else "which is no pod of that group"
+    message = f"scaleStrategy.workersToDelete of group {group.group_name} names {shown}, {which}: ignored"
+    return Note("Warning", "IgnoredWorkersToDelete", message)
+
+
+def _portions(room: int, hosts: int) -> int:
+    """How many replicas may be begun; the last one may go beyond the room."""
+    return -(-max(room, 0) // hosts)
 
 
 def _free_indexes(used: Iterable[int | None], count: int) -> list[int]:
