@@ -10,26 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayward.kinds import labels
-from rayward.kinds.raycluster import ScaleStrategy, UpgradeStrategy, WorkerGroup
+from rayward.kinds.raycluster import ScaleStrategy, UpgradeStrategy
 from rayward.kube.core.meta import condition_of
 from rayward.kube.core.resource import JOBS, SERVICES
 from rayward.operator.cluster.desired import desired_workers
 from rayward.operator.cluster.plan import Make, NewPod, Remove
-from tests.operator.cluster.world import World, cluster, settled, status
+from tests.operator.cluster.world import World, annotate, cluster, groups, hold, regroup, removed, settled, status
 from tests.operator.stage import Object, group, manifest, template
-
-
-def _groups(world: World) -> list[WorkerGroup]:
-    return list(world.cluster.groups)
-
-
-def _regroup(world: World, **change: object) -> None:
-    first, *rest = _groups(world)
-    world.edit(worker_group_specs=[msgspec.structs.replace(first, **change), *rest])
-
-
-def _removed(world: World) -> set[str]:
-    return {write.name for stage in world.plan().stages for write in stage if isinstance(write, Remove)}
 
 
 def _created(world: World) -> list[tuple[str, int, int]]:
@@ -73,7 +60,7 @@ def test_a_pod_that_ended_goes(fate: str, role: str) -> None:
     world = settled()
     pod = world.live(role)[0].metadata.name
     _FATES[fate](world, pod)
-    assert _removed(world) == {pod}
+    assert removed(world) == {pod}
 
 
 @pytest.mark.parametrize(("policy", "goes"), [("Never", True), ("Always", False), ("OnFailure", False)])
@@ -81,7 +68,7 @@ def test_a_pod_whose_ray_container_ended_goes_only_if_it_cannot_restart(policy: 
     world = settled(manifest(groups=[group(template=template(restartPolicy=policy))]))
     pod = world.live("small")[0].metadata.name
     world.set_status(pod, status(ended=1))
-    assert (_removed(world) == {pod}) is goes
+    assert (removed(world) == {pod}) is goes
 
 
 def test_nothing_is_made_while_the_old_head_ends() -> None:
@@ -106,25 +93,21 @@ def test_a_worker_that_hangs_is_replaced() -> None:
     assert _created(world) == [("small", 0, 0)]
 
 
-def _pending(world: World, name: str) -> None:
-    world.set_status(name, status("Pending", "False"))
-
-
 def test_scaling_down_takes_what_is_missed_least() -> None:
     world = settled(manifest(groups=[group(replicas=4)]))
     oldest, pending, unready, newest = [pod.metadata.name for pod in world.live("small")]
-    _pending(world, pending)
+    hold(world, pending)
     world.set_status(unready, status("Running", "False"))
     for replicas, expected in ((3, {pending}), (2, {pending, unready}), (1, {pending, unready, newest})):
-        _regroup(world, replicas=replicas)
-        assert _removed(world) == expected
-    assert oldest not in _removed(world)
+        regroup(world, replicas=replicas)
+        assert removed(world) == expected
+    assert oldest not in removed(world)
 
 
 def test_replicas_are_held_between_least_and_most() -> None:
     world = settled(manifest(groups=[group(replicas=9, maxReplicas=3)]))
     assert len(world.live("small")) == 3
-    _regroup(world, replicas=0, min_replicas=2)
+    regroup(world, replicas=0, min_replicas=2)
     world.settle()
     assert len(world.live("small")) == 2
 
@@ -134,24 +117,42 @@ def test_workers_to_delete_take_only_pods_of_their_group() -> None:
     stranger = world.live("two")[0].metadata.name
     named = world.live("one")[0].metadata.name
     gone_already = "plain-one-worker-zzzzz"
-    _regroup(world, scale_strategy=ScaleStrategy([stranger, named, gone_already, "head"]))
-    assert _removed(world) == {named}
-    told = [note.message for note in world.plan().notes]
-    assert len(told) == 2
-    assert stranger in told[0]
-    assert "head" in told[1]
+    regroup(world, scale_strategy=ScaleStrategy([stranger, named, gone_already, "head"]))
+    assert removed(world) == {named}
+    (told,) = [note.message for note in world.plan().notes]
+    assert f"{stranger}, head" in told
+
+
+def test_workers_to_delete_tell_a_pod_of_another_group_whose_name_begins_alike() -> None:
+    long = "g" * 60
+    world = settled(manifest(groups=[group(f"{long}a", 1), group(f"{long}b", 1)]))
+    stranger = world.live(f"{long}b")[0].metadata.name
+    regroup(world, scale_strategy=ScaleStrategy([stranger]))
+    assert not removed(world)
+    assert stranger in world.plan().notes[0].message
+
+
+def test_any_number_of_workers_is_made_a_portion_at_a_time() -> None:
+    most = 2**31 - 1
+    huge = [group(name, most, maxReplicas=None) for name in ("one", "two")]
+    world = World(cluster(manifest(groups=huge)))
+    assert len(_created(world)) == 500
+    world.step()
+    assert {slot for slot in _created(world) if slot[0] == "two"} == set()
+    assert len(_created(world)) == 500
+    assert len(world.live()) == 500
 
 
 def test_deletions_are_acknowledged_before_anything_takes_their_place() -> None:
     world = settled()
-    _regroup(world, scale_strategy=ScaleStrategy([world.live("small")[0].metadata.name]))
+    regroup(world, scale_strategy=ScaleStrategy([world.live("small")[0].metadata.name]))
     first, second = world.plan().stages
     assert [type(write) for write in (*first, *second)] == [Remove, NewPod]
 
 
 def test_recreate_deletes_the_head_last() -> None:
     world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
-    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    regroup(world, template=template(image="rayproject/ray:2.53.0"))
     *workers, head = [write for stage in world.plan().stages for write in stage if isinstance(write, Remove)]
     assert head.pod is not None
     assert head.pod.is_head
@@ -162,54 +163,21 @@ def test_recreate_deletes_the_head_last() -> None:
 def test_recreate_finishes_what_a_crash_left_half_done() -> None:
     world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
     old = set(world.pods)
-    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    regroup(world, template=template(image="rayproject/ray:2.53.0"))
     world.step(most_writes=1)
     world.settle()
     assert not old & set(world.pods)
 
 
-def test_pods_of_another_operator_are_taken_over_as_they_are() -> None:
-    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
-    (head,) = world.live("headgroup")
-    marks = {labels.OPERATOR_VERSION: "v1.6.2", labels.RECREATE_HASH: "THEIRS"}
-    metadata = msgspec.structs.replace(head.metadata, annotations=marks)
-    world.pods[head.metadata.name] = msgspec.structs.replace(head, metadata=metadata)
-    before = set(world.pods)
-    world.settle()
-    assert set(world.pods) == before
-    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
-    world.settle()
-    assert not before & set(world.pods)
-
-
 def test_without_a_strategy_a_changed_template_only_shows() -> None:
     world = settled()
-    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    regroup(world, template=template(image="rayproject/ray:2.53.0"))
     assert not world.plan().writes
     world.step()
     drifted = condition_of(world.cluster.status.conditions, "Drifted")
     assert drifted is not None
     assert drifted.status == "True"
     assert "workerGroupSpecs[small].spec.containers[ray].image" in drifted.message
-
-
-def test_a_rolling_update_waits_until_all_others_are_ready() -> None:
-    rolling = {"annotations": {labels.ROLLING_UPDATE: "workers"}}
-    world = settled(manifest(metadata=rolling, groups=[group(replicas=3)]))
-    old = {pod.metadata.name for pod in world.live("small")}
-    _regroup(world, template=template(image="rayproject/ray:2.53.0"))
-    rounds = 0
-    while old & set(world.pods):
-        assert len(_removed(world)) == 1
-        world.step()
-        world.end()
-        world.step()
-        # The replacement is not ready yet.
-        assert not _removed(world)
-        world.start()
-        rounds += 1
-        assert rounds <= 3
-    assert world.most["small"] == 3
 
 
 def test_a_half_made_replica_is_completed_and_a_broken_one_replaced() -> None:
@@ -221,7 +189,7 @@ def test_a_half_made_replica_is_completed_and_a_broken_one_replaced() -> None:
     world.settle()
     assert half in world.pods
     world.set_status(half, status("Failed", "False"))
-    assert _removed(world) == {pod.metadata.name for pod in world.live("small")}
+    assert removed(world) == {pod.metadata.name for pod in world.live("small")}
     world.settle()
     assert half not in world.pods
     assert len(world.live("small")) == 2
@@ -229,7 +197,7 @@ def test_a_half_made_replica_is_completed_and_a_broken_one_replaced() -> None:
 
 def test_a_refused_spec_changes_nothing_but_the_conditions() -> None:
     world = settled()
-    first = _groups(world)[0]
+    first = groups(world)[0]
     world.edit(worker_group_specs=[first, first])
     todo = world.plan()
     assert not todo.writes
@@ -239,6 +207,17 @@ def test_a_refused_spec_changes_nothing_but_the_conditions() -> None:
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", "InvalidSpec")
     assert (world.cluster.status.observed_generation, world.cluster.status.state) == (1, "ready")
+
+
+def test_a_refused_spec_can_still_be_suspended() -> None:
+    world = settled()
+    first = groups(world)[0]
+    world.edit(worker_group_specs=[first, first], suspend=True)
+    assert removed(world) == set(world.pods)
+    assert [note.reason for note in world.plan().notes] == ["InvalidRayClusterSpec"]
+    world.settle()
+    assert not world.pods
+    assert world.cluster.status.observed_generation == 1
 
 
 def test_a_cluster_managed_by_another_is_left_alone() -> None:
@@ -262,7 +241,7 @@ class TestDeparture:
 
     def test_pods_go_before_the_keys(self) -> None:
         world = self._deleting()
-        assert len(_removed(world)) == 3
+        assert len(removed(world)) == 3
         world.step()
         assert not world.plan().writes
         world.end()
@@ -276,19 +255,21 @@ class TestDeparture:
 
 
 _EDITS: list[Callable[[World], None]] = [
-    lambda world: _regroup(world, replicas=0),
-    lambda world: _regroup(world, replicas=3),
-    lambda world: _regroup(world, replicas=5),
-    lambda world: _regroup(world, suspend=True),
-    lambda world: _regroup(world, suspend=False),
-    lambda world: _regroup(world, num_of_hosts=2),
-    lambda world: _regroup(world, num_of_hosts=1),
-    lambda world: _regroup(world, template=template(image="rayproject/ray:2.53.0")),
-    lambda world: _regroup(world, group_name="other"),
+    lambda world: regroup(world, replicas=0),
+    lambda world: regroup(world, replicas=3),
+    lambda world: regroup(world, replicas=5),
+    lambda world: regroup(world, suspend=True),
+    lambda world: regroup(world, suspend=False),
+    lambda world: regroup(world, num_of_hosts=2),
+    lambda world: regroup(world, num_of_hosts=1),
+    lambda world: regroup(world, template=template(image="rayproject/ray:2.53.0")),
+    lambda world: regroup(world, group_name="other"),
     lambda world: world.edit(suspend=True),
     lambda world: world.edit(suspend=None),
     lambda world: world.edit(upgrade_strategy=UpgradeStrategy("Recreate")),
     lambda world: world.edit(upgrade_strategy=None),
+    lambda world: annotate(world, {labels.ROLLING_UPDATE: "workers"}),
+    lambda world: annotate(world, {}),
 ]
 
 

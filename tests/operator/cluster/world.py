@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from rayward.kinds import names
-from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.raycluster import RayCluster, WorkerGroup
 from rayward.kube.core.objects import Condition, KubeObject, ObjectMeta
 from rayward.kube.core.pod import ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus
 from rayward.kube.core.resource import PODS, SECRETS, SERVICES, Resource
@@ -175,3 +175,30 @@ def settled(made: Object | None = None) -> World:
     world = World(cluster(made))
     world.settle()
     return world
+
+
+def groups(world: World) -> list[WorkerGroup]:
+    """The worker groups."""
+    return list(world.cluster.groups)
+
+
+def regroup(world: World, **change: Any) -> None:
+    """A user changes the first worker group."""
+    first, *rest = groups(world)
+    world.edit(worker_group_specs=[msgspec.structs.replace(first, **change), *rest])
+
+
+def annotate(world: World, annotations: dict[str, str]) -> None:
+    """A user sets the cluster's annotations."""
+    metadata = msgspec.structs.replace(world.cluster.metadata, annotations=annotations)
+    world.cluster = msgspec.structs.replace(world.cluster, metadata=metadata)
+
+
+def hold(world: World, name: str) -> None:
+    """A pod does not start."""
+    world.set_status(name, status("Pending", "False"))
+
+
+def removed(world: World) -> set[str]:
+    """The names of what the plan deletes."""
+    return {write.name for stage in world.plan().stages for write in stage if isinstance(write, Remove)}

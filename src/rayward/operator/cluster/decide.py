@@ -10,21 +10,23 @@ import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
-from rayward.kinds.raycluster import RayCluster, RayClusterStatus
+from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
 from rayward.kinds.validation import cluster_problems
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.resource import PODS
 from rayward.operator.cluster import ailments, conditions
+from rayward.operator.cluster.adoption import adopt, is_adopted
 from rayward.operator.cluster.belongings import plan_belongings
 from rayward.operator.cluster.departure import needs_finalizer, plan_departure, with_finalizer
-from rayward.operator.cluster.desired import OPERATOR, desired_workers, features
+from rayward.operator.cluster.desired import desired_workers, features
 from rayward.operator.cluster.drifting import drift_of, outdated_workers
 from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import NOTHING, Mend, NewPod, Note, Plan, Remove, Write
+from rayward.operator.cluster.plan import NOTHING, NewPod, Note, Plan, Remove, Write
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.refusal import refuse, warnings
+from rayward.operator.cluster.rolling import next_to_roll, undrained
 from rayward.operator.cluster.status import Drift, changed, status_of, urgent
-from rayward.operator.cluster.workers import Doomed, expendable, plan_group
+from rayward.operator.cluster.workers import MOST_CREATES, Doomed, plan_group
 
 SETTLE_SECONDS: Final = 2.0
 """How long progress may wait to be told together with more of it."""
@@ -40,7 +42,10 @@ def plan(cluster: RayCluster, observed: Observed, now: datetime) -> Plan:
         return plan_departure(cluster, observed, now)
     problems = cluster_problems(cluster)
     if problems:
-        return refuse(cluster, observed, now, problems)
+        refused = refuse(cluster, observed, now, problems)
+        # To stop is possible whatever else the spec says.
+        stopped = _suspension(observed) if cluster.spec.suspend else ()
+        return msgspec.structs.replace(refused, stages=(stopped,)) if stopped else refused
     if needs_finalizer(cluster):
         return with_finalizer(cluster)
     belongings = plan_belongings(cluster, observed)
@@ -84,10 +89,15 @@ def _telling(
     return status, None
 
 
-def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
+def _suspension(observed: Observed) -> tuple[Write, ...]:
     live = [pod for pod in observed.pods if not pod.deleting]
+    return _removals(live, dict.fromkeys(map(_uid, live), "the cluster is suspended"))
+
+
+def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
     if cluster.spec.suspend:
-        return _Pods(first=_removals(live, dict.fromkeys(map(_uid, live), "the cluster is suspended")))
+        return _Pods(first=_suspension(observed))
+    live = [pod for pod in observed.pods if not pod.deleting]
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
     if _recreates(cluster) and heads:
@@ -127,6 +137,8 @@ def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
             replicas,
             autoscaled=features.autoscaling(cluster) and not group.suspend,
             outdated=outdated,
+            elsewhere=_elsewhere(group, observed.pods),
+            most=max(MOST_CREATES - len(creates), 0),
         )
         doomed.update(planned.doomed)
         notes += planned.notes
@@ -134,8 +146,16 @@ def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
         if not (head_ends or lingers or (heads and _uid(heads[0]) in doomed)):
             creates += planned.creates
     if not creates and not doomed and features.rolls_workers(cluster):
-        doomed = _next_to_roll(cluster, observed.pods, outdated)
-    return _Pods(first=_removals(live, doomed), then=tuple(creates), notes=tuple(notes))
+        doomed = next_to_roll(cluster.metadata.name, observed.pods, outdated)
+        notes += undrained(live, doomed)
+    staying = [pod for pod in live if _uid(pod) not in doomed]
+    return _Pods(_removals(live, doomed), tuple(creates), adopt(cluster, staying), tuple(notes))
+
+
+def _elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str]:
+    """The names of pods of other groups, where the spec names pods at all."""
+    named = group.scale_strategy is not None and group.scale_strategy.workers_to_delete
+    return frozenset(pod.metadata.name for pod in pods if pod.group != group.group_name) if named else frozenset()
 
 
 def _recreates(cluster: RayCluster) -> bool:
@@ -146,14 +166,8 @@ def _recreates(cluster: RayCluster) -> bool:
 def _renewal(cluster: RayCluster, head: RayPod, workers: Sequence[RayPod]) -> _Pods | None:
     """All pods go if the head was made from another spec: the head last, so that a crash between is noticed."""
     current = release_hash(cluster.spec)
-    made_by = head.metadata.annotation(labels.OPERATOR_VERSION)
     made_from = head.metadata.annotation(labels.RECREATE_HASH)
-    if made_by and made_by != OPERATOR:
-        # Another operator hashes in another way: its pods are taken over as they are.
-        marks = {labels.RECREATE_HASH: current, labels.OPERATOR_VERSION: OPERATOR}
-        change = {"metadata": {"uid": _uid(head), "annotations": marks}}
-        return _Pods(first=(Mend(PODS, head.metadata.name, _uid(head), change),))
-    if not made_from or made_from == current:
+    if not is_adopted(head) or not made_from or made_from == current:
         return None
     why = "the spec changed, and its upgradeStrategy is Recreate"
     if workers:
@@ -165,20 +179,6 @@ def _renewal(cluster: RayCluster, head: RayPod, workers: Sequence[RayPod]) -> _P
 def _stays_headless(cluster: RayCluster) -> bool:
     asked = cluster.metadata.annotation(labels.DISABLE_HEAD_RESTART) == "true"
     return asked and is_true(cluster.status.conditions, conditions.PROVISIONED)
-
-
-def _next_to_roll(cluster: RayCluster, pods: Sequence[RayPod], outdated: frozenset[str]) -> Doomed:
-    """One outdated worker, or all hosts of one replica, once everything else is in place and ready."""
-    workers = [pod for pod in pods if pod.is_worker]
-    old = [pod for pod in workers if _uid(pod) in outdated]
-    if not old or any(pod.deleting for pod in pods):
-        return {}
-    chosen = expendable(old)[0]
-    together = [pod for pod in workers if chosen.replica_name and pod.replica_name == chosen.replica_name] or [chosen]
-    others = [pod for pod in pods if pod not in together]
-    if not all(pod.ready for pod in others):
-        return {}
-    return {_uid(pod): f"a rolling update of {cluster.metadata.name} replaces it" for pod in together}
 
 
 def _removals(pods: Sequence[RayPod], doomed: Doomed) -> tuple[Write, ...]:

@@ -7,11 +7,22 @@ from rayward.kube.core.objects import KubeObject, Slim
 from rayward.kube.core.pod import ContainerStateTerminated, PodStatus
 
 
+class Hook(Slim, frozen=True, gc=False):
+    """What a container does at a turn of its life; what it is, is not read."""
+
+
+class Lifecycle(Slim, frozen=True, gc=False):
+    """The hooks of a container."""
+
+    pre_stop: Hook | None = None
+
+
 class PodContainer(Slim, frozen=True, gc=False):
     """One container of the spec."""
 
     name: str = ""
     image: str = ""
+    lifecycle: Lifecycle | None = None
 
 
 class RayPodSpec(Slim, frozen=True, gc=False):
@@ -66,6 +77,12 @@ class RayPod(KubeObject, frozen=True, gc=False):
     def image(self) -> str:
         """The image of the Ray container, which is the first."""
         return self.spec.containers[0].image if self.spec.containers else ""
+
+    @property
+    def drains(self) -> bool:
+        """Whether something is done before its Ray container is stopped."""
+        lifecycle = self.spec.containers[0].lifecycle if self.spec.containers else None
+        return lifecycle is not None and lifecycle.pre_stop is not None
 
     @property
     def running(self) -> bool:

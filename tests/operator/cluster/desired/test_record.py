@@ -97,6 +97,19 @@ def test_nothing_is_known_of_a_pod_without_a_record() -> None:
     assert desired.drift("", _record()) == []
 
 
+def test_an_unknown_template_shows_and_counts_as_outdated_once_the_spec_is_changed_again() -> None:
+    current, later = _record(), _record(spec={"rayVersion": "2.60.0"})
+    unknown = desired.unknown_template(current)
+
+    (path,) = desired.drift(unknown, current)
+
+    assert "not known" in path
+    assert not desired.is_outdated(unknown, current)
+    assert desired.is_outdated(unknown, later)
+    assert desired.is_outdated(current, later)
+    assert not desired.is_outdated(current, current)
+
+
 def _bomb() -> str:
     return "zlib:" + base64.b64encode(zlib.compress(b" " * 50_000_000, 9)).decode()
 

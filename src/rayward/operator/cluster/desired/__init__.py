@@ -12,7 +12,7 @@ from rayward.operator.cluster.desired.faulttolerance import storage_claim
 from rayward.operator.cluster.desired.ingress import ingress
 from rayward.operator.cluster.desired.network import network_policies
 from rayward.operator.cluster.desired.pods import ReplicaPlace, head_pod, worker_pod
-from rayward.operator.cluster.desired.record import drift, template_record
+from rayward.operator.cluster.desired.record import drift, is_outdated, template_record, unknown_template
 from rayward.operator.cluster.desired.services import head_service, headless_service, serve_service
 from rayward.operator.cluster.desired.totals import Totals, desired_workers, max_workers, min_workers, resources_of
 
@@ -28,6 +28,7 @@ __all__ = [
     "head_service",
     "headless_service",
     "ingress",
+    "is_outdated",
     "max_workers",
     "min_workers",
     "network_policies",
@@ -39,5 +40,6 @@ __all__ = [
     "service_account",
     "storage_claim",
     "template_record",
+    "unknown_template",
     "worker_pod",
 ]

@@ -26,9 +26,11 @@ _MAX_TEXT: Final = 8 * 1024 * 1024
 _COMPRESS_FROM: Final = 512
 _COMPRESSED: Final = "zlib:"
 _DIGEST: Final = "sha256:"
+_UNKNOWN: Final = "unknown:"
 _MAX_PATHS: Final = 50
 _RECORD_PATH: Final = f"metadata.annotations[{labels.TEMPLATE}]"
 _TEMPLATE: Final = "template"
+_UNKNOWN_PATH: Final = "template (another operator made them: in which fields is not known)"
 
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
@@ -42,11 +44,23 @@ def template_record(group: HeadGroup | WorkerGroup, cluster: RayCluster) -> str:
     return packed if len(packed) <= _MAX_RECORD else _DIGEST + hashlib.sha256(plain).hexdigest()
 
 
+def unknown_template(current: str) -> str:
+    """The record of a pod of another operator that was made before the spec became ``current``."""
+    return f"{_UNKNOWN}{current}"
+
+
+def is_outdated(record: str, current: str) -> bool:
+    """Whether the template was changed since the record was written: only then a pod may be replaced for it."""
+    return bool(drift(record.removeprefix(_UNKNOWN), current))
+
+
 def drift(record: str, current: str) -> list[str]:
     """The paths of the fields in which ``current`` differs from what a pod was made from.
 
     An empty record says nothing, so nothing is known to differ. One that cannot be read is itself what differs.
     """
+    if record.startswith(_UNKNOWN):
+        return [_UNKNOWN_PATH]
     if not record or record == current:
         return []
     before, now = _read(record), _read(current)
