@@ -179,7 +179,7 @@ def test_a_claim_is_a_folder_that_stays(machine: Machine) -> None:
     assert machine.output(sh("cat /data/gcs/f", **_MOUNTED), **claim) == "kept\n"
     held = machine.client.get(PERSISTENT_VOLUME_CLAIMS, "store", "default")
     assert held["status"]["phase"] == "Bound"
-    assert (machine.folder / "claims" / "default" / "store" / "f").read_text() == "kept\n"
+    assert (machine.folder / "claims" / "default" / held["spec"]["volumeName"] / "f").read_text() == "kept\n"
 
 
 def test_a_claim_of_the_same_name_begins_empty(machine: Machine) -> None:

@@ -1,1 +1,1 @@
-"""Claims get a folder of this machine, and lose it when they are deleted."""
+"""Claims get a volume that fits, or a folder of this machine, which goes with them unless it is to be retained."""

@@ -1,9 +1,8 @@
-"""Binds claims to folders, and clears the folders of claims that are gone."""
+"""Binds claims to volumes: to those that users made, else to folders of this machine."""
 
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Never
@@ -19,30 +18,29 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventRecorder, reference
-from rayward.local.controllers.claims.decide import Refusal, Step, next_for_claim, next_for_volume
+from rayward.local.controllers.claims.decide import Refusal, Step, next_for_claim
+from rayward.local.controllers.claims.fit import best
 from rayward.local.controllers.claims.volume import (
-    PROTECTION,
+    BIND_COMPLETED,
     PROVISIONER,
     VOLUMES,
     Claim,
     StorageClass,
     Volume,
-    folder_of,
+    claim_reference,
     volume_for,
 )
+from rayward.local.controllers.claims.volumes import VolumesController, held_by, held_by_none, volume_cache
 
-_BOUND: Final = {"pv.kubernetes.io/bind-completed": "yes", "pv.kubernetes.io/bound-by-controller": "yes"}
+__all__ = ["ClaimsController", "volume_cache"]
+
+_BOUND: Final = {BIND_COMPLETED: "yes"}
+_CHOSEN_HERE: Final = {"pv.kubernetes.io/bound-by-controller": "yes"}
 _PROVISIONED: Final = {"volume.kubernetes.io/storage-provisioner": PROVISIONER}
-_BY_CLAIM: Final = "claim"
-
-
-def volume_cache() -> Cache[Volume]:
-    """A cache of volumes in which those of a claim are found."""
-    return Cache(VOLUMES, Volume, keep_raw=False, indexes={_BY_CLAIM: lambda volume: (str(volume.claim),)})
 
 
 class ClaimsController:
-    """Gives claims a folder below ``folder``."""
+    """Gives claims their volumes; those that it makes are folders below ``folder``."""
 
     def __init__(
         self,
@@ -63,71 +61,73 @@ class ClaimsController:
         self._events = events
         self._controller = Controller("claims", self._reconcile, workers=4, clock=clock)
         self._controller.watch(claims)
-        self._controller.watch(volumes, _claims_of_volume)
+        self._controller.watch(volumes, self._concerned)
         self._controller.watch(
             classes, lambda _old, _new: [claim.key for claim in claims if not claim.spec.volume_name]
         )
+        self._keeping = VolumesController(client, folder, claims=claims, volumes=volumes, events=events, clock=clock)
 
     async def run(self) -> Never:
         """Work until cancelled."""
-        await self._controller.run()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._keeping.run())
+            await self._controller.run()
+
+    def _concerned(self, old: Volume | None, new: Volume | None) -> Iterable[Key]:
+        """The claims that a change of a volume is news for: its own, and of a user's volume all that wait."""
+        seen = [volume for volume in (old, new) if volume is not None]
+        found = {claim for volume in seen if (claim := volume.claim) is not None}
+        if not all(volume.ours and volume.claim is not None for volume in seen):
+            found.update(claim.key for claim in self._claims if not claim.was_bound)
+        return found
 
     async def _reconcile(self, key: Key) -> Result:
         claim = self._claims.get(key)
-        held = self._volumes.find(_BY_CLAIM, str(key))
-        for volume in held:
-            if next_for_volume(volume, claim) is Step.CLEAR:
-                await self._clear(key, volume)
         if claim is None:
             return DONE
-        own = self._volumes.get(Key("", claim.volume))
+        if claim.spec.volume_name:
+            volume = self._volumes.get(Key("", claim.spec.volume_name))
+        else:
+            volume = best(claim, [*held_by(self._volumes, key), *held_by_none(self._volumes)])
         found = self._classes.get(Key("", claim.storage_class))
-        step = next_for_claim(claim, own, found, [volume for volume in held if volume is not own])
+        step = next_for_claim(claim, volume, found)
         if isinstance(step, Refusal):
             self._events.record(reference(PERSISTENT_VOLUME_CLAIMS, claim), step.kind, step.reason, step.message)
             return DONE
         try:
-            await self._take(step, key, claim)
+            if step is Step.PROVISION and found is not None:
+                await self._provision(claim, found)
+            elif volume is not None:
+                await self._take(step, claim, volume)
         except (AlreadyExists, NotFound, Conflict):
             # Made already, gone, or changed: a watch tells.
             return DONE
         return DONE
 
-    async def _take(self, step: Step, key: Key, claim: Claim) -> None:
-        if step is Step.PROVISION:
-            await self._write(key, self._volumes, verbs.create(VOLUMES, volume_for(claim, self._folder)))
-            text = f"Successfully provisioned volume {claim.volume}"
-            about = reference(PERSISTENT_VOLUME_CLAIMS, claim)
-            self._events.record(about, "Normal", "ProvisioningSucceeded", text)
-        elif step is Step.BIND:
-            named = {"volumeName": claim.volume, "storageClassName": claim.storage_class}
-            change = {"metadata": {"annotations": {**_BOUND, **_PROVISIONED}, "uid": claim.metadata.uid}, "spec": named}
-            await self._patch(key, self._claims, key, change)
-        elif step is Step.REPORT:
-            capacity = {"storage": (claim.spec.resources.requests or {}).get("storage", "0")}
-            status = {"phase": "Bound", "accessModes": list(claim.spec.access_modes or ()), "capacity": capacity}
-            await self._patch(key, self._volumes, Key("", claim.volume), {"status": {"phase": "Bound"}}, "status")
-            await self._patch(key, self._claims, key, {"status": status}, "status")
+    async def _provision(self, claim: Claim, found: StorageClass) -> None:
+        await self._write(claim.key, self._volumes, verbs.create(VOLUMES, volume_for(claim, found, self._folder)))
+        text = f"Successfully provisioned volume {claim.volume}"
+        self._events.record(reference(PERSISTENT_VOLUME_CLAIMS, claim), "Normal", "ProvisioningSucceeded", text)
 
-    async def _clear(self, writer: Key, volume: Volume) -> None:
-        """The files go first: a volume that is still there says that they may be."""
-        place = folder_of(self._folder, writer)
-        try:
-            await asyncio.to_thread(shutil.rmtree, place)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            text = f"the folder {place} could not be removed: {error}"
-            self._events.record(reference(VOLUMES, volume), "Warning", "VolumeFailedDelete", text)
-            raise
-        name, uid = volume.metadata.name, volume.metadata.uid
-        try:
-            if not volume.deleting:
-                await self._client.delete(VOLUMES, name, uid=uid)
-            left = [each for each in volume.metadata.finalizers or () if each != PROTECTION]
-            await self._patch(writer, self._volumes, volume.key, {"metadata": {"finalizers": left or None, "uid": uid}})
-        except (NotFound, Conflict):
-            return
+    async def _take(self, step: Step, claim: Claim, volume: Volume) -> None:
+        if step is Step.TAKE:
+            # Two claims may want it: the first one changes its version.
+            metadata: dict[str, Any] = {"resourceVersion": volume.metadata.resource_version}
+            if volume.claim is None:
+                metadata["annotations"] = _CHOSEN_HERE
+            change = {"metadata": metadata, "spec": {"claimRef": claim_reference(claim)}}
+            await self._patch(claim.key, self._volumes, volume.key, change)
+        elif step is Step.BIND:
+            named = {"volumeName": volume.metadata.name, "storageClassName": claim.storage_class}
+            chosen = {} if claim.spec.volume_name else _CHOSEN_HERE
+            made = _PROVISIONED if volume.metadata.name == claim.volume else {}
+            metadata = {"annotations": {**_BOUND, **chosen, **made}, "uid": claim.metadata.uid}
+            await self._patch(claim.key, self._claims, claim.key, {"metadata": metadata, "spec": named})
+        elif step is Step.REPORT:
+            spec = volume.spec
+            status = {"phase": "Bound", "accessModes": list(spec.access_modes or ()), "capacity": spec.capacity}
+            await self._patch(claim.key, self._volumes, volume.key, {"status": {"phase": "Bound"}}, "status")
+            await self._patch(claim.key, self._claims, claim.key, {"status": status}, "status")
 
     async def _patch(
         self, writer: Key, cache: Cache[Any], key: Key, change: dict[str, Any], subresource: str | None = None
@@ -138,7 +138,3 @@ class ClaimsController:
 
     async def _write(self, writer: Key, cache: Cache[Any], request: Request) -> None:
         self._controller.wrote(writer, cache, await self._client.send_as(request, KubeObject))
-
-
-def _claims_of_volume(old: Volume | None, new: Volume | None) -> Iterable[Key]:
-    return {claim for volume in (old, new) if volume is not None and (claim := volume.claim) is not None}

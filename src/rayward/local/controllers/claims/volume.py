@@ -1,4 +1,4 @@
-"""Claims, and the volumes made for them."""
+"""Claims, volumes and their classes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ PROVISIONER: Final = "rayward.dev/local"
 CLASS: Final = "standard"
 PROTECTION: Final = "kubernetes.io/pv-protection"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 
 Object = dict[str, Any]
+Amounts = dict[str, str | int | float]
 
 
 class _Resources(Slim, frozen=True, gc=False):
-    requests: dict[str, str | int | float] | None = None
+    requests: Amounts | None = None
 
 
 class _ClaimSpec(Slim, frozen=True, gc=False):
     access_modes: tuple[str, ...] | None = None
     resources: _Resources = _Resources()
     storage_class_name: str | None = None
+    selector: Object | None = None
     volume_name: str = ""
     volume_mode: str = "Filesystem"
 
@@ -51,6 +54,16 @@ class Claim(KubeObject, frozen=True, gc=False):
         named = self.spec.storage_class_name
         return CLASS if named is None else named
 
+    @property
+    def storage(self) -> str | int | float:
+        """How much room it asks for."""
+        return (self.spec.resources.requests or {}).get("storage", "0")
+
+    @property
+    def was_bound(self) -> bool:
+        """Whether the volume it names is its own, and not just a wish."""
+        return bool(self.spec.volume_name and self.metadata.annotation(BIND_COMPLETED))
+
 
 class _ClaimRef(Slim, frozen=True, gc=False):
     namespace: str = ""
@@ -58,8 +71,18 @@ class _ClaimRef(Slim, frozen=True, gc=False):
     uid: str = ""
 
 
+class _HostPath(Slim, frozen=True, gc=False):
+    path: str = ""
+
+
 class _VolumeSpec(Slim, frozen=True, gc=False):
+    access_modes: tuple[str, ...] | None = None
+    capacity: Amounts | None = None
     claim_ref: _ClaimRef | None = None
+    host_path: _HostPath = _HostPath()
+    persistent_volume_reclaim_policy: str = "Retain"
+    storage_class_name: str = ""
+    volume_mode: str = "Filesystem"
 
 
 class Volume(KubeObject, frozen=True, gc=False):
@@ -79,16 +102,22 @@ class Volume(KubeObject, frozen=True, gc=False):
         """Whether it was made here."""
         return self.metadata.annotation(_PROVISIONED_BY) == PROVISIONER
 
+    def holds(self, claim: Claim) -> bool:
+        """Whether it belongs to a claim, or is kept for one of this name."""
+        held = self.spec.claim_ref
+        return held is not None and self.claim == claim.key and held.uid in ("", claim.metadata.uid)
+
+    def folder(self, below: Path) -> Path | None:
+        """Where its files lie; None if not as the folders for claims do, and so not ours to touch."""
+        path = Path(self.spec.host_path.path)
+        return path if path.parent.parent == below and ".." not in path.parts else None
+
 
 class StorageClass(KubeObject, frozen=True, gc=False):
     """A storage class."""
 
     provisioner: str = ""
-
-
-def folder_of(folder: Path, claim: Key) -> Path:
-    """Where a claim's files lie; a node looks there for a claim without a volume too."""
-    return folder / claim.namespace / claim.name
+    reclaim_policy: str = "Delete"
 
 
 def standard_class() -> Object:
@@ -103,25 +132,33 @@ def standard_class() -> Object:
     }
 
 
-def volume_for(claim: Claim, folder: Path) -> Object:
-    """The volume of a claim: a folder."""
+def claim_reference(claim: Claim) -> Object:
+    """How a volume says whose it is."""
     metadata = claim.metadata
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "uid": metadata.uid,
+    }
+
+
+def volume_for(claim: Claim, found: StorageClass, folder: Path) -> Object:
+    """The volume of a claim: a folder that no other claim has, before or after, whatever its name."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
         "metadata": {"name": claim.volume, "annotations": {_PROVISIONED_BY: PROVISIONER}},
         "spec": {
             "accessModes": list(claim.spec.access_modes or ()),
-            "capacity": {"storage": (claim.spec.resources.requests or {}).get("storage", "0")},
-            "claimRef": {
-                "apiVersion": "v1",
-                "kind": "PersistentVolumeClaim",
-                "namespace": metadata.namespace,
-                "name": metadata.name,
-                "uid": metadata.uid,
+            "capacity": {"storage": claim.storage},
+            "claimRef": claim_reference(claim),
+            "hostPath": {
+                "path": str(folder / claim.metadata.namespace / claim.volume),
+                "type": "DirectoryOrCreate",
             },
-            "hostPath": {"path": str(folder_of(folder, claim.key)), "type": "DirectoryOrCreate"},
-            "persistentVolumeReclaimPolicy": "Delete",
+            "persistentVolumeReclaimPolicy": found.reclaim_policy,
             "storageClassName": claim.storage_class,
             "volumeMode": "Filesystem",
         },
