@@ -163,3 +163,4 @@ def test_a_pod_given_to_a_full_node_is_refused_by_it(cluster: Machine) -> None:
     status = cluster.until_phase(name, "Failed")
     assert status["reason"] == "OutOfcpu"
     assert "requested: 5000, used: " in status["message"]
+    assert "containerStatuses" not in status

@@ -29,12 +29,15 @@ def pod_status(pod: Object, known: Pod, now: float, image_id: Callable[[str], st
         "hostIPs": [{"ip": known.host}],
         "startTime": before.get("startTime") or stamp(known.begun or now),
         "qosClass": before.get("qosClass", "BestEffort"),
-        "containerStatuses": mains,
     }
+    # Of a pod that the node refused there is nothing to tell: "ContainerCreating" would hide why.
+    refused = known.ended is not None and not known.begun
+    if not refused:
+        status["containerStatuses"] = mains
     generation = pod["metadata"].get("generation")
     if generation:
         status["observedGeneration"] = generation
-    if inits:
+    if inits and not refused:
         status["initContainerStatuses"] = inits
     if known.address:
         status["podIP"] = known.address
@@ -91,7 +94,9 @@ def _container(
         started = running
     else:
         started = running and found.greeted and (container.get("startupProbe") is None or found.startup is True)
-        ready = started and not found.stopping and (container.get("readinessProbe") is None or found.ready is True)
+        # A pod that is deleted serves to its end, as long as its probe says so; that it ends, its object says.
+        stays = not found.stopping or bool(pod["metadata"].get("deletionTimestamp"))
+        ready = started and stays and (container.get("readinessProbe") is None or found.ready is True)
     status: Object = {
         "name": name,
         "image": container.get("image", ""),

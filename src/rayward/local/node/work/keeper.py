@@ -262,6 +262,7 @@ class Keeper:
             found.run.started or self._host.now(),
             self._host.now,
             lambda reason, message: self._tell("Warning", reason, message, name),
+            lambda: bool(self.pod["metadata"].get("deletionTimestamp")),
         )
 
     def _tend(self, name: str, *, greet: bool) -> None:

@@ -30,6 +30,7 @@ class Ward:
         started: float,
         now: Callable[[], float],
         tell: Callable[[str, str], None],
+        leaving: Callable[[], bool],
     ) -> None:
         self._ground = ground
         self._pod = pod
@@ -38,6 +39,7 @@ class Ward:
         self._started = started
         self._now = now
         self._tell = tell
+        self._leaving = leaving
 
     async def tend(
         self,
@@ -58,6 +60,9 @@ class Ward:
                 if healthy:
                     break
                 change({"condemned": f"Container {self._container['name']} failed startup probe, will be restarted"})
+                return
+            else:
+                # Deleted before it was up: it never will be.
                 return
         async with asyncio.TaskGroup() as probes:
             if (readiness := self._container.get("readinessProbe")) is not None:
@@ -119,6 +124,9 @@ class Ward:
         due = clock() + min(max(wait, 0.0), settings.initial_delay)
         while True:
             await asyncio.sleep(max(due - clock(), 0.0))
+            if kind != "Readiness" and self._leaving():
+                # Nobody starts it again, but others ask until the end whether it still serves.
+                return
             answer = await self._ask(kind, probe, settings.timeout)
             before = tally.healthy
             tally = probing.count(tally, answer, settings)
