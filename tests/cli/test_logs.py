@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.cli.logs import waiting
+from rayward.cli.logs import Source, never, waiting
 from tests.cli.rayward import Rayward
 from tests.waiting import eventually
 
@@ -29,6 +29,27 @@ spec:
   - {name: first, image: python, command: [python3, -c, "import time; time.sleep(1)"]}
   containers:
   - {name: main, image: python, command: [python3, -c, "print('at last')"]}
+"""
+_LARGE = """
+apiVersion: v1
+kind: Pod
+metadata: {name: large}
+spec:
+  nodeName: %s
+  containers:
+  - {name: main, image: python, command: [python3], resources: {requests: {cpu: "100000"}}}
+"""
+_BROKEN = """
+apiVersion: v1
+kind: Pod
+metadata: {name: broken, labels: {app: broken}}
+spec:
+  restartPolicy: Never
+  initContainers:
+  - {name: first, image: python, command: [python3, -c, "import sys; sys.exit(7)"]}
+  containers:
+  - {name: main, image: python, command: [python3, -c, "print('never')"]}
+  - {name: side, image: python, command: [python3, -c, "print('never')"]}
 """
 
 
@@ -61,6 +82,26 @@ def test_who_follows_waits_for_the_first_word(rayward: Rayward) -> None:
     done = rayward("logs", "-f", "slow")
     assert (done.code, done.out) == (0, "at last\n")
     assert "is waiting to start" in done.err
+
+
+def test_who_follows_a_pod_that_was_turned_away_is_told_why(rayward: Rayward) -> None:
+    node = rayward("get", "nodes", "-o", "name").out.split("/")[1].strip()
+    assert rayward("apply", "-f", "-", stdin=_LARGE % node).code == 0
+    done = rayward("logs", "-f", "large")
+    assert (done.code, done.out) == (3, "")
+    assert 'error: container "main" in pod "large" never ran: the pod is Failed: OutOfcpu\n' in done.err
+    assert f"next: rayward describe pod large -n {rayward.namespace}\n" in done.err
+
+
+def test_who_follows_a_pod_that_failed_before_is_told_why(rayward: Rayward) -> None:
+    rayward("apply", "-f", "-", stdin=_BROKEN)
+    done = rayward("logs", "-f", "broken", "-c", "main")
+    assert done.code == 3
+    assert 'why: init container "first" ended with exit code 7\n' in done.err
+    assert f"next: rayward logs broken -c first -n {rayward.namespace}\n" in done.err
+    together = rayward("logs", "-f", "-l", "app=broken", "--all-containers")
+    assert together.code == 0
+    assert 'container "side" in pod "broken" never ran' in together.err
 
 
 @pytest.mark.parametrize(
@@ -98,3 +139,47 @@ def _pod(**told: object) -> dict[str, Any]:
 )
 def test_why_a_container_has_said_nothing(pod: dict[str, Any], why: str) -> None:
     assert waiting(pod, "main") == why
+
+
+def _over(phase: str = "Failed", first: dict[str, Any] | None = None, **status: Any) -> dict[str, Any]:
+    inits = [] if first is None else [{"name": "first", "state": {"terminated": first}}]
+    return {"status": {"phase": phase, "initContainerStatuses": inits, **status}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "what", "why", "following"),
+    [
+        (
+            _over(reason="OutOfcpu", message="Node didn't have enough resource"),
+            "the pod is Failed: OutOfcpu",
+            "Node didn't have enough resource",
+            "describe pod p",
+        ),
+        (
+            _over(first={"exitCode": 2}),
+            "the pod is Failed",
+            'init container "first" ended with exit code 2',
+            "-c first",
+        ),
+        (_over(first={"exitCode": 0}), "the pod is Failed", "", "describe pod p"),
+        (
+            _over(first={"exitCode": 143})
+            | {"spec": {"initContainers": [{"name": "first", "restartPolicy": "Always"}]}},
+            "the pod is Failed",
+            "",
+            "describe pod p",
+        ),
+        (_over("Succeeded"), "the pod is Succeeded", "", "describe pod p"),
+    ],
+    ids=["turned away", "an init container failed", "for no reason given", "a sidecar was ended", "without it"],
+)
+def test_why_a_container_will_say_nothing(pod: dict[str, Any], what: str, why: str, following: str) -> None:
+    told = never(pod, Source("x", "p", "main"))
+    assert told is not None
+    assert (told.what.rpartition("never ran: ")[2], told.why) == (what, why)
+    assert following in told.following
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running", "Unknown", ""])
+def test_a_pod_that_is_not_over_may_still_speak(phase: str) -> None:
+    assert never(_over(phase), Source("x", "p", "main")) is None

@@ -148,7 +148,7 @@ class _Speaking:
     def _quietly(self, source: Source) -> None:
         try:
             self.tell(source)
-        except (ApiError, NetworkError) as error:
+        except (ApiError, CommandError, NetworkError) as error:
             tell(f"pod/{source.pod}/{source.container}: {error}")
 
     def _parts(self, source: Source) -> Iterator[bytes]:
@@ -164,7 +164,9 @@ class _Speaking:
     def _await_start(self, source: Source) -> None:
         """Who follows a container that has said nothing yet wants its first word too."""
         said = ""
-        while why := waiting(self._session.client.get(PODS, source.pod, source.namespace), source.container):
+        while why := waiting(pod := self._session.client.get(PODS, source.pod, source.namespace), source.container):
+            if (failure := never(pod, source)) is not None:
+                raise failure
             if why != said:
                 said = why
                 tell(f'container "{source.container}" in pod "{source.pod}" is waiting to start: {why}')
@@ -191,3 +193,23 @@ def waiting(pod: Object, container: str) -> str:
     if section(told[0], "lastState") or not state.keys() <= {"waiting"}:
         return ""
     return str(section(state, "waiting").get("reason") or "ContainerCreating")
+
+
+def never(pod: Object, source: Source) -> CommandError | None:
+    """Why a container that has not run yet never will; None if it may."""
+    status = section(pod, "status")
+    phase = status.get("phase")
+    if phase not in ("Succeeded", "Failed"):
+        return None
+    reason = f": {status['reason']}" if status.get("reason") else ""
+    what = f'container "{source.container}" in pod "{source.pod}" never ran: the pod is {phase}{reason}'
+    place = f"-n {source.namespace}"
+    # a sidecar ends with its pod, and is not why the pod ended
+    sidecars = {one["name"] for one in entries(section(pod, "spec"), "initContainers") if one.get("restartPolicy")}
+    for one in entries(status, "initContainerStatuses"):
+        code = section(section(one, "state"), "terminated").get("exitCode", 0)
+        if code and one["name"] not in sidecars:
+            why = f'init container "{one["name"]}" ended with exit code {code}'
+            return CommandError(Code.INVALID, what, why, f"rayward logs {source.pod} -c {one['name']} {place}")
+    why = str(status.get("message") or "")
+    return CommandError(Code.INVALID, what, why, f"rayward describe pod {source.pod} {place}")
