@@ -45,5 +45,5 @@ def test_a_pod_serves_for_as_long_as_its_readiness_probe_says_so(machine: Machin
     machine.execute(name, "rm", "/tmp/serves")
     eventually(lambda: _endpoint(machine, app) == {"ready": False, "serving": False, "terminating": True})
     assert machine.condition(name, "Ready")["status"] == "False"
-    assert not [message for reason, message in machine.events(name) if "Liveness" in message]
+    assert not [message for _, message in machine.events(name) if "Liveness" in message]
     machine.delete(name, grace_period_seconds=0)

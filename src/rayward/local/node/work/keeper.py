@@ -23,6 +23,7 @@ from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Run, Waiting
+from rayward.local.node.pod.grace import left
 from rayward.local.node.resources import amounts, container_requests, pod_requests
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work import sandboxing, starting
@@ -30,7 +31,6 @@ from rayward.local.node.work.contents import Contents
 from rayward.local.node.work.host import Host, NodeInfo
 from rayward.local.node.work.tending import Ward
 
-_LEAST_GRACE: Final = 2.0
 _RETRY: Final = 2.0
 _LONGEST_RETRY: Final = 120.0
 
@@ -44,6 +44,7 @@ class Keeper:
         self.line: Line | None = None
         self.record: Record | None = folder.read()
         self.blocked_until: dict[str, float] = {}
+        self._ending_since: float | None = None
         self._tries: dict[str, int] = {}
         self._ends: dict[str, asyncio.Event] = {}
         self._host = host
@@ -134,10 +135,17 @@ class Keeper:
         """Begin to stop a container."""
         self.change(name, stopping=True)
         self._tell("Normal", "Killing", why or f"Stopping container {name}", name)
-        self._spawn("stop", name, self._stop_gently(name, self._grace(name)))
+        grace = self._grace(name)
+        if not why:
+            # The pod as a whole ends: its containers have one grace together, also those that wait for others.
+            now = self._host.now()
+            self._ending_since = now if self._ending_since is None else self._ending_since
+            grace = left(grace, now - self._ending_since)
+        self._spawn("stop", name, self._stop_gently(name, grace))
 
     def hurry(self) -> None:
         """There is less time than there was: stop again, by the new measure."""
+        self._ending_since = None
         for name, found in list(self.containers.items()):
             if found.stopping:
                 self._cancel("stop", name)
@@ -291,14 +299,13 @@ class Keeper:
         line, ward = self.line, self._ward(name)
         if line is None or ward is None:
             return
-        deadline = self._host.now() + grace
+        begun = self._host.now()
         with contextlib.suppress(SandboxError):
             if grace > 0:
                 if self.containers[name].running:
                     await ward.say_goodbye(grace)
                 await line.ask("signal", name=name, number=int(signal.SIGTERM))
-                deadline = max(deadline, self._host.now() + min(grace, _LEAST_GRACE))
-                await self._wait_for_end(name, deadline)
+                await self._wait_for_end(name, self._host.now() + left(grace, self._host.now() - begun))
             if self.containers[name].alive:
                 await line.ask("signal", name=name, number=int(signal.SIGKILL))
 
