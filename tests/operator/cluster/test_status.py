@@ -19,6 +19,7 @@ from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import NewPod
 from rayward.operator.cluster.status import Failure, status_of
 from tests.operator.cluster.world import NOW, World, cluster, settled, status
+from tests.operator.stage import group, manifest
 
 
 def _ready(of: RayClusterStatus) -> tuple[str, str]:
@@ -34,6 +35,13 @@ def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> Non
     assert told.state == "ready"
     assert _ready(told) == ("False", "PodsStarting")
     assert (told.available_worker_replicas, told.ready_worker_replicas) == (2, 1)
+
+
+def test_counts_of_all_groups_together_fit_their_fields() -> None:
+    huge = [group(name, 2**31 - 1, minReplicas=2**31 - 1, maxReplicas=2**31 - 1) for name in ("one", "two")]
+    told = status_of(cluster(manifest(groups=huge)), Observed(), NOW)
+    counts = (told.desired_worker_replicas, told.min_worker_replicas, told.max_worker_replicas)
+    assert counts == (2**31 - 1,) * 3
 
 
 def test_a_failure_is_told_and_taken_back() -> None:
@@ -104,7 +112,7 @@ def test_a_refused_spec_tells_what_runs() -> None:
 
 
 def _lose(world: World, *groups: str) -> None:
-    for pod in [pod for group in groups for pod in world.live(group)]:
+    for pod in [pod for each in groups for pod in world.live(each)]:
         world.mark_deleted(pod.metadata.name)
 
 
