@@ -34,6 +34,8 @@ class Attributes:
     dry_run: bool
     options: dict[str, Any] = field(default_factory=dict[str, Any])
     """What the caller said of how it is to be done."""
+    named: str = ""
+    """The name in the URL, where the object itself may have none."""
 
     def with_object(self, obj: Object) -> Attributes:
         """The same request after the object was changed on the way."""
@@ -43,7 +45,15 @@ class Attributes:
     def name(self) -> str:
         """The object's name, if it has one yet."""
         obj = self.obj if self.obj is not None else self.old
-        return obj["metadata"].get("name", "") if obj else ""
+        return self.named or (obj["metadata"].get("name", "") if obj else "")
+
+    @property
+    def kind(self) -> tuple[str, str, str]:
+        """Group, version and kind of the object: those of the resource, or of the part of it that is used."""
+        part = self.resource.subresources.get(self.subresource)
+        if part is not None:
+            return part.group, part.version, part.kind
+        return self.resource.group, self.resource.version, self.resource.kind
 
 
 class Webhooks(Protocol):
@@ -118,6 +128,14 @@ class Admission:
         """Give the object what only the server can give, such as a cluster IP."""
         allocator = self._allocators.get(resource.qualified_name)
         return _nothing_given if allocator is None else allocator(core, obj, old, dry_run=dry_run)
+
+
+_NOBODY = Admission()
+
+
+def admitted(core: Core) -> Core:
+    """The same server for changes that follow from a request which admission has already seen."""
+    return replace(core, admission=_NOBODY)
 
 
 def _nothing_given() -> None:

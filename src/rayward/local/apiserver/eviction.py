@@ -9,13 +9,15 @@ import orjson
 from rayward.kube.machinery.apply import Owners
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver import status
+from rayward.local.apiserver.admission import admitted
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.disruption import may_evict
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, encode, stamp
-from rayward.local.apiserver.options import write_options
+from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
+from rayward.local.apiserver.verbs.create import posted_part
 from rayward.local.apiserver.verbs.delete import check_preconditions, delete
 from rayward.local.apiserver.verbs.incoming import body_of
 from rayward.local.apiserver.verbs.update import modify
@@ -26,16 +28,19 @@ _BUDGETS = "/poddisruptionbudgets.policy/"
 
 async def evict(core: Core, request: Request) -> Response:
     """Answer an eviction."""
-    given = body_of(request, "policy", "Eviction")
+    created = write_options(request.query, request.agent, "CreateOptions")
+    attributes = posted_part(request, body_of(request, "policy", "Eviction"), created)
+    given = await core.admission.mutate(core, attributes, request.warnings)
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Eviction object")
     options = section(given, "deleteOptions")
     dry_run = options.get("dryRun") or list(request.query.get("dryRun", ()))
     wanted = section(options, "preconditions")
+    await core.admission.validate(core, attributes.with_object(given), request.warnings)
     await _ask_budget(core, request, dry_run=bool(dry_run))
     if not dry_run:
-        marked = await _mark(core, request, wanted)
+        marked = await _mark(admitted(core), request, created, wanted)
         if wanted.get("resourceVersion"):
             # the mark is ours: it may not stand in the way of the delete
             options = {**options, "preconditions": {**wanted, "resourceVersion": marked}}
@@ -48,7 +53,7 @@ async def evict(core: Core, request: Request) -> Response:
         request.user,
         request.warnings,
     )
-    await delete(core, inner)
+    await delete(admitted(core), inner)
     answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
 
@@ -86,9 +91,8 @@ def _refusal(code: int, message: str, cause: str) -> status.ApiError:
     return status.ApiError(429, "TooManyRequests", message, details)
 
 
-async def _mark(core: Core, request: Request, wanted: Object) -> str:
+async def _mark(core: Core, request: Request, options: WriteOptions, wanted: Object) -> str:
     """Say in the pod's status why it goes, if it is the wanted one; returns its version then."""
-    options = write_options(request.query, request.agent, "CreateOptions")
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,6 +16,7 @@ from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object, section
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
 from rayward.local.apiserver import body, media, status
+from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.media import Form
@@ -190,6 +192,32 @@ def _applied(core: Core, options: WriteOptions, config: Any) -> _Change:
     return change
 
 
+class _ScaleAdmission(Admission):
+    """Admission that is asked about the Scale of an object, and changes nothing else of it."""
+
+    def __init__(self, of_server: Admission, places: Scale) -> None:
+        super().__init__()
+        self._of_server = of_server
+        self._places = places
+
+    def _seen(self, attributes: Attributes) -> Attributes:
+        assert attributes.obj is not None
+        assert attributes.old is not None
+        obj, old = scale_of(attributes.obj, self._places), scale_of(attributes.old, self._places)
+        return replace(attributes, obj=obj, old=old)
+
+    async def mutate(self, core: Core, attributes: Attributes, warnings: list[str]) -> Object:
+        seen = self._seen(attributes)
+        scale = await self._of_server.mutate(core, seen, warnings)
+        assert attributes.obj is not None
+        if scale is seen.obj:
+            return attributes.obj
+        return dottedpath.parse(self._places.spec_path).set(attributes.obj, section(scale, "spec").get("replicas") or 0)
+
+    async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
+        await self._of_server.validate(core, self._seen(attributes), warnings)
+
+
 async def _rescale(core: Core, request: Request, options: WriteOptions, next_scale: _Change) -> Response:
     places = _places(request)
     spec_path = dottedpath.parse(places.spec_path)
@@ -216,7 +244,8 @@ async def _rescale(core: Core, request: Request, options: WriteOptions, next_sca
         metadata = {**obj["metadata"], "managedFields": encode(after)}
         return {**obj, "metadata": metadata}, after
 
-    changed = await modify(core, request, change, options)
+    asking = replace(core, admission=_ScaleAdmission(core.admission, places))
+    changed = await modify(asking, request, change, options)
     return shown_object(request, 200, scale_of(orjson.loads(changed.value), places))
 
 

@@ -11,6 +11,7 @@ from rayward.kube.machinery.apply import Owners, track_update, type_of
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import section
 from rayward.local.apiserver import recorded, status
+from rayward.local.apiserver.admission import admitted
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import podadmit
@@ -18,17 +19,19 @@ from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.eviction import evict
 from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Live, stamp
-from rayward.local.apiserver.options import write_options
+from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
 from rayward.local.apiserver.scale import get_scale, patch_scale, put_scale
-from rayward.local.apiserver.tokens import Tokens
+from rayward.local.apiserver.tokens import ISSUER, Tokens
+from rayward.local.apiserver.verbs.create import posted_part
 from rayward.local.apiserver.verbs.incoming import body_of
 from rayward.local.apiserver.verbs.patch import patch
 from rayward.local.apiserver.verbs.read import get
 from rayward.local.apiserver.verbs.update import modify, update
 
 _TOKEN_REQUEST = type_of(recorded.schema("io.k8s.api.authentication.v1.TokenRequest"), recorded.schemas().get)
+_TOKEN_SECONDS = 3600
 _SHORTEST_TOKEN = 600
 _LONGEST_TOKEN = 1 << 32
 
@@ -52,14 +55,22 @@ def handlers(tokens: Tokens, kubelets: Kubelets) -> Mapping[tuple[str, str], Map
 
 async def bind(core: Core, request: Request) -> Response:
     """Answer a binding: the pod runs on that node from now on."""
+    return await _bind(core, request, request)
+
+
+async def _bind(core: Core, request: Request, asked: Request) -> Response:
+    """Bind the pod of a request, which admission sees as it was ``asked``."""
     options = write_options(request.query, request.agent, "CreateOptions")
-    given = body_of(request, "", "Binding")
+    attributes = posted_part(asked, body_of(request, "", "Binding"), options)
+    given = await core.admission.mutate(core, attributes, request.warnings)
     name = section(given, "metadata").get("name")
     if name and name != request.name:
         raise status.bad_request("name in URL does not match name in Binding object")
     errors = podadmit.check_binding(given)
     if errors:
         raise status.bad_request(str(errors[0]) if len(errors) == 1 else f"[{', '.join(map(str, errors))}]")
+
+    await core.admission.validate(core, attributes.with_object(given), request.warnings)
 
     def change(live: Live | None) -> tuple[Object, Owners]:
         if live is None:
@@ -74,7 +85,7 @@ async def bind(core: Core, request: Request) -> Response:
         # the scheduler owns nothing of a pod: who is bound where is no wish of a writer
         return obj, core.objects.owners(live)
 
-    await modify(core, request, change, options)
+    await modify(admitted(core), request, change, options)
     answer: Object = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
     return shown_object(request, 201, answer)
 
@@ -88,18 +99,22 @@ async def bind_in_collection(core: Core, request: Request) -> Response:
         raise status.bad_request("Name parameter required.")
     info = replace(request.info, resource="pods", name=name, subresource="binding")
     inner = Request(info, pods, request.query, request.headers, request.body, request.user, request.warnings)
-    return await bind(core, inner)
+    return await _bind(core, inner, request)
 
 
 def _token_handler(tokens: Tokens) -> Handler:
     async def issue(core: Core, request: Request) -> Response:
         """Answer a TokenRequest."""
-        review = _token_request(core, request)
+        options = write_options(request.query, request.agent, "CreateOptions")
+        review = _token_request(core, request, options)
+        review.setdefault("spec", {}).setdefault("expirationSeconds", _TOKEN_SECONDS)
+        attributes = posted_part(request, review, options)
+        review = await core.admission.mutate(core, attributes, request.warnings)
         account = core.objects.newest(request.resource, request.namespace, request.name)
         if account is None:
             raise status.not_found(request.resource, request.name)
         spec: Object = review.setdefault("spec", {})
-        seconds = spec.get("expirationSeconds") or 3600
+        seconds = spec["expirationSeconds"] = spec.get("expirationSeconds") or _TOKEN_SECONDS
         if not _SHORTEST_TOKEN <= seconds <= _LONGEST_TOKEN:
             text = (
                 "may not specify a duration less than 10 minutes"
@@ -108,30 +123,29 @@ def _token_handler(tokens: Tokens) -> Handler:
             )
             error = invalid("spec.expirationSeconds", seconds, text)
             raise status.invalid("authentication.k8s.io", "TokenRequest", "", [error])
-        bound = _bound_object(core, request, spec.get("boundObjectRef"))
-        token, ends = tokens.issue(account.value, spec.get("audiences") or [], seconds, bound)
-        spec["expirationSeconds"] = seconds
-        spec.setdefault("audiences", ["https://kubernetes.default.svc.cluster.local"])
-        spec.setdefault("boundObjectRef", None)
+        spec["audiences"] = spec.get("audiences") or [ISSUER]
         review["metadata"] |= {
             "name": request.name,
             "namespace": request.namespace,
             "uid": account.value["metadata"]["uid"],
             "creationTimestamp": stamp(core.clock()),
         }
+        await core.admission.validate(core, attributes.with_object(review), request.warnings)
+        bound = _bound_object(core, request, spec.get("boundObjectRef"))
+        token, ends = tokens.issue(account.value, spec["audiences"], seconds, bound)
+        spec.setdefault("boundObjectRef", None)
         review["status"] = {"token": token, "expirationTimestamp": stamp(ends)}
         return shown_object(request, 201, review)
 
     return issue
 
 
-def _token_request(core: Core, request: Request) -> Object:
+def _token_request(core: Core, request: Request, options: WriteOptions) -> Object:
     review = body_of(request, "authentication.k8s.io", "TokenRequest")
     if section(review, "spec").get("boundObjectRef", review) is None:
         # what was not given is nobody's
         del review["spec"]["boundObjectRef"]
     review["kind"], review["apiVersion"] = "TokenRequest", "authentication.k8s.io/v1"
-    options = write_options(request.query, request.agent, "CreateOptions")
     tracked, _owners = track_update(
         None,
         {**review, "metadata": {}},

@@ -69,13 +69,11 @@ def ensure_namespace(request: Request, metadata: dict[str, Any]) -> None:
     metadata["namespace"] = wanted
 
 
-async def insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners | None) -> bytes:
-    """Admit, complete, check and store a new object; the bytes are what was stored."""
-    resource, behaviour = request.resource, request.resource.behaviour
-    metadata = metadata_of(obj)
-    attributes = Attributes(
+def posted(request: Request, obj: Object, options: WriteOptions) -> Attributes:
+    """A create, as admission sees it."""
+    return Attributes(
         "CREATE",
-        resource,
+        request.resource,
         request.info.subresource,
         request.namespace,
         obj,
@@ -83,7 +81,24 @@ async def insert(core: Core, request: Request, obj: Object, options: WriteOption
         request.user,
         options.dry_run,
         options.stated,
+        request.name,
     )
+
+
+def posted_part(request: Request, obj: Object, options: WriteOptions) -> Attributes:
+    """The create of an object that is stored nowhere, such as an eviction, completed with what the URL says of it."""
+    attributes = posted(request, obj, options)
+    group, version, obj["kind"] = attributes.kind
+    obj["apiVersion"] = f"{group}/{version}" if group else version
+    ensure_namespace(request, metadata_of(obj))
+    return attributes
+
+
+async def insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners | None) -> bytes:
+    """Admit, complete, check and store a new object; the bytes are what was stored."""
+    resource, behaviour = request.resource, request.resource.behaviour
+    metadata = metadata_of(obj)
+    attributes = posted(request, obj, options)
     obj = await core.admission.mutate(core, attributes, request.warnings)
     metadata = metadata_of(obj)
     metadata["creationTimestamp"] = stamp(core.clock())

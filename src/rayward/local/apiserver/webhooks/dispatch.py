@@ -15,7 +15,8 @@ from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
-from rayward.local.apiserver.behaviour import DecodeError, Object
+from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
+from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
 from rayward.local.store import Event, Store
@@ -185,13 +186,23 @@ def _patched(attributes: Attributes, patch: list[Object]) -> Object:
         raise status.internal(str(error)) from None
     if not is_object(changed):
         raise status.internal("a webhook's patch left no object")
+    behaviour = _behaviour(attributes)
     try:
         # what a webhook changes belongs to nobody: managed fields are settled before admission
-        attributes.resource.behaviour.coerce(changed)
+        behaviour.coerce(changed)
     except DecodeError as error:
         raise status.internal(str(error)) from None
-    attributes.resource.behaviour.default(changed)
+    behaviour.default(changed)
     return changed
+
+
+def _behaviour(attributes: Attributes) -> Behaviour:
+    resource, kind = attributes.resource, attributes.kind
+    if kind == (resource.group, resource.version, resource.kind):
+        return resource.behaviour
+    behaviour = behaviour_of_kind(*kind)
+    assert behaviour is not None
+    return behaviour
 
 
 def _cause(hook: Hook, error: Any) -> str:

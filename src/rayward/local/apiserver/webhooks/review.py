@@ -34,7 +34,7 @@ class Verdict:
 def request_of(attributes: Attributes, uid: str) -> Object:
     """The ``request`` of a review, also what match conditions see."""
     resource = attributes.resource
-    kind = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+    kind = dict(zip(("group", "version", "kind"), attributes.kind, strict=True))
     place = {"group": resource.group, "version": resource.version, "resource": resource.plural}
     request: Object = {"uid": uid, "kind": kind, "resource": place}
     if attributes.subresource:
@@ -44,8 +44,10 @@ def request_of(attributes: Attributes, uid: str) -> Object:
         request["requestSubResource"] = attributes.subresource
     if attributes.name:
         request["name"] = attributes.name
-    if attributes.namespace:
-        request["namespace"] = attributes.namespace
+    # a namespace is in itself
+    namespace = attributes.name if resource.qualified_name == "namespaces" else attributes.namespace
+    if namespace:
+        request["namespace"] = namespace
     options = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
     return request | {
         "operation": attributes.operation,
