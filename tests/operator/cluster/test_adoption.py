@@ -7,10 +7,12 @@ import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import UpgradeStrategy
+from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import condition_of
+from rayward.kube.core.resource import PODS
 from rayward.operator.cluster.plan import Mend, Remove
 from tests.operator.cluster.world import World, cluster, groups, regroup, settled
-from tests.operator.stage import Object, manifest, template
+from tests.operator.stage import GROUPS, Object, Stage, manifest, put, template, uids
 
 
 def _of_kuberay(world: World, *, recreate: bool = False) -> set[str]:
@@ -116,3 +118,27 @@ def test_pods_that_go_are_not_written_to() -> None:
     (removed,) = [write.name for write in writes if isinstance(write, Remove)]
     marked = [write.name for write in writes if isinstance(write, Mend)]
     assert sorted([removed, *marked]) == sorted(world.pods)
+
+
+@pytest.mark.anyio
+async def test_it_is_written_on_pods_that_keep_running_and_edited_ones_are_then_replaced(ray: Stage) -> None:
+    made = manifest(upgradeStrategy={"type": "Recreate"})
+    async with ray.operator():
+        await ray.create(made)
+        await ray.until_pods(3)
+    for pod in await ray.pods():
+        theirs = {labels.TEMPLATE: None, labels.OPERATOR_VERSION: "v1.6.2", labels.RECREATE_HASH: "THEIRS"}
+        change = {"metadata": {"annotations": theirs}}
+        await ray.client.patch(PODS, pod["metadata"]["name"], change, PatchType.MERGE, ray.namespace)
+    before = uids(await ray.pods())
+
+    async def marked() -> bool:
+        return all(labels.TEMPLATE in pod["metadata"]["annotations"] for pod in await ray.pods())
+
+    async with ray.operator():
+        await ray.eventually(marked)
+        await ray.until_pods(3)
+        assert uids(await ray.pods()) == before
+        await ray.patch(put(f"{GROUPS}/0/template", template(image="rayproject/ray:2.53.0")))
+        await ray.until_gone(before)
+        await ray.until_pods(3)
