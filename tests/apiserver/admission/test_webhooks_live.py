@@ -115,6 +115,43 @@ class TestMutating:
         assert refusal(api.create("m"))[:2] == (500, "InternalError")
         assert api.call("GET", api.maps("m")).code == 404
 
+    def test_deletions_are_asked_about_before_validating_ones_are(
+        self, api: Api, hook: Any, hook_server: HookServer
+    ) -> None:
+        api.create("m")
+        order: list[str] = []
+
+        def note(name: str) -> hooks.Decide:
+            return lambda _: order.append(name) or {"allowed": True}
+
+        api.install(VALIDATING, hook("/second", note("second")))
+        api.install(MUTATING, hook("/first", note("first")))
+
+        assert api.call("DELETE", api.maps("m")).code == 200
+
+        assert order == ["first", "second"]
+        request = hook_server.asked["/first"][0]
+        assert (request["operation"], request["object"]) == ("DELETE", None)
+        assert request["oldObject"]["metadata"]["name"] == "m"
+
+    def test_its_refusal_of_a_deletion_keeps_the_object(self, api: Api, hook: Any) -> None:
+        api.create("m")
+        api.install(MUTATING, hook("/no", lambda _: {"allowed": False}))
+
+        assert api.call("DELETE", api.maps("m")).code == 400
+        assert api.call("GET", api.maps("m")).code == 200
+
+    def test_what_is_deleted_cannot_be_changed(self, api: Api, hook: Any) -> None:
+        api.create("m")
+        api.install(MUTATING, hook("/patch", lambda _: patch({"op": "add", "path": "/data/b", "value": "2"})))
+
+        code, reason, message = refusal(api.call("DELETE", api.maps("m")))
+
+        assert (code, reason) == (500, "InternalError")
+        text = 'webhook "patch.example.com" attempted to modify the object, which is not supported for this operation'
+        assert message == f"Internal error occurred: admission {text}"
+        assert api.call("GET", api.maps("m")).code == 200
+
 
 class TestValidating:
     def test_its_refusal_ends_the_request(self, api: Api, hook: Any) -> None:

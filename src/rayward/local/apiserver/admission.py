@@ -37,7 +37,7 @@ class Attributes:
     named: str = ""
     """The name in the URL, where the object itself may have none."""
 
-    def with_object(self, obj: Object) -> Attributes:
+    def with_object(self, obj: Object | None) -> Attributes:
         """The same request after the object was changed on the way."""
         return self if obj is self.obj else replace(self, obj=obj)
 
@@ -63,8 +63,8 @@ class Webhooks(Protocol):
         """Whether any webhook wants to see this request."""
         ...
 
-    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object:
-        """Let webhooks change the object."""
+    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object | None:
+        """Let webhooks change the object, if there is one."""
         ...
 
     async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
@@ -112,7 +112,7 @@ class Admission:
         if mutator is not None and not attributes.subresource:
             mutator(core, attributes)
         if self._webhooks is not None and self._webhooks.concern(attributes):
-            return await self._webhooks.mutate(attributes, warnings)
+            return await self._webhooks.mutate(attributes, warnings) or obj
         return obj
 
     async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
@@ -120,6 +120,8 @@ class Admission:
         if attributes.operation == "DELETE":
             _check_immortal(attributes)
         if self._webhooks is not None and self._webhooks.concern(attributes):
+            if attributes.operation == "DELETE":
+                await self._webhooks.mutate(attributes, warnings)
             await self._webhooks.validate(attributes, warnings)
         for check in self._checks:
             check(core, attributes)

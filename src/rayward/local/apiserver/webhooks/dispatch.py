@@ -77,10 +77,9 @@ class HttpWebhooks:
         record = self._store.newest(f"/namespaces/{namespace}")
         return (orjson.loads(record.value)["metadata"].get("labels") or {}) if record is not None else {}
 
-    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object:
+    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object | None:
         """Let webhooks change the object, one after another; those that ask for it see later changes once more."""
         obj = attributes.obj
-        assert obj is not None
         last_change = -1
         for position, hook in enumerate(self._mutating):
             changed = await self._changed_by(hook, attributes.with_object(obj), warnings)
@@ -97,7 +96,10 @@ class HttpWebhooks:
         verdict = await self._ask(hook, attributes, warnings, mutating=True)
         if verdict is None or not verdict.patch:
             return None
-        return _patched(attributes, verdict.patch)
+        if attributes.obj is None:
+            text = "attempted to modify the object, which is not supported for this operation"
+            raise status.internal(f'admission webhook "{hook.name}" {text}')
+        return _patched(attributes, attributes.obj, verdict.patch)
 
     async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
         """Ask all validating webhooks at once; the first refusal counts."""
@@ -179,9 +181,9 @@ class HttpWebhooks:
         return known
 
 
-def _patched(attributes: Attributes, patch: list[Object]) -> Object:
+def _patched(attributes: Attributes, obj: Object, patch: list[Object]) -> Object:
     try:
-        changed = orjson.loads(orjson.dumps(json_patch.apply(attributes.obj or {}, patch)))
+        changed = orjson.loads(orjson.dumps(json_patch.apply(obj, patch)))
     except PatchError as error:
         raise status.internal(str(error)) from None
     if not is_object(changed):
