@@ -110,6 +110,23 @@ async def test_what_is_queued_decides_about_the_next_write_but_cannot_be_read(pa
         assert store.get(_KEY) == store.newest(_KEY) == Record(_KEY, 5, b"again@5")
 
 
+async def test_the_newest_keys_are_those_after_everything_queued(path: Path) -> None:
+    async with opened(path) as store:
+        for name in ("a", "b"):
+            await store.put(f"/pods/x/{name}", says(name), expect=0)
+        assert list(store.newest_keys("/pods/x/")) == ["/pods/x/a", "/pods/x/b"]
+        writes = [
+            store.delete("/pods/x/a", says("gone"), expect=None),
+            store.put("/pods/x/b", says("changed"), expect=None),
+            store.put("/pods/x/c", says("new"), expect=0),
+            store.put("/pods/y/d", says("elsewhere"), expect=0),
+        ]
+        assert sorted(store.newest_keys("/pods/x/")) == ["/pods/x/b", "/pods/x/c"]
+        assert store.newest_count("/pods/x/") == 2
+        await asyncio.gather(*writes)
+        assert list(store.newest_keys("/pods/x/")) == ["/pods/x/b", "/pods/x/c"]
+
+
 async def test_a_commit_is_told_once_in_order_before_its_writers_go_on(path: Path) -> None:
     told: list[list[int]] = []
     seen: list[tuple[str, int]] = []

@@ -26,6 +26,8 @@ from rayward.local.apiserver.objects import Objects
 from rayward.local.apiserver.openapi import OpenApi
 from rayward.local.apiserver.pages import Pages
 from rayward.local.apiserver.proxy import Proxies
+from rayward.local.apiserver.quota import Quotas
+from rayward.local.apiserver.quotastatus import QuotaStatus
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.tunnel import Tunnels
@@ -56,13 +58,17 @@ class ApiServer:
         listener = self._listen()
         address = f"{self._host}:{listener.getsockname()[1]}"
         registry = Registry(builtin.resources())
-        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._webhooks))
+        quotas = Quotas(self._store)
+        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._webhooks, quotas))
         wiring.complete_kinds(registry)
         wiring.share_events(registry)
         definitions = wiring.serve_definitions(registry)
         lifecycle = Lifecycle(core, definitions)
         hub.listen(lifecycle.on_commit)
         lifecycle.load()
+        quota_status = QuotaStatus(core, quotas)
+        hub.listen(quota_status.on_commit)
+        quota_status.load()
         await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
         self._kubelets = Kubelets(secrets.client, wiring.http_client)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)

@@ -2,54 +2,146 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import orjson
 
 from rayward.kube.machinery.jsonvalue import section
-from rayward.kube.machinery.quantity import parse
+from rayward.kube.machinery.quantity import Quantity, parse
 from rayward.local.apiserver import status
-from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.quotausage import SERVICES, Selector, Share, counts_all, kind_counted, selectors, share_of
+from rayward.local.store import Event, Record, Store
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.admission import Attributes
     from rayward.local.apiserver.core import Core
 
-_PLAIN = frozenset(
-    {
-        "configmaps",
-        "persistentvolumeclaims",
-        "pods",
-        "replicationcontrollers",
-        "resourcequotas",
-        "secrets",
-        "services",
-    }
-)
+PREFIX = "/resourcequotas/"
 
 
-def names_of(resource: Resource) -> tuple[str, ...]:
-    """Under which names a quota may limit the number of objects of a resource."""
-    counted = f"count/{resource.qualified_name}"
-    return (resource.plural, counted) if not resource.group and resource.plural in _PLAIN else (counted,)
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The limits of one ResourceQuota."""
+
+    key: str
+    hard: Mapping[str, str]
+    selectors: tuple[Selector, ...]
+    kinds: frozenset[str]
+    """The resources whose objects it counts."""
+
+    @property
+    def name(self) -> str:
+        """The object's name."""
+        return self.key.rpartition("/")[2]
+
+    def matches(self, share: Share) -> bool:
+        """Whether it counts an object."""
+        return all(selector.matches(share) for selector in self.selectors)
 
 
-def check(core: Core, attributes: Attributes) -> None:
-    """Refuse a create that a quota of the namespace does not allow."""
-    if attributes.operation != "CREATE" or not attributes.namespace or attributes.subresource:
-        return
-    store, resource = core.objects.store, attributes.resource
-    prefix = f"/resourcequotas/{attributes.namespace}/"
-    for key in store.keys(prefix):
-        record = store.get(key)
-        if record is None:
-            continue
-        hard = section(section(orjson.loads(record.value), "spec"), "hard")
-        for name in names_of(resource):
-            if name not in hard:
+def quota_in(record: Record) -> Quota:
+    """A stored ResourceQuota."""
+    spec = section(orjson.loads(record.value), "spec")
+    hard = section(spec, "hard")
+    kinds = frozenset(kind_counted(name) for name in hard) - {""}
+    return Quota(record.key, hard, selectors(spec), kinds)
+
+
+class Quotas:
+    """All quotas there are, and what is used of them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._held: defaultdict[str, dict[str, Quota]] = defaultdict(dict)
+        self._shares: dict[str, tuple[int, Share]] = {}
+        for key in store.keys(PREFIX):
+            record = store.get(key)
+            if record is not None:
+                self._held[namespace_of(key)][key] = quota_in(record)
+
+    def on_commit(self, events: Sequence[Event]) -> None:
+        """Follow the quotas that come, change and go."""
+        for event in events:
+            if event.record is None:
+                self._shares.pop(event.key, None)
+            if event.key.startswith(PREFIX):
+                here = self._held[namespace_of(event.key)]
+                if event.record is not None:
+                    here[event.key] = quota_in(event.record)
+                else:
+                    here.pop(event.key, None)
+                    if not here:
+                        del self._held[namespace_of(event.key)]
+
+    @property
+    def namespaces(self) -> Collection[str]:
+        """Where there are quotas."""
+        return self._held.keys()
+
+    def of(self, namespace: str) -> Collection[Quota]:
+        """The quotas of a namespace."""
+        return self._held[namespace].values() if namespace in self._held else ()
+
+    def check(self, core: Core, attributes: Attributes) -> None:
+        """Refuse a write that a quota of the namespace does not allow."""
+        obj, namespace, kind = attributes.obj, attributes.namespace, attributes.resource.qualified_name
+        if obj is None or attributes.subresource or namespace not in self._held:
+            return
+        # of what can be changed only services can come to take more
+        if attributes.operation != "CREATE" and kind != SERVICES:
+            return
+        share, now = share_of(kind, obj), core.clock()
+        before: Mapping[str, int] = share_of(kind, attributes.old).at(now) if attributes.old is not None else {}
+        wanted = {name: amount - before.get(name, 0) for name, amount in share.at(now).items()}
+        for quota in self.of(namespace):
+            asked = {name: amount for name, amount in wanted.items() if amount > 0 and name in quota.hard}
+            if not asked or not quota.matches(share):
                 continue
-            used = store.newest_count(resource.scope(attributes.namespace))
-            if used + 1 > parse(hard[name]).as_int():
-                quota = key.removeprefix(prefix)
-                why = f"exceeded quota: {quota}, requested: {name}=1, used: {name}={used}, limited: {name}={hard[name]}"
-                raise status.forbidden(resource, attributes.name, why)
+            used = self.used(quota, namespace, tuple(asked), now)
+            exceeded = sorted(name for name in asked if Quantity(used[name] + asked[name]) > parse(quota.hard[name]))
+            if exceeded:
+                why = (
+                    f"exceeded quota: {quota.name}, requested: {_shown(asked, exceeded)}, "
+                    f"used: {_shown(used, exceeded)}, "
+                    f"limited: {','.join(f'{name}={quota.hard[name]}' for name in exceeded)}"
+                )
+                raise status.forbidden(attributes.resource, attributes.name, why)
+
+    def used(self, quota: Quota, namespace: str, names: Sequence[str], now: float) -> dict[str, int]:
+        """How much of these limits is used, with the writes that are on their way."""
+        amounts: dict[str, int] = dict.fromkeys(names, 0)
+        for kind in {kind_counted(name) for name in names}:
+            own = [name for name in names if kind_counted(name) == kind]
+            scope = f"/{kind}/{namespace}/"
+            if not quota.selectors and counts_all(own):
+                amounts |= dict.fromkeys(own, self._store.newest_count(scope))
+                continue
+            for share in self._all_shares(kind, scope):
+                if quota.matches(share):
+                    taken = share.at(now)
+                    for name in own:
+                        amounts[name] += taken.get(name, 0)
+        return amounts
+
+    def _all_shares(self, kind: str, scope: str) -> Sequence[Share]:
+        records = (self._store.newest(key) for key in self._store.newest_keys(scope))
+        return [self._share(kind, record) for record in records if record is not None]
+
+    def _share(self, kind: str, record: Record) -> Share:
+        known = self._shares.get(record.key)
+        if known is None or known[0] != record.revision:
+            known = self._shares[record.key] = record.revision, share_of(kind, orjson.loads(record.value))
+        return known[1]
+
+
+def namespace_of(key: str) -> str:
+    """The namespace in a key; empty for what is in none."""
+    parts = key.split("/")
+    return parts[2] if len(parts) > 3 else ""
+
+
+def _shown(amounts: Mapping[str, int], names: Sequence[str]) -> str:
+    return ",".join(f"{name}={Quantity(amounts[name])}" for name in names)

@@ -10,7 +10,7 @@ import orjson
 
 from rayward.kube.machinery import names
 from rayward.kube.machinery.jsonvalue import section
-from rayward.local.apiserver import quota, status
+from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
@@ -23,6 +23,7 @@ from rayward.local.apiserver.crd.custom import published_schema
 from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
 from rayward.local.apiserver.podadmission import PodAdmission
+from rayward.local.apiserver.quota import Quotas
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks import HttpWebhooks
@@ -47,11 +48,12 @@ def webhooks_of(store: Store) -> HttpWebhooks:
     return HttpWebhooks(store, http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
 
 
-def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
+def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) -> Admission:
     """The admission chain of this server."""
     allocation = Allocation(store)
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
+    hub.listen(quotas.on_commit)
     return Admission(
         mutators={
             "pods": PodAdmission().admit,
@@ -60,7 +62,7 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks) -> Admission:
             "priorityclasses.scheduling.k8s.io": admit_priority_class,
         },
         allocators={"services": allocation.give},
-        checks=(quota.check,),
+        checks=(quotas.check,),
         webhooks=webhooks,
     )
 

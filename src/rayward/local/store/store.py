@@ -139,6 +139,15 @@ class Store:
         self._require_use()
         return self._state.count(prefix)
 
+    def newest_keys(self, prefix: str) -> Sequence[str]:
+        """The keys that will begin with ``prefix`` once everything queued is committed."""
+        keys = self.keys(prefix)
+        queued = {key: event for key, event in self._newest.items() if key.startswith(prefix)}
+        if not queued:
+            return keys
+        new = [key for key, event in queued.items() if event.record is not None]
+        return [*(key for key in keys if key not in queued), *new]
+
     def newest_count(self, prefix: str) -> int:
         """How many keys will begin with ``prefix`` once everything queued is committed."""
         count = self.count(prefix)
