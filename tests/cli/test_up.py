@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 
 from rayward.stack import control
 from rayward.stack.folder import Folder
+from rayward.stack.settings import Settings
 from rayward.stack.state import PartState, StackState
 from tests.cli.rayward import run
 
@@ -123,3 +125,32 @@ def test_flags_that_cannot_work_are_refused_before_anything_starts(flags: list[s
     assert done.code == 2
     assert said in done.err
     assert not (tmp_path / "data").exists()
+
+
+def test_up_again_keeps_what_runs_and_says_which_flags_it_cannot_obey(folder: Folder) -> None:
+    at = ("--data-dir", str(folder.root))
+    assert run("up", "--api-only", *at).code == 0
+    for same in ([], ["--api-only"], ["--port", (folder.root / "port").read_text()]):
+        again = run("up", *same, *at)
+        assert (again.code, "it runs already" in again.err) == (0, True), again.err
+    told = run("up", "--nodes", "3", "--image", f"foo/bar={sys.prefix}", *at)
+    assert (told.code, told.out) == (5, "")
+    assert f"error: it runs already, and not with --nodes 3 --image foo/bar={sys.prefix}\n" in told.err
+    assert "  why: --nodes 3: it was started with --api-only\n" in told.err
+    assert (
+        f"  next: rayward down {' '.join(at)} && rayward up --nodes 3 --image foo/bar={sys.prefix} {' '.join(at)}\n"
+        in (told.err)
+    )
+    assert control.status(folder) is not None
+
+
+def test_flags_that_are_not_in_force_are_told_to_programs_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "port").write_text("6443")
+    settings = Settings(node=("--nodes", "2", "--gpus", "0"), operator=True)
+    seen = StackState(1, 0.0, ready=True, settings=settings)
+    monkeypatch.setattr(control, "up", lambda *_args, **_options: control.Up(seen, True, 1.0, ""))
+    done = run("up", "--gpus", "1", "--nodes", "2", "-o", "json", "--data-dir", str(tmp_path))
+    failure = json.loads(done.err)
+    assert (done.code, failure["reason"]) == (5, "Conflict")
+    assert failure["message"] == "it runs already, and not with --gpus 1"
+    assert failure["why"] == "--gpus 1: it was started with --gpus 0"

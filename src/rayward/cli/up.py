@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
-from rayward.stack import control, state
+from rayward.stack import control, settings, state
 from rayward.stack.folder import Folder
 from rayward.stack.following import Logs
+from rayward.stack.settings import Flags
 
 _PORT = click.IntRange(0, 65535)
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
@@ -29,7 +32,9 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 @click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Whose operator to run.")
 @data_option
 @output_option
+@click.pass_context
 def command(
+    ctx: click.Context,
     api_only: bool,
     foreground: bool,
     port: int,
@@ -52,6 +57,8 @@ def command(
     logs = Logs(folder) if foreground else None
     try:
         up = control.up(folder, port=port, node=node, operator=wants_operator, foreground=foreground, tell=tell)
+        if up.already:
+            _refuse_other_flags(folder, up, _asked(ctx, flags, port, operator, api_only=api_only), data)
         _tell_troubles(folder, up)
         _answer(folder, up, form, api_only=api_only)
         if logs is not None:
@@ -62,6 +69,30 @@ def command(
         tell("ending...")
         control.down(folder, purge=False)
         tell(f"stopped; objects stay in {folder.root}")
+
+
+def _asked(ctx: click.Context, node: list[str], port: int, operator: str, *, api_only: bool) -> Flags:
+    """The flags that were written, and not just have a default."""
+    # what runs nothing has no pods to choose flags for
+    given: Flags = {"--api-only": ()} if api_only else {**settings.paired(node), "--operator": (operator,)}
+    if port:
+        given = {**given, "--port": (str(port),)}
+    names = {option: parameter.name or "" for parameter in ctx.command.params for option in parameter.opts}
+    written = ParameterSource.COMMANDLINE
+    return {flag: values for flag, values in given.items() if ctx.get_parameter_source(names[flag]) is written}
+
+
+def _refuse_other_flags(folder: Folder, up: control.Up, asked: Flags, data: Path | None) -> None:
+    """A stack keeps what it was started with; who asks for something else must not think to have it."""
+    if up.state.settings is None:
+        return
+    told = settings.differing(asked, {**up.state.settings.flags, "--port": (folder.port.read_text(),)})
+    if told:
+        place = ["--data-dir", str(data)] if data is not None else []
+        again = shlex.join([*(word for flag in asked.items() for word in settings.spelled(*flag)), *place])
+        why = "\n".join(f"{flag}: it was started with {instead}" for flag, instead in told.items())
+        following = f"{shlex.join(['rayward', 'down', *place])} && rayward up {again}"
+        raise CommandError(Code.CONFLICT, f"it runs already, and not with {' '.join(told)}", why, following)
 
 
 def _tell_troubles(folder: Folder, up: control.Up) -> None:

@@ -21,6 +21,11 @@ class Folder:
         return self.root / "kubeconfig"
 
     @property
+    def port(self) -> Path:
+        """Where the API server writes its port, for its next start."""
+        return self.root / "port"
+
+    @property
     def node(self) -> Path:
         """The pods of the node."""
         return self.root / "node"

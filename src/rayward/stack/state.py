@@ -12,6 +12,7 @@ import msgspec
 
 from rayward.stack import process
 from rayward.stack.folder import Folder
+from rayward.stack.settings import Settings
 
 _LOCK_SECONDS = 0.5
 _TAIL_BYTES = 64 * 1024
@@ -46,6 +47,8 @@ class StackState(msgspec.Struct, frozen=True):
     ready: bool = False
     failure: str = ""
     """Why the stack gave up, if it did."""
+    settings: Settings | None = None
+    """What it was started with."""
 
 
 def write(folder: Folder, state: StackState) -> None:

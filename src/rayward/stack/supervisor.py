@@ -19,6 +19,7 @@ from pathlib import Path
 from rayward.stack import leftovers, process, state
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part, parts
+from rayward.stack.settings import Settings
 from rayward.stack.state import PartState, StackState, tail
 
 _LONGEST_PAUSE = 10.0
@@ -67,8 +68,9 @@ class _Running:
 class Supervisor:
     """Keeps the parts of one data folder alive."""
 
-    def __init__(self, folder: Folder, wanted: tuple[Part, ...]) -> None:
+    def __init__(self, folder: Folder, wanted: tuple[Part, ...], settings: Settings | None = None) -> None:
         self._folder = folder
+        self._settings = settings
         self._parts = [_Running(part) for part in wanted]
         self._started = time.time()
         self._born = process.born(os.getpid())
@@ -109,7 +111,8 @@ class Supervisor:
         seen = tuple(running.seen() for running in self._parts)
         ready = all(running.settled for running in self._parts)
         self._ran = self._ran or ready
-        state.write(self._folder, StackState(os.getpid(), self._started, self._born, seen, ready, self._failure))
+        now = StackState(os.getpid(), self._started, self._born, seen, ready, self._failure, self._settings)
+        state.write(self._folder, now)
 
     async def _keep(self, running: _Running) -> None:
         pause, failures = 0.0, 0
@@ -220,13 +223,13 @@ def main() -> int:
     folder = Folder(options.data_dir)
     if state.take_lock(folder) is None:
         return 0
-    node = None if options.api_only else options.node
-    wanted = parts(folder, port=options.port, node=node, operator=options.operator)
-    return asyncio.run(_main(folder, wanted))
+    settings = Settings(None if options.api_only else tuple(options.node), options.operator)
+    wanted = parts(folder, port=options.port, node=settings.node, operator=settings.operator)
+    return asyncio.run(_main(folder, wanted, settings))
 
 
-async def _main(folder: Folder, wanted: tuple[Part, ...]) -> int:
-    return await Supervisor(folder, wanted).run()
+async def _main(folder: Folder, wanted: tuple[Part, ...], settings: Settings) -> int:
+    return await Supervisor(folder, wanted, settings).run()
 
 
 if __name__ == "__main__":
