@@ -98,6 +98,15 @@ def test_a_command_that_reads(machine: Machine, talker: str) -> None:
     assert (code, streams[1]) == (0, b"hello")
 
 
+def test_a_terminal_has_a_name_that_programs_know(machine: Machine, talker: str) -> None:
+    _, streams = machine.execute(talker, "sh", "-c", "echo $TERM", tty=1)
+    assert streams[1] == b"xterm\r\n"
+    assert machine.execute(talker, "sh", "-c", "echo $TERM")[1][1] == b"\n"
+    own = machine.run(sh("echo $TERM", tty=True), sh("echo $TERM", tty=True, env=[{"name": "TERM", "value": "vt100"}]))
+    machine.until_phase(own, "Succeeded")
+    assert (machine.log(own), machine.log(own, "c1")) == ("xterm\r\n", "vt100\r\n")
+
+
 def test_a_command_with_a_terminal(machine: Machine, talker: str) -> None:
     resize = b'\4{"Width":91,"Height":31}'
     code, streams = machine.execute(talker, "sh", sent=[resize, b"\0stty size; exit 4\n"], input=1, tty=1)

@@ -92,10 +92,12 @@ def _start_program(spec: Mapping[str, Any], streams: tuple[int, int, int]) -> tu
 def _become(spec: Mapping[str, Any], streams: tuple[int, int, int], *, terminal: bool) -> Never:
     os.setsid()
     process.use_as_standard(streams)
+    variables: dict[str, str] = spec["env"]
     if terminal:
         process.take_terminal(0)
+        variables = {"TERM": "xterm", **variables}
     os.umask(0o022)
-    process.run(spec["command"], spec["env"], spec["cwd"], spec.get("user"))
+    process.run(spec["command"], variables, spec["cwd"], spec.get("user"))
 
 
 def _tend(main: int) -> int:
