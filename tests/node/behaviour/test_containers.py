@@ -154,11 +154,18 @@ def test_a_user_of_its_own(machine: Machine) -> None:
     assert said == "1000\n100\nwrites\n"
 
 
+def test_a_pod_that_must_not_be_root_is_the_user_of_rays_images(machine: Machine) -> None:
+    script = "id -u; id -g; touch /tmp/x ~/x && echo writes"
+    assert machine.output(sh(script, securityContext={"runAsNonRoot": True})) == "1000\n1000\nwrites\n"
+    of_pod = {"runAsNonRoot": True, "runAsGroup": 100}
+    assert machine.output(sh(script), securityContext=of_pod) == "1000\n100\nwrites\n"
+
+
 def test_root_is_refused_where_the_pod_says_so(machine: Machine) -> None:
-    name = machine.run(sh("true", securityContext={"runAsNonRoot": True}))
-    assert (
-        machine.until_waiting(name, "CreateContainerConfigError")
-        == "container has runAsNonRoot and image will run as root"
+    name = machine.run(sh("true", securityContext={"runAsNonRoot": True, "runAsUser": 0}))
+    uid = machine.pod(name)["metadata"]["uid"]
+    assert machine.until_waiting(name, "CreateContainerConfigError") == (
+        f'container\'s runAsUser breaks non-root policy (pod: "{name}_default({uid})", container: c)'
     )
 
 

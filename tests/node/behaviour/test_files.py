@@ -22,6 +22,35 @@ def test_files_of_the_machine_can_be_read_and_not_written(machine: Machine) -> N
     assert said.endswith("1\n")
 
 
+_SETTING: Final = "/proc/sys/vm/swappiness"
+_ANOTHER_PROC: Final = f"unshare -Urpfm sh -c 'mount -t proc proc /proc && cat {_SETTING} > {_SETTING}'"
+
+
+def cannot_change_the_kernel(machine: Machine) -> None:
+    """What /proc shows of the machine can be read from a container, where it is no secret, and not written."""
+    closed = [name for name in ("bus", "fs", "irq", "sys", "sysrq-trigger") if Path("/proc", name).exists()]
+    secret = [name for name in ("acpi", "kcore", "keys", "scsi", "timer_list") if Path("/proc", name).exists()]
+    said = machine.output(
+        sh(
+            f'for name in {" ".join(closed)}; do grep -o " /proc/$name ro" /proc/self/mountinfo; done;'
+            f" for name in {' '.join(secret)}; do ls -A /proc/$name/ 2>/dev/null || head -c 9 /proc/$name; done;"
+            f" cat {_SETTING}; ({_ANOTHER_PROC}) 2>/dev/null || echo no other"
+        )
+    )
+    assert said.splitlines() == [
+        *(f" /proc/{name} ro" for name in closed),
+        Path(_SETTING).read_text().strip(),
+        "no other",
+    ]
+
+
+def test_the_kernels_settings_can_be_read_and_not_written(machine: Machine) -> None:
+    cannot_change_the_kernel(machine)
+    said = machine.output(sh(f"v=$(cat {_SETTING}); (echo $v > {_SETTING}) 2>&1; test -r /proc/self/maps && echo own"))
+    assert "Read-only file system" in said
+    assert said.endswith("own\n")
+
+
 def test_the_project_folder_can_be_written(machine: Machine, project: Path) -> None:
     machine.output(sh(f"echo made > {project}/by-a-pod"))
     assert (project / "by-a-pod").read_text() == "made\n"
@@ -80,6 +109,22 @@ def test_an_empty_folder_in_memory(machine: Machine) -> None:
     assert said == "tmpfs\n32\n"
 
 
+def test_an_empty_folder_keeps_the_mode_that_its_pod_gave_it(machine: Machine) -> None:
+    plain = machine.config_map(v="one")
+    name = machine.run(
+        sh(
+            "chmod 700 /work; while true; do echo $(cat /etc/app/v) $(stat -c %a /work); sleep 0.1; done",
+            volumeMounts=[{"name": "work", "mountPath": "/work"}, {"name": "v", "mountPath": "/etc/app"}],
+        ),
+        volumes=[{"name": "work", "emptyDir": {}}, {"name": "v", "configMap": {"name": plain}}],
+    )
+    eventually(lambda: machine.log(name, tailLines=1) == "one 700\n")
+    machine.client.patch(CONFIG_MAPS, plain, {"data": {"v": "two"}}, PatchType.MERGE, "default")
+    eventually(lambda: "two" in machine.log(name, tailLines=1))
+    assert machine.log(name, tailLines=1) == "two 700\n"
+    machine.delete(name)
+
+
 def test_a_config_map_as_files(machine: Machine) -> None:
     plain = machine.config_map(**{"a.txt": "first", "b.txt": "second"})
     said = machine.output(
@@ -116,6 +161,25 @@ def test_changes_of_a_config_map_reach_the_pod(machine: Machine) -> None:
     machine.delete(name)
 
 
+def test_files_made_from_objects_cannot_be_written(machine: Machine) -> None:
+    label = {"items": [{"path": "k", "fieldRef": {"fieldPath": "metadata.name"}}]}
+    volumes = [
+        {"name": "map", "configMap": {"name": machine.config_map(k="v")}},
+        {"name": "secret", "secret": {"secretName": machine.secret(k="v")}},
+        {"name": "labels", "downwardAPI": label},
+        {"name": "mixed", "projected": {"sources": [{"downwardAPI": label}]}},
+    ]
+    script = """
+for folder in /v/map /v/secret /v/labels /v/mixed /var/run/secrets/kubernetes.io/serviceaccount; do
+    (echo hacked > $folder/..data/k) 2>&1; ln -sfn /usr/lib $folder/..data 2>&1; touch $folder/new 2>&1
+done; true
+"""
+    mounts = [{"name": volume["name"], "mountPath": f"/v/{volume['name']}"} for volume in volumes]
+    said = machine.output(sh(script, volumeMounts=mounts), volumes=volumes).splitlines()
+    assert len(said) == 15
+    assert all("Read-only file system" in line for line in said), said
+
+
 def test_a_missing_volume_source_is_an_event_and_is_waited_for(machine: Machine) -> None:
     name = machine.run(
         sh("cat /v/k", volumeMounts=[{"name": "v", "mountPath": "/v"}]),
@@ -145,6 +209,59 @@ def test_a_part_of_a_volume(machine: Machine) -> None:
     assert said == "x=1\n"
 
 
+def test_a_part_of_a_volume_in_memory(machine: Machine) -> None:
+    said = machine.output(
+        sh("stat -f -c %T /part; echo kept > /part/f; cat /whole/a/b/f", volumeMounts=_IN_MEMORY),
+        volumes=[{"name": "m", "emptyDir": {"medium": "Memory"}}],
+    )
+    assert said == "tmpfs\nkept\n"
+
+
+_IN_MEMORY: Final = [
+    {"name": "m", "mountPath": "/whole"},
+    {"name": "m", "mountPath": "/part", "subPath": "a/b"},
+]
+
+
+def test_a_part_that_leads_out_of_its_volume_makes_nothing_outside(machine: Machine, project: Path) -> None:
+    outside = project / "outside"
+    mount = {"name": "w", "mountPath": "/w", "subPathExpr": "$(WHERE)"}
+    name = machine.run(
+        sh("true", volumeMounts=[mount], env=[{"name": "WHERE", "value": f"../../../../../../../..{outside}"}]),
+        volumes=[{"name": "w", "emptyDir": {}}],
+    )
+    assert machine.until_waiting(name, "CreateContainerConfigError").endswith("must not contain '..'")
+    machine.delete(name)
+    assert not outside.exists()
+
+
+def test_a_link_in_a_volume_leads_no_part_out_of_it(machine: Machine, project: Path) -> None:
+    inside = {"volumeMounts": [{"name": "w", "mountPath": "/w"}]}
+    through = {"volumeMounts": [{"name": "w", "mountPath": "/w", "subPath": "link/made"}]}
+    name = machine.run(
+        sh("true", **through),
+        volumes=[{"name": "w", "emptyDir": {}}],
+        initContainers=[{**sh(f"ln -s {project} /w/link", **inside), "name": "first"}],
+    )
+    assert "leads out of the volume" in machine.until_waiting(name, "CreateContainerConfigError")
+    machine.delete(name)
+    assert not (project / "made").exists()
+
+
+def test_a_link_in_a_volume_in_memory_leads_no_part_out_of_it(machine: Machine, project: Path) -> None:
+    # The node cannot look into such a volume: only the pod's own namespace shows what is in it.
+    inside = {"volumeMounts": [{"name": "w", "mountPath": "/w"}]}
+    through = {"volumeMounts": [{"name": "w", "mountPath": "/w", "subPath": "link"}]}
+    name = machine.run(
+        sh("touch /w/made", **through),
+        volumes=[{"name": "w", "emptyDir": {"medium": "Memory"}}],
+        initContainers=[{**sh(f"ln -s {project} /w/link", **inside), "name": "first"}],
+    )
+    machine.until_phase(name, "Failed")
+    assert "leads out of the volume" in machine.state(name)["terminated"]["message"]
+    assert not (project / "made").exists()
+
+
 def test_a_read_only_mount(machine: Machine) -> None:
     said = machine.output(
         sh("touch /work/x 2>&1 || true", volumeMounts=[{"name": "w", "mountPath": "/work", "readOnly": True}]),
@@ -158,6 +275,15 @@ def test_a_folder_of_the_machine(machine: Machine, project: Path) -> None:
     machine.output(
         sh("echo 1 > /h/f", volumeMounts=[{"name": "h", "mountPath": "/h"}]),
         volumes=[{"name": "h", "hostPath": {"path": str(place), "type": "DirectoryOrCreate"}}],
+    )
+    assert (place / "f").read_text() == "1\n"
+
+
+def test_a_folder_of_the_machine_is_made_where_its_kind_is_not_told(machine: Machine, project: Path) -> None:
+    place = project / "host" / "untold"
+    machine.output(
+        sh("echo 1 > /h/f", volumeMounts=[{"name": "h", "mountPath": "/h"}]),
+        volumes=[{"name": "h", "hostPath": {"path": str(place)}}],
     )
     assert (place / "f").read_text() == "1\n"
 
@@ -180,6 +306,13 @@ def test_a_claim_is_a_folder_that_stays(machine: Machine) -> None:
     held = machine.client.get(PERSISTENT_VOLUME_CLAIMS, "store", "default")
     assert held["status"]["phase"] == "Bound"
     assert (machine.folder / "claims" / "default" / held["spec"]["volumeName"] / "f").read_text() == "kept\n"
+
+
+def test_a_claim_that_a_pod_only_reads(machine: Machine) -> None:
+    claim = _claim(machine, "library")
+    claim["volumes"][0]["persistentVolumeClaim"]["readOnly"] = True
+    said = machine.output(sh("touch /data/gcs/f 2>&1 || true", **_MOUNTED), **claim)
+    assert "Read-only file system" in said
 
 
 def test_a_claim_of_the_same_name_begins_empty(machine: Machine) -> None:

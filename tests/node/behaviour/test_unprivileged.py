@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import rayward
+from tests.node.behaviour.test_files import cannot_change_the_kernel
 from tests.node.behaviour.test_limits import shows_limits, shows_use
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
@@ -68,6 +69,28 @@ def test_files_users_and_commands(plain: Machine) -> None:
     assert plain.log(name).startswith("0\n")
     code, streams = plain.execute(name, "sh", "-c", "hostname; exit 2")
     assert (code, streams[1]) == (2, f"{name}\n".encode())
+    plain.delete(name)
+
+
+def test_the_kernels_settings_can_be_read_and_not_written(plain: Machine) -> None:
+    cannot_change_the_kernel(plain)
+
+
+def test_parts_of_volumes_users_that_are_not_root_and_folders_that_may_not_be_made(plain: Machine) -> None:
+    mounts = [
+        {"name": "m", "mountPath": "/memory", "subPath": "a/b"},
+        {"name": "d", "mountPath": "/disk", "subPath": "a/b"},
+    ]
+    said = plain.output(
+        sh("id -u; touch /memory/x /disk/x && echo writes", volumeMounts=mounts),
+        volumes=[{"name": "m", "emptyDir": {"medium": "Memory"}}, {"name": "d", "emptyDir": {}}],
+        securityContext={"runAsNonRoot": True},
+    )
+    assert said == "1000\nwrites\n"
+    name = plain.run(sh("true"), volumes=[{"name": "h", "hostPath": {"path": "/no/such"}}])
+    assert plain.until_event(name, "FailedMount").endswith(
+        "hostPath /no/such can neither be found nor made by this node: Permission denied"
+    )
     plain.delete(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 from typing import Final
@@ -33,6 +34,10 @@ _AT_RECURSIVE: Final = 0x8000
 _ATTRIBUTE_READ_ONLY: Final = 0x1
 _PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41}
 _MOUNT_SETATTR: Final = 442
+_OPENAT2: Final = 437
+_NO_MAGIC_LINKS: Final = 0x02
+_BENEATH: Final = 0x08
+_MOST_TRIES: Final = 100
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -44,6 +49,10 @@ class _MountAttributes(ctypes.Structure):
         ("propagation", ctypes.c_uint64),
         ("user_namespace", ctypes.c_uint64),
     )
+
+
+class _HowToOpen(ctypes.Structure):
+    _fields_ = (("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64))
 
 
 def unshare(flags: int) -> None:
@@ -81,6 +90,26 @@ def make_read_only(target: str) -> None:
         ctypes.c_size_t(ctypes.sizeof(attributes)),
     )
     _checked(answer, "mount_setattr", target)
+
+
+def open_beneath(folder: int, path: str) -> int:
+    """A descriptor of ``path`` in the folder behind a descriptor; EXDEV where a name or a link leads out of it."""
+    how = _HowToOpen(os.O_PATH | os.O_CLOEXEC, 0, _BENEATH | _NO_MAGIC_LINKS)
+    tries = 0
+    while True:
+        answer: int = _libc.syscall(
+            ctypes.c_long(_OPENAT2),
+            ctypes.c_int(folder),
+            _text(path),
+            ctypes.byref(how),
+            ctypes.c_size_t(ctypes.sizeof(how)),
+        )
+        tries += 1
+        # Renames anywhere on the machine make the kernel unsure of a "..": it wants to be asked again.
+        if answer >= 0 or ctypes.get_errno() != errno.EAGAIN or tries == _MOST_TRIES:
+            break
+    _checked(min(answer, 0), "openat2", path)
+    return answer
 
 
 def change_root(root: str) -> None:

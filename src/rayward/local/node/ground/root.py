@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # Names of mounts and descriptors, not paths of this process:
 # ruff: noqa: PTH102, PTH115, PTH116, PTH120, PTH208, PTH211
+import contextlib
 import errno
 import os
 import stat
@@ -11,10 +12,23 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from rayward.local.node.ground import linux
+from rayward.local.node.ground import linux, part
 
 _OWN: Final = ("proc", "dev", "tmp", "run", "lost+found")
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
+# What container runtimes close of /proc: it is the whole machine's, and a pod's root may be the machine's root.
+_KERNELS_READ_ONLY: Final = ("bus", "fs", "irq", "sys", "sysrq-trigger")
+_KERNELS_HIDDEN: Final = (
+    "acpi",
+    "asound",
+    "kcore",
+    "keys",
+    "latency_stats",
+    "sched_debug",
+    "scsi",
+    "timer_list",
+    "timer_stats",
+)
 _MOST_LINKS: Final = 40
 _LINKS: Final = (
     ("fd", "/proc/self/fd"),
@@ -35,15 +49,32 @@ def build(root: str, shared_memory: str, mounts: Iterable[dict[str, Any]], hidde
     for name in ("proc", "dev", "run", "tmp"):
         os.mkdir(f"{root}/{name}", 0o1777 if name == "tmp" else 0o755)
     linux.mount("proc", f"{root}/proc", "proc")
+    _close_kernel(f"{root}/proc")
     linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
     _lay_devices(f"{root}/dev", shared_memory)
     for mount in mounts:
         _place(root, mount)
     for path in hidden:
-        if Path(root + path).is_dir():
-            linux.mount("tmpfs", root + path, "tmpfs", linux.READ_ONLY, "mode=755,size=4k")
-        elif Path(root + path).is_file():
-            linux.mount("/dev/null", root + path, None, linux.BIND)
+        _hide(root + path)
+
+
+def _hide(path: str) -> None:
+    if Path(path).is_dir():
+        linux.mount("tmpfs", path, "tmpfs", linux.READ_ONLY, "mode=755,size=4k")
+    elif Path(path).is_file():
+        linux.mount("/dev/null", path, None, linux.BIND)
+
+
+def _close_kernel(processes: str) -> None:
+    # Only now: a user without rights gets no new /proc where parts of the last one are covered.
+    for name in _KERNELS_READ_ONLY:
+        path = f"{processes}/{name}"
+        with contextlib.suppress(FileNotFoundError, PermissionError):
+            linux.mount(path, path, None, linux.BIND)
+            linux.make_read_only(path)
+    for name in _KERNELS_HIDDEN:
+        with contextlib.suppress(PermissionError):
+            _hide(f"{processes}/{name}")
 
 
 def _show(source: str, target: str) -> None:
@@ -78,7 +109,14 @@ def _lay_devices(folder: str, shared_memory: str) -> None:
 
 
 def _place(root: str, mount: dict[str, Any]) -> None:
-    source: str = mount["source"]
+    if "volume" in mount:
+        with part.opened(mount["volume"], mount["part"]) as found:
+            _bind(root, f"/proc/self/fd/{found}", mount)
+    else:
+        _bind(root, mount["source"], mount)
+
+
+def _bind(root: str, source: str, mount: dict[str, Any]) -> None:
     target = make_point(root, mount["target"], is_folder=Path(source).is_dir())
     linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)
     if mount.get("readOnly"):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.volumes.content import VolumeError, is_made_from_objects
 
@@ -34,9 +35,7 @@ def folder_of(volume: Object, own: Path, claimed: Object | None) -> Path:
         VolumeError: The volume cannot be had here.
     """
     if is_made_from_objects(volume) or volume.get("emptyDir") is not None:
-        own.mkdir(parents=True, exist_ok=True)
-        if volume.get("emptyDir") is not None:
-            own.chmod(0o777)
+        _make_own(own, 0o777 if volume.get("emptyDir") is not None else 0o755)
         return own
     if (host := volume.get("hostPath")) is not None:
         return _on_host(Path(host["path"]), host.get("type") or "")
@@ -44,6 +43,16 @@ def folder_of(volume: Object, own: Path, claimed: Object | None) -> Path:
         return _behind_claim(claimed)
     kind = next((key for key in volume if key != "name"), "nothing")
     raise VolumeError(f'volumes of kind "{kind}" are not supported by this node')
+
+
+def _make_own(folder: Path, mode: int) -> None:
+    if folder.exists():
+        return
+    # Whole or not at all: once the pod has it, its mode is the pod's to change.
+    draft = folder.with_name(f".{folder.name}")
+    draft.mkdir(parents=True, exist_ok=True)
+    draft.chmod(mode)
+    draft.rename(folder)
 
 
 def _behind_claim(spec: Object) -> Path:
@@ -62,6 +71,8 @@ def _on_host(path: Path, kind: str) -> Path:
         path.mkdir(mode=0o755, parents=True, exist_ok=True)
     elif kind == "FileOrCreate":
         path.touch(mode=0o644)
+    elif not kind:
+        _make_on_host(path)
     elif not path.exists():
         raise VolumeError(f"hostPath type check failed: {path} does not exist")
     if (kind in _FOLDERS and not path.is_dir()) or (kind in ("File", "FileOrCreate") and not path.is_file()):
@@ -70,27 +81,45 @@ def _on_host(path: Path, kind: str) -> Path:
     return path
 
 
-def mounts(container: Object, folders: Mapping[str, Path], variables: Mapping[str, str]) -> list[Object]:
-    """The mounts of a container, outer ones first.
+def _make_on_host(path: Path) -> None:
+    try:
+        if not path.exists():
+            path.mkdir(mode=0o755, parents=True, exist_ok=True)
+    except OSError as error:
+        raise VolumeError(f"hostPath {path} can neither be found nor made by this node: {error.strerror}") from error
+
+
+def mounts(
+    container: Object, volumes: Iterable[Object], folders: Mapping[str, Path], variables: Mapping[str, str]
+) -> list[Object]:
+    """The mounts of a container, outer ones first; parts of volumes are found, and made, by whoever mounts them.
 
     Raises:
         VolumeError: A mount leads out of its volume.
     """
+    read_only = {volume["name"] for volume in volumes if _is_read_only(volume)}
     made: list[Object] = []
     for mount in entries(container, "volumeMounts"):
-        source = folders[mount["name"]]
+        name, folder = mount["name"], folders[mount["name"]]
         inner = mount.get("subPath") or expand(mount.get("subPathExpr") or "", variables)
         if inner:
-            source = _inside(source, inner, mount["name"])
-        made.append({"source": str(source), "target": mount["mountPath"], "readOnly": bool(mount.get("readOnly"))})
+            _check_inside(folder, inner, name)
+        source = {"volume": str(folder), "part": inner} if inner else {"source": str(folder)}
+        closed = name in read_only or bool(mount.get("readOnly"))
+        made.append({**source, "target": mount["mountPath"], "readOnly": closed})
     return sorted(made, key=lambda mount: mount["target"].count("/"))
 
 
-def _inside(folder: Path, inner: str, name: str) -> Path:
-    found = folder / inner
-    if not found.exists():
-        found.mkdir(parents=True)
-    resolved = found.resolve()
-    if not resolved.is_relative_to(folder.resolve()):
+def _is_read_only(volume: Object) -> bool:
+    # What is made from objects is the node's to write: it reads it again at every change.
+    return is_made_from_objects(volume) or bool(section(volume, "persistentVolumeClaim").get("readOnly"))
+
+
+def _check_inside(folder: Path, inner: str, name: str) -> None:
+    if inner.startswith("/"):
+        raise VolumeError(f"error SubPath `{inner}` must not be an absolute path")
+    if ".." in inner.split("/"):
+        raise VolumeError(f"unable to provision SubPath `{inner}`: must not contain '..'")
+    # For a message in good time: what is true when it is mounted is seen to there.
+    if not Path(os.path.realpath(folder / inner)).is_relative_to(os.path.realpath(folder)):
         raise VolumeError(f'subPath "{inner}" of volume "{name}" leads out of the volume')
-    return resolved

@@ -26,6 +26,8 @@ Object = dict[str, Any]
 TOOLS: Final = str(Path(__file__).parent.parent / "tools")
 _HOME: Final = "/home/ray"
 _OTHER_HOME: Final = "/home/pod"
+_RAYS_USER: Final = 1000
+"""Whom Ray's images run as, whatever else stands for them here."""
 _MESSAGE_PATH: Final = "/dev/termination-log"
 
 
@@ -53,7 +55,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
     variables = _variables(host, node, pod, container, environment, home, start)
     security = {**section(pod["spec"], "securityContext"), **section(container, "securityContext")}
-    user = _user(security)
+    user = _user(pod, container, security)
     command = [expand(part, variables) for part in entries(container, "command")]
     command += [expand(part, variables) for part in entries(container, "args")]
     if not command:
@@ -68,7 +70,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     message.touch()
     message.chmod(0o666)
     try:
-        mounts = place.mounts(container, start.volumes, variables)
+        mounts = place.mounts(container, entries(pod["spec"], "volumes"), start.volumes, variables)
     except VolumeError as error:
         raise ConfigError(str(error)) from error
     stated = folder.stated / container["name"]
@@ -143,10 +145,15 @@ def _variables(
     return container_variables(pod, container, sources, given, services)
 
 
-def _user(security: Object) -> list[int] | None:
+def _user(pod: Object, container: Object, security: Object) -> list[int] | None:
     uid, gid = security.get("runAsUser"), security.get("runAsGroup")
-    if security.get("runAsNonRoot") and not uid:
-        raise ConfigError("container has runAsNonRoot and image will run as root")
+    if security.get("runAsNonRoot") and uid is None:
+        uid, gid = _RAYS_USER, _RAYS_USER if gid is None else gid
+    if security.get("runAsNonRoot") and uid == 0:
+        metadata = pod["metadata"]
+        named = f"{metadata['name']}_{metadata['namespace']}({metadata['uid']})"
+        where = f'(pod: "{named}", container: {container["name"]})'
+        raise ConfigError(f"container's runAsUser breaks non-root policy {where}")
     if uid is None and gid is None:
         return None
     if not uid and not gid:
