@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.cli.rayward import Rayward
@@ -34,6 +36,31 @@ def test_what_a_file_names(rayward: Rayward) -> None:
     again = rayward("delete", "-f", "-", stdin=text)
     assert again.code == 4
     assert rayward("delete", "-f", "-", "--ignore-not-found", stdin=text).code == 0
+
+
+def test_programs_get_one_document(rayward: Rayward) -> None:
+    text = f"{_MAP % ('a', '')}---\n{_MAP % ('b', '')}"
+    rayward("apply", "-f", "-", stdin=text)
+    uid = rayward("get", "cm", "b", "-o", "json").json()["metadata"]["uid"]
+    rayward("delete", "cm", "a")
+    done = rayward("delete", "-f", "-", "-o", "json", stdin=text)
+    about = {"apiVersion": "v1", "kind": "ConfigMap", "namespace": rayward.namespace}
+    assert done.json() == {
+        "apiVersion": "cli.rayward/v1",
+        "kind": "Delete",
+        "deleted": [{**about, "name": "b", "uid": uid}],
+        "notFound": [{**about, "name": "a"}],
+    }
+    assert done.code == 4
+    assert json.loads(done.err.splitlines()[-1])["reason"] == "NotFound"
+
+
+def test_programs_learn_what_is_still_there(rayward: Rayward) -> None:
+    rayward("apply", "-f", "-", stdin=_MAP % ("kept", "example.com/lock"))
+    done = rayward("delete", "cm", "kept", "--timeout", "200ms", "-o", "json")
+    assert done.code == 124
+    assert [one["name"] for one in done.json()["deleted"]] == ["kept"]
+    assert json.loads(done.err.splitlines()[-1])["why"] == "finalizers keep it: example.com/lock"
 
 
 def test_a_pod_is_waited_for(rayward: Rayward) -> None:

@@ -12,7 +12,7 @@ from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
 from rayward.cli.durations import DurationType
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
-from rayward.cli.output import answer
+from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Session, Target, target_options
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import DeleteOptions
@@ -29,6 +29,13 @@ class _Doomed:
     namespace: str | None
     uid: str = ""
 
+    def document(self) -> dict[str, str]:
+        """Which object it is, for programs."""
+        resource = self.kind.resource
+        known = {"namespace": self.namespace, "name": self.name, "uid": self.uid}
+        said = {name: value for name, value in known.items() if value}
+        return {"apiVersion": resource.api_version, "kind": resource.kind, **said}
+
 
 @click.command("delete")
 @click.argument("words", nargs=-1, metavar="[KIND NAME... | KIND/NAME...]")
@@ -42,6 +49,7 @@ class _Doomed:
 @click.option("--force", is_flag=True, help="Take pods out of the API at once, with a grace period of 0.")
 @click.option("--cascade", type=click.Choice(list(_CASCADE)), default="background", help="What becomes of children.")
 @click.option("--ignore-not-found", is_flag=True, help="What is not there counts as deleted.")
+@output_option
 @target_options
 def command(
     words: tuple[str, ...],
@@ -55,6 +63,7 @@ def command(
     force: bool,
     cascade: str,
     ignore_not_found: bool,
+    form: str,
     target: Target,
 ) -> None:
     """Delete objects, and wait until they are gone."""
@@ -70,18 +79,34 @@ def command(
         session.say_where()
         missing: NotFound | None = None
         gone: list[_Doomed] = []
+        absent: list[_Doomed] = []
         for one in doomed:
             try:
                 session.client.delete(one.kind.resource, one.name, one.namespace, **options)
             except NotFound as error:
                 missing = missing or error
+                absent.append(one)
                 continue
             gone.append(one)
-            answer(told(one.kind, one.name, one.namespace, force=force))
+            if form != "json":
+                answer(told(one.kind, one.name, one.namespace, force=force))
+        if form == "json":
+            _answer_json(gone, absent)
         if wait:
             _until_gone(session, gone, timeout)
         if missing is not None and not ignore_not_found:
             raise missing
+
+
+def _answer_json(gone: list[_Doomed], absent: list[_Doomed]) -> None:
+    answer_json(
+        {
+            "apiVersion": "cli.rayward/v1",
+            "kind": "Delete",
+            "deleted": [one.document() for one in gone],
+            "notFound": [one.document() for one in absent],
+        }
+    )
 
 
 def told(kind: Kind, name: str, namespace: str | None, *, force: bool) -> str:

@@ -6,17 +6,22 @@ from pathlib import Path
 
 import click
 
-from rayward.cli.output import data_option, folder_of, tell
+from rayward.cli.output import answer_json, data_option, folder_of, output_option, tell
 from rayward.stack import control
 
 
 @click.command("down")
 @click.option("--purge", is_flag=True, help="Also wipe all objects and credentials.")
 @data_option
-def command(purge: bool, data: Path | None) -> None:
+@output_option
+def command(purge: bool, data: Path | None, form: str) -> None:
     """Stop what `rayward up` started. Objects stay, unless --purge."""
     folder = folder_of(data)
     ran = control.down(folder, purge=purge)
+    if form == "json":
+        said = {"dataDir": str(folder.root), "ran": ran, "purged": purge}
+        answer_json({"apiVersion": "cli.rayward/v1", "kind": "Down", **said})
+        return
     what = "stopped" if ran else "nothing ran"
     kept = f"{folder.root} is wiped" if purge else f"objects stay in {folder.root}"
     tell(f"{what}; {kept}")
