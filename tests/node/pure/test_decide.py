@@ -77,6 +77,40 @@ def test_a_condemned_container_is_stopped_once() -> None:
     assert decide(_pod(), _known(a=stopping, b=RUNNING), 5.0).stop == ()
 
 
+def _ran(image: str, **fields: Any) -> Container:
+    return Container(run=Run(0, started=1.0, image=image, **fields))
+
+
+def test_a_container_with_another_image_is_stopped_to_be_started_again() -> None:
+    why = "Container a definition changed, will be restarted"
+    assert decide(_pod(), _known(a=_ran("old"), b=_ran("i")), 5.0).stop == (("a", why),)
+    stopping = msgspec.structs.replace(_ran("old"), stopping=True)
+    assert decide(_pod(), _known(a=stopping, b=_ran("i")), 5.0).stop == ()
+    inits = _pod(inits=("i", "s"), sidecars=("s",))
+    known = _known(i=_ran("old", ended=2.0, code=0), s=_ran("old"), a=_ran("i"), b=_ran("i"))
+    assert [name for name, _ in decide(inits, known, 5.0).stop] == ["s"], "what is done is not done again"
+
+
+def test_whatever_the_policy_what_was_stopped_for_its_image_starts_again() -> None:
+    stopped = _ran("old", ended=2.0, code=143, superseded=True)
+    known = _known(a=stopped, b=_ran("i"))
+    assert decide(_pod("Never"), known, 5.0).start == ("a",)
+    assert pod_status(_pod("Never"), known, 5.0, str)["phase"] == "Running"
+    ended_itself = _ran("old", ended=2.0, code=1)
+    assert decide(_pod("Never"), _known(a=ended_itself, b=_ran("i")), 5.0).start == ()
+
+
+def test_a_new_image_does_not_wait_for_what_the_old_one_did() -> None:
+    crashed = msgspec.structs.replace(_ran("old", ended=100.0, code=1), backoff=Backoff(300.0, 99.0))
+    assert decide(_pod(), _known(a=crashed, b=_ran("i")), 101.0).start == ("a",)
+
+
+def test_the_image_that_runs_is_told() -> None:
+    status = pod_status(_pod(), _known(a=_ran("old"), b=RUNNING), 5.0, "id of {}".format)
+    assert [told["image"] for told in status["containerStatuses"]] == ["old", "i"]
+    assert status["containerStatuses"][0]["imageID"] == "id of old"
+
+
 def test_a_deleted_pod_stops_all_and_its_sidecars_last() -> None:
     pod = _pod(inits=("s", "t"), sidecars=("s", "t"))
     pod["metadata"]["deletionTimestamp"] = "now"

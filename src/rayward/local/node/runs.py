@@ -18,6 +18,7 @@ class _Spec(msgspec.Struct):
     backoff: Backoff = Backoff()
     sandbox: int = 0
     graphics: tuple[int, ...] = ()
+    image: str = ""
 
 
 _SPECS = msgspec.json.Decoder(_Spec)
@@ -36,7 +37,7 @@ def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[i
     spec = _SPECS.decode((place / f"{latest}.json").read_bytes())
     run = _run(place, latest, alive=latest in running, now=now, stale=spec.sandbox != sandbox)
     previous = _run(place, latest - 1, alive=False, now=now, stale=True) if latest - 1 in attempts else None
-    return Container(run=run, previous=previous, backoff=spec.backoff)
+    return Container(run=msgspec.structs.replace(run, image=spec.image), previous=previous, backoff=spec.backoff)
 
 
 def graphics(folder: PodFolder) -> dict[str, tuple[int, ...]]:

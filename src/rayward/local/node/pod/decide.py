@@ -31,12 +31,13 @@ class _Plan:
         self.stop: list[tuple[str, str]] = []
         self.look_again: float | None = None
 
-    def begin(self, name: str, known: Container) -> None:
+    def begin(self, container: Object, known: Container) -> None:
         due = backoff.wait_until(known.run, known.backoff)
-        if due is not None and due > self.now:
+        fresh = known.run is not None and known.run.is_of_other_image(container)
+        if due is not None and due > self.now and not fresh:
             self.wake(due)
         else:
-            self.start.append(name)
+            self.start.append(container["name"])
 
     def wake(self, when: float) -> None:
         self.look_again = when if self.look_again is None else min(when, self.look_again)
@@ -62,15 +63,15 @@ def decide(pod: Object, known: Pod, now: float) -> Step:
         return _end(spec, known, plan, "")
     for container in (*entries(spec, "initContainers"), *spec["containers"]):
         found = known.containers.get(container["name"], UNKNOWN)
-        if found.condemned:
-            plan.end(container["name"], found, found.condemned)
+        if why := found.condemned or _replacement(spec, container, found):
+            plan.end(container["name"], found, why)
     if not known.address:
         return plan.step()
     if _initialize(spec, known, plan):
         for container in spec["containers"]:
             found = known.containers.get(container["name"], UNKNOWN)
             if not found.alive and _restarts(spec["restartPolicy"], found.run):
-                plan.begin(container["name"], found)
+                plan.begin(container, found)
     return plan.step()
 
 
@@ -121,14 +122,14 @@ def _initialize(spec: Object, known: Pod, plan: _Plan) -> bool:
         found = known.containers.get(name, UNKNOWN)
         if is_sidecar(container):
             if not found.alive:
-                plan.begin(name, found)
+                plan.begin(container, found)
             if not began and not _is_up(container, found):
                 return False
             continue
         if began or (found.run is not None and found.run.succeeded and not found.run.stale):
             continue
         if not found.alive:
-            plan.begin(name, found)
+            plan.begin(container, found)
         return False
     return True
 
@@ -146,11 +147,19 @@ def _is_up(container: Object, found: Container) -> bool:
 
 
 def _restarts(policy: str, run: Run | None) -> bool:
-    if run is None:
+    if run is None or run.superseded:
         return True
     if policy == "Always":
         return True
     return policy == "OnFailure" and run.code != 0
+
+
+def _replacement(spec: Object, container: Object, found: Container) -> str:
+    """Why a container that runs must make way for itself from another image."""
+    plain_init = container in entries(spec, "initContainers") and not is_sidecar(container)
+    if plain_init or found.run is None or not found.run.is_of_other_image(container):
+        return ""
+    return f"Container {container['name']} definition changed, will be restarted"
 
 
 def _end(spec: Object, known: Pod, plan: _Plan, why: str) -> Step:

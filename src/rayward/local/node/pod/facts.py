@@ -23,6 +23,10 @@ class Run(msgspec.Struct, frozen=True):
     message: str = ""
     stale: bool = False
     """Whether it belongs to an earlier sandbox of the pod."""
+    image: str = ""
+    """The image it was started from, if that is known."""
+    superseded: bool = False
+    """Whether it was ended so that the container runs from another image."""
 
     @property
     def over(self) -> bool:
@@ -33,6 +37,10 @@ class Run(msgspec.Struct, frozen=True):
     def succeeded(self) -> bool:
         """Whether it ended well."""
         return self.over and self.code == 0
+
+    def is_of_other_image(self, container: Object) -> bool:
+        """Whether the container is to run from another image by now."""
+        return self.image not in ("", container.get("image", ""))
 
     def ending(self) -> tuple[str, str]:
         """Reason and message of its end."""

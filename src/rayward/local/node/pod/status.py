@@ -97,10 +97,11 @@ def _container(
         # A pod that is deleted serves to its end, as long as its probe says so; that it ends, its object says.
         stays = not found.stopping or bool(pod["metadata"].get("deletionTimestamp"))
         ready = started and stays and (container.get("readinessProbe") is None or found.ready is True)
+    image = (found.run.image if found.run is not None else "") or container.get("image", "")
     status: Object = {
         "name": name,
-        "image": container.get("image", ""),
-        "imageID": image_id(container.get("image", "")) if found.run is not None else "",
+        "image": image,
+        "imageID": image_id(image) if found.run is not None else "",
         "ready": ready,
         "started": started,
         "restartCount": found.run.attempt if found.run is not None else 0,
@@ -152,6 +153,8 @@ def _waits_for_earlier(spec: Object, known: Pod, name: str) -> bool:
 def _stays(pod: Object, run: Run) -> bool:
     if pod["metadata"].get("deletionTimestamp"):
         return True
+    if run.superseded:
+        return False
     policy = pod["spec"]["restartPolicy"]
     return policy == "Never" or (policy == "OnFailure" and run.succeeded)
 

@@ -22,7 +22,7 @@ from rayward.local.node.ground import process
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
-from rayward.local.node.pod.facts import UNKNOWN, Container, Run, Waiting
+from rayward.local.node.pod.facts import UNKNOWN, Backoff, Container, Run, Waiting
 from rayward.local.node.pod.grace import left
 from rayward.local.node.resources import amounts, container_requests, pod_requests
 from rayward.local.node.sandbox import Line, SandboxError
@@ -93,7 +93,10 @@ class Keeper:
         found = self.containers.get(name, UNKNOWN)
         container = sandboxing.container_named(self.pod, name)
         attempt = found.run.attempt + 1 if found.run is not None else 0
-        wait = backoff.after_start(found.run, found.backoff, now)
+        image = container.get("image", "")
+        # What another image did says nothing about this one.
+        fresh = found.run is not None and found.run.is_of_other_image(container)
+        wait = Backoff() if fresh else backoff.after_start(found.run, found.backoff, now)
         try:
             gpus = self._host.graphics.take(self._node.name, self._folder.uid, container)
         except LookupError as error:
@@ -111,11 +114,12 @@ class Keeper:
             self._block(name, Waiting("CreateContainerConfigError", str(error)), now)
             return
         path = self._folder.container(name) / f"{attempt}.json"
-        write_whole(path, msgspec.json.encode({**spec, "graphics": gpus}))
-        image = container.get("image")
+        write_whole(path, msgspec.json.encode({**spec, "graphics": gpus, "image": image}))
         self._tell("Normal", "Pulled", f'Container image "{image}" already present on machine', name)
         self._tell("Normal", "Created", "Container created", name)
-        self.containers[name] = Container(run=Run(attempt), previous=found.run, backoff=wait, greeted=False)
+        self.containers[name] = Container(
+            run=Run(attempt, image=image), previous=found.run, backoff=wait, greeted=False
+        )
         self.blocked_until.pop(name, None)
         self._ends[name] = asyncio.Event()
         self._tries.pop(name, None)
@@ -126,7 +130,7 @@ class Keeper:
                 raise
             # The pod's init lives and could not do it: that is this attempt's end, and the next comes later.
             self._tell("Warning", "Failed", f"Error: {error}", name)
-            self._over(name, Run(attempt, ended=now, code=process.NOT_STARTED, failed=str(error)))
+            self._over(name, Run(attempt, ended=now, code=process.NOT_STARTED, failed=str(error), image=image))
             self._poke()
         if attempt:
             shutil.rmtree(self._folder.container(name) / str(attempt - 1), ignore_errors=True)
@@ -217,8 +221,14 @@ class Keeper:
         elif message["event"] == "ended":
             if message.get("failed"):
                 self._tell("Warning", "Failed", f"Error: {message['failed']}", name)
-            self._over(name, runs.from_record(message, message=self._last_words(name, message)))
+            ended = runs.from_record(message, message=self._last_words(name, message))
+            self._over(name, msgspec.structs.replace(ended, image=found.run.image, superseded=self._superseded(name)))
         self._poke()
+
+    def _superseded(self, name: str) -> bool:
+        found = self.containers[name]
+        container = sandboxing.container_named(self.pod, name)
+        return found.stopping and found.run is not None and found.run.is_of_other_image(container)
 
     def _lost(self) -> None:
         self.line = None

@@ -71,6 +71,12 @@ class PodWorker:
         """The pod's object changed."""
         grace = pod["metadata"].get("deletionGracePeriodSeconds")
         before = self.pod["metadata"].get("deletionGracePeriodSeconds")
+        if any(pod["metadata"].get(field) != self.pod["metadata"].get(field) for field in ("labels", "annotations")):
+            # Volumes of the downward API show them.
+            self._contents_changed = True
+        if pod["spec"] != self.pod["spec"]:
+            # What stood in a container's way, such as its image, may no longer.
+            self._keeper.blocked_until.clear()
         self._keeper.pod = pod
         if grace is not None and before is not None and grace < before:
             self._keeper.hurry()
