@@ -16,6 +16,7 @@ from rayward.local.apiserver import wiring
 from rayward.local.store import Store
 from rayward.net.certificates import Pair, issue_server, make_authority
 from rayward.net.server import Server, ServerTls, listen
+from tests.apiserver.crd.test_serving import define, definition, place, widget
 from tests.apiserver.inprocess import serving
 
 pytestmark = pytest.mark.anyio
@@ -217,3 +218,67 @@ async def test_an_unreadable_bundle_keeps_neither_watchers_nor_other_webhooks_no
         assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 500
     async with serving(tmp_path) as api:
         assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 500
+
+
+def _widget_hook(kind: str, url: str, authority: Pair, versions: list[str], policy: str) -> dict[str, Any]:
+    configuration = _configuration(kind, url, authority)
+    hook: dict[str, Any] = configuration["webhooks"][0]
+    hook["matchPolicy"] = policy
+    rule = {"operations": ["*"], "apiGroups": ["example.com"], "apiVersions": versions, "resources": ["widgets"]}
+    hook["rules"] = [rule]
+    return configuration
+
+
+@pytest.mark.parametrize(
+    ("versions", "policy", "seen"),
+    [
+        pytest.param(["v1"], "Equivalent", ["v1"], id="the version itself"),
+        pytest.param(["*"], "Equivalent", ["v1"], id="any"),
+        pytest.param(["v2"], "Equivalent", ["v2"], id="another that is served"),
+        pytest.param(["v2"], "Exact", [], id="another, but only exactly"),
+        pytest.param(["v3"], "Equivalent", [], id="one that is not served"),
+        pytest.param(["v1beta1"], "Equivalent", [], id="one that is not there"),
+        pytest.param(["v1", "v2"], "Equivalent", ["v1"], id="both"),
+    ],
+)
+async def test_a_webhook_is_asked_in_a_version_that_it_knows_and_that_is_served(
+    tmp_path: Path, versions: list[str], policy: str, seen: list[str]
+) -> None:
+    asked: list[dict[str, Any]] = []
+
+    def note(request: dict[str, Any]) -> dict[str, Any]:
+        asked.append(request)
+        return {"allowed": True}
+
+    known = ({}, {"name": "v2", "storage": False}, {"name": "v3", "storage": False, "served": False})
+    async with _hook(tmp_path / "hook", note) as (url, authority), serving(tmp_path / "data") as api:
+        await define(api, definition("widgets", *known))
+        configuration = _widget_hook("ValidatingWebhookConfiguration", url, authority, versions, policy)
+        await api.call("POST", f"{_HOOKS}/validatingwebhookconfigurations", configuration)
+        assert (await api.call("POST", place(), widget())).code == 201
+        assert (await api.call("DELETE", f"{place()}/w")).code == 200
+    assert [request["kind"]["version"] for request in asked] == [*seen, *seen]
+    for request in asked:
+        version = request["kind"]["version"]
+        assert request["resource"] == {"group": "example.com", "version": version, "resource": "widgets"}
+        assert request["requestKind"] == {"group": "example.com", "version": "v1", "kind": "Widget"}
+        assert request["requestResource"] == {"group": "example.com", "version": "v1", "resource": "widgets"}
+        assert (request["object"] or request["oldObject"])["apiVersion"] == f"example.com/{version}"
+
+
+async def test_what_a_webhook_changes_in_its_version_is_stored_in_that_of_the_request(tmp_path: Path) -> None:
+    add = {"op": "add", "path": "/spec", "value": {"size": 3}}
+    async with _hook(tmp_path / "hook", lambda _: _patch(add)) as (url, authority), serving(tmp_path / "data") as api:
+        await define(api, definition("widgets", {}, {"name": "v2", "storage": False}))
+        configuration = _widget_hook("MutatingWebhookConfiguration", url, authority, ["v2"], "Equivalent")
+        await api.call("POST", f"{_HOOKS}/mutatingwebhookconfigurations", configuration)
+        made = await api.call("POST", place(), widget())
+        assert (made.code, made.body["apiVersion"], made.body["spec"]) == (201, "example.com/v1", {"size": 3})
+
+
+async def test_a_built_in_kind_has_no_version_but_its_own(tmp_path: Path) -> None:
+    async with serving(tmp_path) as api:
+        configuration = _configuration("ValidatingWebhookConfiguration", _DEAD, make_authority("hooks"))
+        configuration["webhooks"][0]["rules"][0]["apiVersions"] = ["v1beta1"]
+        await api.call("POST", f"{_HOOKS}/validatingwebhookconfigurations", configuration)
+        assert (await api.call("POST", _CONFIG_MAPS, {"metadata": {"name": "a"}})).code == 201

@@ -16,6 +16,7 @@ from rayward.local.store import Record
 
 if TYPE_CHECKING:
     from rayward.local.apiserver.core import Core
+    from rayward.local.apiserver.registry import Registry
 
 _IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 
@@ -36,6 +37,8 @@ class Attributes:
     """What the caller said of how it is to be done."""
     named: str = ""
     """The name in the URL, where the object itself may have none."""
+    requested: Resource | None = None
+    """The version in which the request came, where it is not the one of ``resource``."""
 
     def with_object(self, obj: Object | None) -> Attributes:
         """The same request after the object was changed on the way."""
@@ -49,25 +52,39 @@ class Attributes:
 
     @property
     def kind(self) -> tuple[str, str, str]:
-        """Group, version and kind of the object: those of the resource, or of the part of it that is used."""
-        part = self.resource.subresources.get(self.subresource)
-        if part is not None:
-            return part.group, part.version, part.kind
-        return self.resource.group, self.resource.version, self.resource.kind
+        """Group, version and kind of the object."""
+        return kind_of(self.resource, self.subresource)
+
+    def in_version(self, resource: Resource) -> Attributes:
+        """The same request as if it had come in another version of its resource."""
+        if resource is self.resource:
+            return self
+        group, version, _kind = kind_of(resource, self.subresource)
+        known = {"apiVersion": f"{group}/{version}" if group else version}
+        obj, old = (None if each is None else {**each, **known} for each in (self.obj, self.old))
+        return replace(self, resource=resource, obj=obj, old=old, requested=self.resource)
+
+
+def kind_of(resource: Resource, subresource: str) -> tuple[str, str, str]:
+    """Group, version and kind of what is sent to a resource, or to a part of it."""
+    part = resource.subresources.get(subresource)
+    if part is not None:
+        return part.group, part.version, part.kind
+    return resource.group, resource.version, resource.kind
 
 
 class Webhooks(Protocol):
     """Admission that asks programs elsewhere."""
 
-    def concern(self, attributes: Attributes) -> bool:
+    def concern(self, served: Registry, attributes: Attributes) -> bool:
         """Whether any webhook wants to see this request."""
         ...
 
-    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object | None:
+    async def mutate(self, served: Registry, attributes: Attributes, warnings: list[str]) -> Object | None:
         """Let webhooks change the object, if there is one."""
         ...
 
-    async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
+    async def validate(self, served: Registry, attributes: Attributes, warnings: list[str]) -> None:
         """Let webhooks refuse the request."""
         ...
 
@@ -111,18 +128,18 @@ class Admission:
         mutator = self._mutators.get(attributes.resource.qualified_name)
         if mutator is not None and not attributes.subresource:
             mutator(core, attributes)
-        if self._webhooks is not None and self._webhooks.concern(attributes):
-            return await self._webhooks.mutate(attributes, warnings) or obj
+        if self._webhooks is not None and self._webhooks.concern(core.registry, attributes):
+            return await self._webhooks.mutate(core.registry, attributes, warnings) or obj
         return obj
 
     async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:
         """Refuse what must not be stored or deleted."""
         if attributes.operation == "DELETE":
             _check_immortal(attributes)
-        if self._webhooks is not None and self._webhooks.concern(attributes):
+        if self._webhooks is not None and self._webhooks.concern(core.registry, attributes):
             if attributes.operation == "DELETE":
-                await self._webhooks.mutate(attributes, warnings)
-            await self._webhooks.validate(attributes, warnings)
+                await self._webhooks.mutate(core.registry, attributes, warnings)
+            await self._webhooks.validate(core.registry, attributes, warnings)
         for check in self._checks:
             check(core, attributes)
 

@@ -17,6 +17,7 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
+from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
 from rayward.local.store import Event, Store
@@ -65,10 +66,10 @@ class HttpWebhooks:
                 found.extend(hooks_of(orjson.loads(record.value)))
         return found
 
-    def concern(self, attributes: Attributes) -> bool:
+    def concern(self, served: Registry, attributes: Attributes) -> bool:
         """Whether any webhook wants to see this request."""
         return any(
-            hook.concerns(attributes, self._namespace_labels)
+            hook.sees(attributes, served, self._namespace_labels) is not None
             for hooks in (self._mutating, self._validating)
             for hook in hooks
         )
@@ -77,36 +78,39 @@ class HttpWebhooks:
         record = self._store.newest(f"/namespaces/{namespace}")
         return (orjson.loads(record.value)["metadata"].get("labels") or {}) if record is not None else {}
 
-    async def mutate(self, attributes: Attributes, warnings: list[str]) -> Object | None:
+    async def mutate(self, served: Registry, attributes: Attributes, warnings: list[str]) -> Object | None:
         """Let webhooks change the object, one after another; those that ask for it see later changes once more."""
         obj = attributes.obj
         last_change = -1
         for position, hook in enumerate(self._mutating):
-            changed = await self._changed_by(hook, attributes.with_object(obj), warnings)
+            changed = await self._changed_by(hook, served, attributes.with_object(obj), warnings)
             if changed is not None:
                 obj, last_change = changed, position
         for position, hook in enumerate(self._mutating):
             if hook.reinvoked and position < last_change:
-                obj = await self._changed_by(hook, attributes.with_object(obj), warnings) or obj
+                obj = await self._changed_by(hook, served, attributes.with_object(obj), warnings) or obj
         return obj
 
-    async def _changed_by(self, hook: Hook, attributes: Attributes, warnings: list[str]) -> Object | None:
-        if not hook.concerns(attributes, self._namespace_labels):
+    async def _changed_by(
+        self, hook: Hook, served: Registry, attributes: Attributes, warnings: list[str]
+    ) -> Object | None:
+        seen = hook.sees(attributes, served, self._namespace_labels)
+        if seen is None:
             return None
-        verdict = await self._ask(hook, attributes, warnings, mutating=True)
+        verdict = await self._ask(hook, seen, warnings, mutating=True)
         if verdict is None or not verdict.patch:
             return None
-        if attributes.obj is None:
+        if seen.obj is None:
             text = "attempted to modify the object, which is not supported for this operation"
             raise status.internal(f'admission webhook "{hook.name}" {text}')
-        return _patched(attributes, attributes.obj, verdict.patch)
+        return _patched(attributes, seen.obj, verdict.patch)
 
-    async def validate(self, attributes: Attributes, warnings: list[str]) -> None:
+    async def validate(self, served: Registry, attributes: Attributes, warnings: list[str]) -> None:
         """Ask all validating webhooks at once; the first refusal counts."""
-        concerned = [hook for hook in self._validating if hook.concerns(attributes, self._namespace_labels)]
-        if not concerned:
+        views = [(hook, hook.sees(attributes, served, self._namespace_labels)) for hook in self._validating]
+        asked = [self._ask(hook, seen, warnings, mutating=False) for hook, seen in views if seen is not None]
+        if not asked:
             return
-        asked = (self._ask(hook, attributes, warnings, mutating=False) for hook in concerned)
         for outcome in await asyncio.gather(*asked, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -188,6 +192,9 @@ def _patched(attributes: Attributes, obj: Object, patch: list[Object]) -> Object
         raise status.internal(str(error)) from None
     if not is_object(changed):
         raise status.internal("a webhook's patch left no object")
+    if attributes.obj is not None and "apiVersion" in attributes.obj:
+        # the webhook may know the object in another version
+        changed["apiVersion"] = attributes.obj["apiVersion"]
     behaviour = _behaviour(attributes)
     try:
         # what a webhook changes belongs to nobody: managed fields are settled before admission

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from rayward.kube.machinery import cel
 from rayward.kube.machinery.selectors import labels
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.resource import Resource
 
 _SELF = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 
@@ -29,16 +30,19 @@ class Rule:
     resources: tuple[str, ...]
     scope: str
 
-    def matches(self, attributes: Attributes, *, any_version: bool) -> bool:
-        """Whether a request is of this kind."""
+    def matches(self, attributes: Attributes) -> bool:
+        """Whether a request is of this kind, in whichever version."""
         resource = attributes.resource
         return (
             bool(self.operations & {attributes.operation, "*"})
             and bool(self.groups & {resource.group, "*"})
-            and (any_version or bool(self.versions & {resource.version, "*"}))
             and self._scope_matches(namespaced=bool(attributes.namespace) and resource.namespaced)
             and any(_resource_matches(pattern, resource.plural, attributes.subresource) for pattern in self.resources)
         )
+
+    def knows(self, version: str) -> bool:
+        """Whether it is for requests of this version."""
+        return not self.versions.isdisjoint((version, "*"))
 
     def _scope_matches(self, *, namespaced: bool) -> bool:
         return self.scope == "*" or (self.scope == "Namespaced") == namespaced
@@ -105,13 +109,27 @@ class Hook:
     dry_run_safe: bool
     reinvoked: bool
 
-    def concerns(self, attributes: Attributes, namespace_labels: NamespaceLabels) -> bool:
-        """Whether rules and selectors pick this request; match conditions are asked after."""
+    def sees(
+        self, attributes: Attributes, served: Iterable[Resource], namespace_labels: NamespaceLabels
+    ) -> Attributes | None:
+        """A request that rules and selectors pick, in the version that they do; match conditions are asked after."""
         if attributes.resource.plural in _SELF:
-            return False
-        if not any(rule.matches(attributes, any_version=self.any_version) for rule in self.rules):
-            return False
-        return self._namespace_matches(attributes, namespace_labels) and self._object_matches(attributes)
+            return None
+        version = self._version(attributes, served)
+        if version is None or not self._namespace_matches(attributes, namespace_labels):
+            return None
+        return attributes.in_version(version) if self._object_matches(attributes) else None
+
+    def _version(self, attributes: Attributes, served: Iterable[Resource]) -> Resource | None:
+        """The requested version if a rule knows it, else the first that one knows, if any may do."""
+        resource = attributes.resource
+        rules = [rule for rule in self.rules if rule.matches(attributes)]
+        if any(rule.knows(resource.version) for rule in rules):
+            return resource
+        if not rules or resource.builtin or not self.any_version:
+            return None
+        others = [other for other in served if _is_equivalent(other, resource, attributes.subresource)]
+        return next((other for rule in rules for other in others if rule.knows(other.version)), None)
 
     def _namespace_matches(self, attributes: Attributes, namespace_labels: NamespaceLabels) -> bool:
         resource = attributes.resource
@@ -124,6 +142,10 @@ class Hook:
     def _object_matches(self, attributes: Attributes) -> bool:
         candidates = [obj for obj in (attributes.obj, attributes.old) if obj is not None]
         return any(self.object_selector.matches(_labels(obj)) for obj in candidates)
+
+
+def _is_equivalent(other: Resource, resource: Resource, subresource: str) -> bool:
+    return other.qualified_name == resource.qualified_name and (not subresource or subresource in other.subresources)
 
 
 def _labels(obj: Object | None) -> Mapping[str, str]:

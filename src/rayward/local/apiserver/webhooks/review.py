@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from rayward.kube.machinery.jsonvalue import is_object
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.admission import Attributes, kind_of
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.status import ApiError
 
 _NAMES: dict[type, str] = {dict: "object", list: "list", str: "text"}
@@ -34,12 +35,11 @@ class Verdict:
 def request_of(attributes: Attributes, uid: str) -> Object:
     """The ``request`` of a review, also what match conditions see."""
     resource = attributes.resource
-    kind = dict(zip(("group", "version", "kind"), attributes.kind, strict=True))
-    place = {"group": resource.group, "version": resource.version, "resource": resource.plural}
-    request: Object = {"uid": uid, "kind": kind, "resource": place}
+    requested = attributes.requested or resource
+    request: Object = {"uid": uid, "kind": _kind(resource, attributes), "resource": _place(resource)}
     if attributes.subresource:
         request["subResource"] = attributes.subresource
-    request |= {"requestKind": kind, "requestResource": place}
+    request |= {"requestKind": _kind(requested, attributes), "requestResource": _place(requested)}
     if attributes.subresource:
         request["requestSubResource"] = attributes.subresource
     if attributes.name:
@@ -57,6 +57,14 @@ def request_of(attributes: Attributes, uid: str) -> Object:
         "dryRun": attributes.dry_run,
         "options": {"kind": options[attributes.operation], "apiVersion": "meta.k8s.io/v1"} | attributes.options,
     }
+
+
+def _kind(resource: Resource, attributes: Attributes) -> Object:
+    return dict(zip(("group", "version", "kind"), kind_of(resource, attributes.subresource), strict=True))
+
+
+def _place(resource: Resource) -> Object:
+    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
 
 
 def encode(request: Object) -> bytes:
