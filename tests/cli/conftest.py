@@ -67,4 +67,6 @@ def web(stack: Path) -> Rayward:
     done = it("apply", "-f", "-", stdin=_WEB)
     assert done.code == 0, done.err
     eventually(lambda: "2/2" in it("get", "pod", "web").out)
+    # a container runs before its program has said anything
+    eventually(lambda: it("logs", "web", "-c", "helper").out == "helping\n")
     return it
