@@ -141,6 +141,8 @@ def test_the_end_of_all_namespaces_under_a_running_node(victim: Machine) -> None
     victim.end_ground()
     eventually(lambda: victim.container(again)["restartCount"] == 1 and "running" in victim.state(again))
     status = victim.until_ready(again)
+    assert status["podIPs"] == [{"ip": status["podIP"]}]
+    assert "reason" not in victim.condition(again, "Ready")
     assert status["containerStatuses"][0]["lastState"]["terminated"]["reason"] == "ContainerStatusUnknown"
     probe = "import http.client; http.client.HTTPConnection('10.42.0.1', 3128).connect(); print('proxy')"
     assert victim.output({"name": "c", "image": "busybox", "command": ["python3", "-c", probe]}) == "proxy\n"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rayward.local.node.pod.facts import Container, Pod, Run
-from rayward.local.node.pod.status import pod_status
+from rayward.local.node.pod.status import pod_status, status_patch
 
 Object = dict[str, Any]
 
@@ -50,3 +50,15 @@ def test_a_container_is_ready(deleting: bool, container: Container, ready: bool)
     assert status["containerStatuses"][0]["ready"] is ready
     told = {found["type"]: found["status"] for found in status["conditions"]}
     assert told["Ready"] == ("True" if ready else "False")
+
+
+def test_what_is_written_leaves_the_conditions_of_others_alone() -> None:
+    pod = _pod()
+    pod["status"] = {"conditions": [{"type": "example.com/checked", "status": "False"}]}
+    status = pod_status(pod, _known(RUNNING), 100.0, str)
+    assert "example.com/checked" in [found["type"] for found in status["conditions"]]
+    patch = status_patch(status)
+    assert "example.com/checked" not in [found["type"] for found in patch["conditions"]]
+    ready = next(found for found in patch["conditions"] if found["type"] == "Ready")
+    assert (ready["status"], ready["reason"], ready["message"]) == ("True", None, None), "no reason of before stays"
+    assert patch["podIPs"] == [{"ip": "10.42.0.2"}, {"$patch": "replace"}], "nor an address"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,19 @@ def recorded(folder: PodFolder, name: str, sandbox: int, *, running: frozenset[i
     run = _run(place, latest, alive=latest in running, now=now, stale=spec.sandbox != sandbox)
     previous = _run(place, latest - 1, alive=False, now=now, stale=True) if latest - 1 in attempts else None
     return Container(run=msgspec.structs.replace(run, image=spec.image), previous=previous, backoff=spec.backoff)
+
+
+def forget(folder: PodFolder, name: str, oldest: int) -> None:
+    """Remove what is left of a container's runs before ``oldest``, and their logs."""
+    for place in (folder.container(name), folder.log(name, oldest).parent):
+        for path in list(place.iterdir()) if place.is_dir() else ():
+            attempt = path.name.partition(".")[0]
+            if not attempt.isdecimal() or int(attempt) >= oldest:
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink(missing_ok=True)
 
 
 def graphics(folder: PodFolder) -> dict[str, tuple[int, ...]]:

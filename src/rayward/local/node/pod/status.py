@@ -48,6 +48,15 @@ def pod_status(pod: Object, known: Pod, now: float, image_id: Callable[[str], st
     return status
 
 
+def status_patch(status: Object) -> Object:
+    """The strategic merge patch for a status: conditions that are not the node's are left as others wrote them."""
+    cleared = {"reason": None, "message": None}
+    own = [{**cleared, **found} for found in status["conditions"] if found["type"] in _OURS]
+    # Addresses would be added to those that the pod had before.
+    addresses = {field: [*status[field], {"$patch": "replace"}] for field in ("hostIPs", "podIPs") if field in status}
+    return {**status, **addresses, "conditions": own}
+
+
 def stamp(moment: float) -> str:
     """A time of the API."""
     return rfc3339(datetime.fromtimestamp(moment, UTC))

@@ -161,11 +161,10 @@ class Scheduler:
                 "lastProbeTime": None,
                 "lastTransitionTime": stamp(now),
             }
-            others = [found for found in conditions if found["type"] != "PodScheduled"]
-            body = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": [*others, new], **nominated}}
+            body = {"metadata": {"uid": metadata["uid"]}, "status": {"conditions": [new], **nominated}}
             with contextlib.suppress(NotFound, Conflict):
                 await self._client.patch(
-                    PODS, metadata["name"], body, PatchType.MERGE, metadata["namespace"], subresource="status"
+                    PODS, metadata["name"], body, PatchType.STRATEGIC, metadata["namespace"], subresource="status"
                 )
         for victim in refused.victims:
             if not victim.leaving:

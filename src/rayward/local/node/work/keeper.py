@@ -134,6 +134,8 @@ class Keeper:
             self._poke()
         if attempt:
             shutil.rmtree(self._folder.container(name) / str(attempt - 1), ignore_errors=True)
+            # Two are all that anybody can ask for: this one and the previous.
+            runs.forget(self._folder, name, oldest=attempt - 1)
 
     def stop(self, name: str, why: str) -> None:
         """Begin to stop a container."""

@@ -16,7 +16,7 @@ from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node.folders import Record
 from rayward.local.node.pod.decide import Step, deadline_passed, decide
 from rayward.local.node.pod.facts import Container, Pod
-from rayward.local.node.pod.status import pod_status
+from rayward.local.node.pod.status import pod_status, status_patch
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.volumes.content import VolumeError
 from rayward.local.node.work import sandboxing, starting
@@ -286,10 +286,10 @@ class PodWorker:
         if status == self._written:
             return
         metadata = self.pod["metadata"]
-        body = {"metadata": {"uid": self.uid}, "status": status}
+        body = {"metadata": {"uid": self.uid}, "status": status_patch(status)}
         try:
             answer = await self._host.client.patch(
-                PODS, metadata["name"], body, PatchType.MERGE, metadata["namespace"], subresource="status"
+                PODS, metadata["name"], body, PatchType.STRATEGIC, metadata["namespace"], subresource="status"
             )
         except (NotFound, Conflict):
             # Gone, or another of the same name: the watch will tell.
