@@ -177,10 +177,11 @@ async def test_a_pod_that_no_node_can_take_is_told(ray: Stage) -> None:
     async with ray.operator():
         await ray.create(manifest(groups=[group(replicas=1)]))
 
-        async def made() -> bool:
-            return len(await ray.pods("small")) == 1
+        async def bound() -> bool:
+            # which says of itself that it is scheduled
+            return [bool(pod["spec"].get("nodeName")) for pod in await ray.pods("small")] == [True]
 
-        await ray.eventually(made)
+        await ray.eventually(bound)
         (pod,) = await ray.pods("small")
         unfit = {
             "type": "PodScheduled",

@@ -12,6 +12,7 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.validation import cluster_problems
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, NotFound
@@ -126,13 +127,17 @@ class ClusterReconciler:
         self._tell(cluster, [note for note in happened if note.type == "Normal"])
         repeated = tuple(note for note in happened if note.type == "Warning")
         self._tell(cluster, memory.news(repeated, cluster.metadata.generation))
+        if not cluster.deleting:
+            status = todo.status if cluster_problems(cluster) else self._failed(cluster, observed, failed)
+            if status is not None and statuses.changed(cluster.status, status):
+                await self._write_status(cluster, memory, status)
+        raise next(outcome.error for outcome in outcomes if outcome.error is not None)
+
+    def _failed(self, cluster: RayCluster, observed: Observed, failed: statuses.Failure) -> RayClusterStatus:
         drift = drift_of(cluster, observed.pods)
         status = statuses.status_of(cluster, observed, self._clock.utc(), drift=drift, failure=failed)
         # What could not be acted upon has not been observed.
-        status = msgspec.structs.replace(status, observed_generation=cluster.status.observed_generation)
-        if not cluster.deleting and statuses.changed(cluster.status, status):
-            await self._write_status(cluster, memory, status)
-        raise next(outcome.error for outcome in outcomes if outcome.error is not None)
+        return msgspec.structs.replace(status, observed_generation=cluster.status.observed_generation)
 
     async def _write_status(self, cluster: RayCluster, memory: Memory, status: RayClusterStatus) -> None:
         metadata = cluster.metadata
