@@ -101,9 +101,15 @@ class Machine:
 
     def start_node(self, *node_options: str) -> None:
         """Start the node, with the same options as before or with others, and wait until it serves."""
+        self.begin_node(*node_options)
+        self._wait("node", (self.folder / "node" / "ready").exists)
+        # Once, and here: the client is not made for many threads.
+        self._endpoint = self._find_endpoint()
+
+    def begin_node(self, *node_options: str) -> None:
+        """Start the node, and wait for nothing."""
         self._node_options = node_options or self._node_options
-        ready = self.folder / "node" / "ready"
-        ready.unlink(missing_ok=True)
+        (self.folder / "node" / "ready").unlink(missing_ok=True)
         config, data = self.folder / "kubeconfig", self.folder / "node"
         shutil.copy(self.kubeconfig, config)
         data.mkdir(exist_ok=True)
@@ -112,9 +118,6 @@ class Machine:
                 os.chown(path, self._user, self._user)
         options = ("--kubeconfig", str(config), "--data-dir", str(data), *self._node_options)
         self._start("node", "rayward.local.node", *options, user=self._user)
-        self._wait("node", ready.exists)
-        # Once, and here: the client is not made for many threads.
-        self._endpoint = self._find_endpoint()
 
     def kill_node(self) -> None:
         """SIGKILL the node, and only it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -55,6 +57,26 @@ def test_their_pods_that_outlived_the_process_end(two: Machine) -> None:
     assert len(two.processes()) > 1
     two.start_node(*_ONE)
     two.until_gone(old)
+    eventually(lambda: len(two.processes()) == 1)
+    eventually(lambda: not list((two.folder / "node" / "pods").iterdir()))
+
+
+def test_they_go_though_the_process_is_killed_meanwhile(two: Machine) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    old = [two.run(sh("exec sleep 600"), nodeName=f"sim-{number % 2}") for number in range(6)]
+    for name in old:
+        two.until_ready(name)
+    two.kill_node()
+    for _ in range(6):
+        two.begin_node(*_ONE)
+        time.sleep(0.5 + chance.random())
+        two.kill_node()
+    two.start_node(*_ONE)
+    for name in old:
+        two.until_gone(name)
+    eventually(lambda: _nodes(two) == ["sim"])
     eventually(lambda: len(two.processes()) == 1)
     eventually(lambda: not list((two.folder / "node" / "pods").iterdir()))
 
