@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, unquote
 
 import orjson
 
-from rayward.local.apiserver import status
-from rayward.local.apiserver.authentication import Authenticator
+from rayward.local.apiserver import impersonation, status
+from rayward.local.apiserver.authentication import Authenticator, shown_token
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import Query, flag
@@ -57,6 +57,7 @@ _CARRIED = frozenset({"proxy", *KINDS})
 _STREAM_PROTOCOLS = b"x-stream-protocol-version"
 _OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 _COMMON_HEADERS = ((b"cache-control", b"no-cache, private"),)
+_ANONYMOUS = User(impersonation.ANONYMOUS, groups=("system:unauthenticated",))
 _NOT_FOUND = Response(404, b"404 page not found\n", b"text/plain; charset=utf-8")
 
 
@@ -113,9 +114,7 @@ class App:
 
     async def _tunnel(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, headers, query = _asked(scope)
-        user = self._authenticator.user(headers, scope)
-        if user is None:
-            raise self._refusal("GET", path, headers)
+        user = self._caller(scope, "GET", path, headers)
         info = parse("GET", path)
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
         if info is None or resource is None or resource.qualified_name != "pods" or info.subresource not in KINDS:
@@ -148,10 +147,7 @@ class App:
         carried = info is not None and info.subresource in _CARRIED
         if method == "HEAD" and (info is None or info.subresource != "proxy"):
             raise status.method_not_allowed()
-        user = self._authenticator.user(headers, scope)
-        if user is None and (_shows_token(headers) or not _is_open(path)):
-            raise self._refusal(method, path, headers)
-        caller = user or User("system:anonymous", groups=("system:unauthenticated",))
+        caller = self._caller(scope, method, path, headers)
         if carried and info is not None:
             resource = self._core.registry.find(info.group, info.version, info.resource)
             if resource is not None and resource.builtin:
@@ -178,10 +174,24 @@ class App:
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
 
-    def _refusal(self, method: str, path: str, headers: Mapping[bytes, bytes]) -> status.ApiError:
+    def _caller(self, scope: Scope, method: str, path: str, headers: Mapping[bytes, bytes]) -> User:
+        """Who asks, or in whose name; open paths are for everybody, the rest is not for nobody in particular."""
+        user = self._authenticator.user(headers, scope)
+        if user is None and shown_token(headers):
+            raise status.unauthorized()
+        meant = impersonation.wanted(scope["headers"])
+        if user is None and meant is not None and _is_open(path):
+            text = f'User "{_ANONYMOUS.name}" cannot impersonate-on:user-info:{method.lower()} path "{path}"'
+            raise status.ApiError(403, "Forbidden", f"forbidden: {text}", {})
+        caller = (meant if user is not None else None) or user or _ANONYMOUS
+        if caller.name == _ANONYMOUS.name and not _is_open(path):
+            raise self._refusal(method, path)
+        return caller
+
+    def _refusal(self, method: str, path: str) -> status.ApiError:
         info = parse(method, path)
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
-        if _shows_token(headers) or info is None or resource is None:
+        if info is None or resource is None:
             return status.unauthorized()
         return status.anonymous(info.verb, resource, info.namespace, info.name)
 
@@ -223,7 +233,7 @@ class App:
             raise status.no_such_resource()
         handler = self._virtual.get(resource.qualified_name) if verb == "create" else None
         handler = handler or _VERBS.get(verb)
-        if handler is None or (verb not in resource.verbs and verb != "watch"):
+        if handler is None or verb not in resource.verbs:
             raise status.method_not_allowed()
         return handler
 
@@ -251,10 +261,6 @@ def _asked(scope: Scope) -> tuple[str, dict[bytes, bytes], Query]:
     raw_query: bytes = scope["query_string"]
     query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
     return unquote(raw_path.partition(b"?")[0].decode("latin-1")), dict(scope["headers"]), query
-
-
-def _shows_token(headers: Mapping[bytes, bytes]) -> bool:
-    return headers.get(b"authorization", b"")[:7].lower() == b"bearer "
 
 
 def _is_open(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who may talk to the server: holders of its token, of a token it issued, or of a certificate it signed."""
+"""Who may talk to the server: holders of a certificate it signed, of its token, or of a token it issued."""
 
 from __future__ import annotations
 
@@ -12,23 +12,26 @@ Verify = Callable[[str], User | None]
 """Whose token this is, if it is one of those the server issued and still holds."""
 
 
+def shown_token(headers: Mapping[bytes, bytes]) -> bytes:
+    """The token that a request shows; empty if it shows none."""
+    scheme, _, token = headers.get(b"authorization", b"").strip().partition(b" ")
+    return token if scheme.lower() == b"bearer" else b""
+
+
 class Authenticator:
-    """Bearer tokens and client certificates."""
+    """Client certificates, then bearer tokens, as kube-apiserver asks for them."""
 
     def __init__(self, token: str, verify: Verify) -> None:
-        self._header = f"Bearer {token}".encode()
+        self._token = token.encode()
         self._verify = verify
 
     def user(self, headers: Mapping[bytes, bytes], scope: Mapping[str, Any]) -> User | None:
         """The caller, or None for nobody we know."""
-        given = headers.get(b"authorization")
-        if given is not None:
-            if hmac.compare_digest(given, self._header):
-                return ADMIN
-            scheme, _, token = given.partition(b" ")
-            return self._verify(token.strip().decode("latin-1")) if scheme.lower() == b"bearer" else None
         subject = scope.get("extensions", {}).get("tls", {}).get("client_subject")
         if subject is not None:
             name, groups = subject
             return User(name, groups=(*groups, "system:authenticated"))
-        return None
+        token = shown_token(headers)
+        if not token:
+            return None
+        return ADMIN if hmac.compare_digest(token, self._token) else self._verify(token.decode("latin-1"))
