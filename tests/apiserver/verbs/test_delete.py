@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rayward.local.apiserver.verbs.delete import DeleteOptions, deleted
+from tests.apiserver.inprocess import serving
 
 _NOW = 1_700_000_000.0
 _MOMENT = "2023-11-14T22:13:20Z"
@@ -84,3 +86,42 @@ def test_the_object_given_is_never_changed() -> None:
     obj = _object(finalizers=["x"])
     deleted(_thirty, obj, _options(policy="Foreground"), _NOW)
     assert obj == _object(finalizers=["x"])
+
+
+_MAPS = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("query", "body", "code"),
+    [
+        ("uid=wrong", None, 409),
+        ("uid=wrong&uid={uid}", None, 409),
+        ("resourceVersion=1", None, 409),
+        ("uid={uid}&resourceVersion=1", None, 409),
+        ("uid={uid}&resourceVersion={version}", None, 200),
+        ("uid=&resourceVersion=", None, 200),
+        ("uid=wrong", {"kind": "DeleteOptions", "apiVersion": "v1"}, 200),
+    ],
+)
+@pytest.mark.parametrize("path", [f"{_MAPS}/a?", f"{_MAPS}?"], ids=["one", "collection"])
+async def test_the_query_can_say_which_object_is_meant(
+    tmp_path: Path, path: str, query: str, body: Any, code: int
+) -> None:
+    async with serving(tmp_path) as api:
+        metadata = (await api.call("POST", _MAPS, {"metadata": {"name": "a"}})).body["metadata"]
+        asked = query.format(uid=metadata["uid"], version=metadata["resourceVersion"])
+        answer = await api.call("DELETE", path + asked, body)
+        assert answer.code == code
+        assert (await api.call("GET", f"{_MAPS}/a")).code == (200 if code == 409 else 404)
+
+
+@pytest.mark.anyio
+async def test_the_refusal_says_what_does_not_match(tmp_path: Path) -> None:
+    async with serving(tmp_path) as api:
+        uid = (await api.call("POST", _MAPS, {"metadata": {"name": "a"}})).body["metadata"]["uid"]
+        answer = await api.call("DELETE", f"{_MAPS}/a?uid=wrong")
+        assert answer.body["message"] == (
+            'Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition (wrong) does not match the '
+            f"UID in record ({uid}). The object might have been deleted and then recreated"
+        )

@@ -245,6 +245,9 @@ def _delete_options(request: Request) -> DeleteOptions:
             "propagationPolicy": text(request.query, "propagationPolicy") or None,
             "dryRun": list(request.query.get("dryRun", ())),
         }
+        named = {name: text(request.query, name) for name in ("uid", "resourceVersion")}
+        if any(named.values()):
+            given["preconditions"] = {name: value for name, value in named.items() if value}
         if "orphanDependents" in request.query:
             given["orphanDependents"] = text(request.query, "orphanDependents").lower() not in {"0", "false"}
     policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
