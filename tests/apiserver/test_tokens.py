@@ -37,3 +37,39 @@ async def test_a_token_for_somebody_else_is_no_key_to_the_server(tmp_path: Path)
         token = await _token(api, "vault")
         assert await _is_known(api, token, "vault")
         assert not await _is_known(api, token)
+
+
+@pytest.mark.parametrize(
+    ("kind", "collection"),
+    [
+        ("Secret", "/api/v1/namespaces/default/secrets"),
+        ("Node", "/api/v1/nodes"),
+        ("Pod", "/api/v1/namespaces/default/pods"),
+    ],
+)
+async def test_a_token_ends_with_the_object_it_is_bound_to(tmp_path: Path, kind: str, collection: str) -> None:
+    async with serving(tmp_path) as api:
+        await api.call("POST", _ACCOUNT, {"metadata": {"name": "a"}})
+        spec = {"serviceAccountName": "a", "containers": [{"name": "c", "image": "i"}]} if kind == "Pod" else {}
+        body = {"metadata": {"name": "b"}, **({"spec": spec} if spec else {})}
+        uid = (await api.call("POST", collection, body)).body["metadata"]["uid"]
+        bound = {"kind": kind, "apiVersion": "v1", "name": "b", "uid": uid}
+        issued = await api.call("POST", f"{_ACCOUNT}/a/token", {"spec": {"boundObjectRef": bound}})
+        token = issued.body["status"]["token"]
+        assert await _is_known(api, token)
+        await api.call("DELETE", f"{collection}/b?gracePeriodSeconds=0")
+        assert not await _is_known(api, token)
+        assert (await api.call("POST", collection, body)).code == 201
+        assert not await _is_known(api, token), "another object of that name is another object"
+
+
+async def test_a_token_bound_to_a_node_says_which(tmp_path: Path) -> None:
+    async with serving(tmp_path) as api:
+        await api.call("POST", _ACCOUNT, {"metadata": {"name": "a"}})
+        uid = (await api.call("POST", "/api/v1/nodes", {"metadata": {"name": "n"}})).body["metadata"]["uid"]
+        bound = {"kind": "Node", "apiVersion": "v1", "name": "n"}
+        issued = await api.call("POST", f"{_ACCOUNT}/a/token", {"spec": {"boundObjectRef": bound}})
+        review = await api.call("POST", _REVIEWS, {"spec": {"token": issued.body["status"]["token"]}})
+        extra = review.body["status"]["user"]["extra"]
+        assert extra["authentication.kubernetes.io/node-name"] == ["n"]
+        assert extra["authentication.kubernetes.io/node-uid"] == [uid]

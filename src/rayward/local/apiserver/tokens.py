@@ -1,4 +1,4 @@
-"""Service account tokens: issued on request, bound to an account and perhaps a pod, valid only while those live."""
+"""Service account tokens: issued on request, bound to an account and perhaps an object, valid only while both live."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Tokens:
         return self._key.sign(claims), now + seconds
 
     def user(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
-        """Whose token this is, if it is ours, for one of these audiences, in time, and its account (and pod) exists."""
+        """Whose token this is, if it is ours, for one of these audiences, in time, and what it is bound to exists."""
         claims = self._claims.get(token)
         if claims is None:
             claims = self._key.verify(token)
@@ -69,12 +69,15 @@ class Tokens:
         if not self._lives(f"/serviceaccounts/{namespace}/{account['name']}", account["uid"]):
             return None
         extra = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
-        pod = identity.get("pod")
-        if pod is not None:
-            if not self._lives(f"/pods/{namespace}/{pod['name']}", pod["uid"]):
+        for kind, place in (("secret", f"/secrets/{namespace}/"), ("pod", f"/pods/{namespace}/"), ("node", "/nodes/")):
+            bound = identity.get(kind)
+            if bound is None:
+                continue
+            if not self._lives(place + bound["name"], bound["uid"]):
                 return None
-            extra["authentication.kubernetes.io/pod-name"] = [pod["name"]]
-            extra["authentication.kubernetes.io/pod-uid"] = [pod["uid"]]
+            if kind != "secret":
+                extra[f"authentication.kubernetes.io/{kind}-name"] = [bound["name"]]
+                extra[f"authentication.kubernetes.io/{kind}-uid"] = [bound["uid"]]
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
         return User(claims["sub"], account["uid"], groups, extra)
 
