@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -41,6 +41,8 @@ class Simulated:
         self.lists = 0
         self.requests: list[str] = []
         self.can_stream = True
+        self.while_streaming: Callable[[], None] = lambda: None
+        """What happens between the objects of a streamed list and its end."""
         self._snapshots: dict[int, dict[str, Object]] = {1: {}}
         self._uids = 0
 
@@ -136,6 +138,9 @@ class Simulated:
                 return
             for name in sorted(self.objects, reverse=True):
                 watch.send("ADDED", self.objects[name])
+            self.watches.append(watch)
+            self.while_streaming()
+            self.watches.remove(watch)
             annotations = {INITIAL_EVENTS_END: "true"}
             metadata = {"resourceVersion": str(self.version), "annotations": annotations}
             watch.send("BOOKMARK", {"kind": "Pod", "metadata": metadata})

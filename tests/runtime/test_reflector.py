@@ -249,6 +249,29 @@ async def test_a_streamed_list_and_its_watch_are_one_request(server: Simulated) 
 
 
 @simulated
+async def test_what_changes_while_a_list_is_streamed_is_as_it_is_at_the_end(server: Simulated) -> None:
+    for name in ("gone", "kept"):
+        server.create(name, nodeName="n1")
+    for name in ("mended", "odd", "odd-gone"):
+        server.create(name, nodeName=5)
+
+    def change() -> None:
+        server.delete("gone")
+        server.delete("odd-gone")
+        server.update("mended", nodeName="n3")
+        server.create("new")
+
+    server.while_streaming = change
+    followed = Followed(server, watch_list=True)
+    await followed.settle()
+    wanted = followed.wanted
+    del wanted["odd"]
+    assert followed.held == wanted
+    assert followed.reflector.unreadable.keys() == {Key("a", "odd")}
+    await followed.stop()
+
+
+@simulated
 async def test_a_server_that_cannot_stream_a_list_is_listed_in_pages(server: Simulated) -> None:
     server.can_stream = False
     server.create("a")

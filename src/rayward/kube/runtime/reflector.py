@@ -188,9 +188,17 @@ class Reflector(Generic[T]):
                     # From here on this connection is a watch like any other, and ends like one.
                     self._course = Course(Step.WATCH, self._course.listing, self._course.failures)
                 elif isinstance(event, Change):
-                    present[event.object.key] = (event.object, self.cache.kept(event.raw))
+                    unreadable.pop(event.object.key, None)
+                    if event.type is ChangeType.DELETED:
+                        present.pop(event.object.key, None)
+                    else:
+                        present[event.object.key] = (event.object, self.cache.kept(event.raw))
                 elif isinstance(event, Unreadable):
-                    unreadable[event.metadata.key] = event.problem
+                    if event.type is ChangeType.DELETED:
+                        present.pop(event.metadata.key, None)
+                        unreadable.pop(event.metadata.key, None)
+                    else:
+                        unreadable[event.metadata.key] = event.problem
         if self._course.step is Step.WATCH:
             return None
         return ProtocolError("the watch ended before the end of its initial events")
