@@ -31,7 +31,7 @@ demo: .venv/run.stamp .venv/ray.stamp
 
 # Everything that needs PyPI alone.
 test: .venv/dev.stamp .venv/ray.stamp
-	@$(PYTEST) -n 2 -m "not kube and not ray" tests
+	@$(PYTEST) -n 2 --dist worksteal -m "not kube and not ray" tests
 
 # The long suites on real Ray.
 test-ray: .venv/dev.stamp .venv/ray.stamp
