@@ -149,7 +149,7 @@ class Subject:
     @property
     def goes_on_by_itself(self) -> bool:
         """Whether the server itself changes an object after it answered."""
-        return self.plural == "customresourcedefinitions"
+        return self.plural in ("customresourcedefinitions", "resourcequotas")
 
     def good(self, name: str) -> Object:
         """An object the server accepts."""
