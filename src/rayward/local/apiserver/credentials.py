@@ -94,11 +94,8 @@ def write_private(path: Path, content: bytes) -> None:
 
 def kubeconfig(credentials: Credentials, url: str) -> bytes:
     """A kubeconfig for the user, with nothing of any other in it."""
-    user = {
-        "token": credentials.token,
-        "client-certificate-data": _base64(credentials.client.certificate),
-        "client-key-data": _base64(credentials.client.key),
-    }
+    # One credential: with a certificate beside it, a token given on the command line would never be looked at.
+    user = {"token": credentials.token}
     config = {
         "apiVersion": "v1",
         "kind": "Config",
