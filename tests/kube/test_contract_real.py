@@ -25,6 +25,9 @@ def test_no_recording_is_stale() -> None:
             except recording.StaleError as error:
                 return str(error)
             differing = compare.differences(expected, play(case, server))
+            if differing:
+                # a busy server's watch cache now and then tells what is older than asked for: not twice
+                differing = compare.differences(expected, play(case, server))
             return compare.report(theme, case, differing, lines=10, every_step=False) if differing else ""
 
         stale = [report for report in suite.each(check, list(suite.select()), parallel=6) if report]
