@@ -20,8 +20,8 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.core.service import Service
+from rayward.operator.base.writing import APPLIED
 from rayward.operator.cluster import children, services
-from rayward.operator.cluster.applied import APPLIED, change_to, mark, marked, outline_of
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
 
@@ -71,7 +71,7 @@ def plan_belongings(cluster: RayCluster, observed: Observed) -> Belongings:
                 writes += _bring(resource, body, observed)
     for (resource, name), found in observed.owned.items():
         # What others made and gave to the cluster is theirs to remove.
-        ours = resource in _FOLLOWING and bool(found.metadata.annotation(APPLIED))
+        ours = resource in _FOLLOWING and APPLIED.is_marked(found)
         if ours and (resource, name) not in kept and not found.deleting:
             beside.append(Remove(resource, name, found.metadata.uid, why="the spec no longer asks for it"))
     return Belongings(tuple(before), tuple(beside))
@@ -81,10 +81,10 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
     name: str = body["metadata"]["name"]
     found = observed.owned.get((resource, name))
     if found is None:
-        return [Make(resource, marked(body))]
-    if found.deleting or found.metadata.annotation(APPLIED) == mark(body):
+        return [Make(resource, APPLIED.marked(body))]
+    if found.deleting or APPLIED.matches(found, body):
         return []
-    change = change_to(body, found)
+    change = APPLIED.change(found, body)
     if isinstance(found, Service):
         if _keeps_address(found, body):
             change["spec"] = {part: value for part, value in change["spec"].items() if part not in _ADDRESS}
@@ -99,9 +99,9 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
 
 def _keeps_address(found: Service, body: Object) -> bool:
     """Whether another operator chose the address, or the spec asks for the same as before."""
-    if not found.metadata.annotation(APPLIED):
+    if not APPLIED.is_marked(found):
         return True
-    before = outline_of(found)
+    before = APPLIED.outline(found)
     return before is not None and _address(before) == _address(body)
 
 

@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.machinery.patch import merge_patch
-from rayward.operator.cluster.applied import APPLIED, change_to, mark, marked, outline_of
+from rayward.kube.runtime.applied import AppliedMark
 
 Object = dict[str, Any]
+
+APPLIED: Final = "example.com/applied"
+MARK: Final = AppliedMark(APPLIED)
 
 
 def _body(annotations: Object | None = None, labels: Object | None = None, **spec: Any) -> Object:
@@ -47,11 +50,11 @@ _CHANGES: Final[dict[str, tuple[Object, Object, Object, Object]]] = {
 def test_what_is_taken_back_is_written_as_null(
     before: Object, after: Object, annotations: Object, spec: Object
 ) -> None:
-    change = change_to(after, _found(marked(before)))
+    change = MARK.change(_found(MARK.marked(before)), after)
     assert change["metadata"] == {
         "uid": "u",
         "labels": {"of": "x"},
-        "annotations": {**annotations, APPLIED: mark(after)},
+        "annotations": {**annotations, APPLIED: MARK.mark(after)},
     }
     assert change["spec"] == spec
 
@@ -59,27 +62,27 @@ def test_what_is_taken_back_is_written_as_null(
 @pytest.mark.parametrize("applied", ["", "0123456789abcdef", "1234567890123456", "{}", "[]", '{"hash":1}'])
 def test_of_what_nobody_knows_nothing_is_taken_away(applied: str) -> None:
     found = _found(_body({APPLIED: applied, "a": "1"}))
-    assert outline_of(found) is None
-    change = change_to(_body(type="NodePort"), found)
+    assert MARK.outline(found) is None
+    change = MARK.change(found, _body(type="NodePort"))
     assert change["metadata"]["annotations"].keys() == {APPLIED}
     assert change["spec"] == {"type": "NodePort"}
 
 
 def test_values_of_annotations_are_not_kept_twice() -> None:
-    assert "long" not in mark(_body({"a": "long"}))
-    assert mark(_body({"a": "long"})) != mark(_body({"a": "longer"}))
+    assert "long" not in MARK.mark(_body({"a": "long"}))
+    assert MARK.mark(_body({"a": "long"})) != MARK.mark(_body({"a": "longer"}))
 
 
 def test_a_record_that_is_too_long_is_a_hash() -> None:
     large = _body({f"{number:0300}": "" for number in range(100)})
-    assert len(mark(large)) == 16
-    assert outline_of(_found(marked(large))) is None
+    assert len(MARK.mark(large)) == 16
+    assert MARK.outline(_found(MARK.marked(large))) is None
 
 
 def test_an_owner_is_no_change() -> None:
     one, other = _body(), _body()
     other["metadata"]["ownerReferences"] = [{"uid": "another"}]
-    assert mark(one) == mark(other)
+    assert MARK.mark(one) == MARK.mark(other)
 
 
 _NAMES: Final = st.sampled_from("abc")
@@ -106,7 +109,7 @@ def test_the_end_is_as_if_it_had_been_made_so_and_with_what_others_added(before:
         annotations = {**metadata["annotations"], "others": "stays"}
         return {**body, "metadata": {**metadata, "annotations": annotations}, "spec": {**body["spec"], "others": [1]}}
 
-    live = with_strangers(marked(before))
-    change = change_to(after, _found(live))
+    live = with_strangers(MARK.marked(before))
+    change = MARK.change(_found(live), after)
     del change["metadata"]["uid"]
-    assert merge_patch.apply(live, change) == with_strangers(marked(after))
+    assert merge_patch.apply(live, change) == with_strangers(MARK.marked(after))

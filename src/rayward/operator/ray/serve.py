@@ -1,9 +1,9 @@
-"""One look at a head."""
+"""Serve on a head: its state, and the config it was sent."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from typing import Final
 
 from msgspec.structs import replace
 
@@ -11,13 +11,34 @@ from rayward.operator.ray.answers import Serve, Version
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError, Refused, WrongSession
 from rayward.operator.ray.holding import holds
-from rayward.operator.ray.observation import Deploy, Failure, Observation, Target
+from rayward.operator.ray.observation import UNSEEN, Deploy, Failure, Observation, Target
+from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Reach
+from rayward.operator.ray.schedule import next_look
 
-Belongs = Callable[[str], bool]
+
+class ServeProbe:
+    """Asks heads for the state of Serve, and sends those that do not have it the config of their target."""
+
+    def __init__(self, reach: Reach) -> None:
+        self._reach = reach
+        self.unseen: Final = UNSEEN
+
+    async def look(self, target: Target, before: Observation, claim: Claim) -> Observation:
+        """One look; see the function of this name."""
+        return await look(self._reach, target, before, claim)
+
+    def has_failed(self, seen: Observation) -> bool:
+        """Whether the head did not answer as it should."""
+        return seen.failure is not None
+
+    def pause(self, target: Target, seen: Observation, failures: int, chance: float) -> float:
+        """Seconds between two looks, by how much somebody waits."""
+        settled = seen.serve is None or seen.serve.settled
+        return next_look(target.pace, settled=settled, failures=failures, chance=chance)
 
 
-async def look(reach: Reach, target: Target, before: Observation, belongs: Belongs) -> Observation:
+async def look(reach: Reach, target: Target, before: Observation, belongs: Claim) -> Observation:
     """What ``target`` shows now; sends its configuration first if this session does not have it.
 
     ``belongs`` says whether a session may be this target's. Nothing is sent to a head that is not the one meant.

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from rayward.kinds import names
+from rayward.kinds.raycluster import RayCluster
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import NotFound
 from rayward.kube.core.resource import SECRETS
 from rayward.kube.machinery.jsonvalue import section
 from rayward.operator.ray.errors import Unauthorized
-from rayward.operator.service.observe import ClusterSeen
+from rayward.operator.ray.observation import Observation
 
 RETRY_SECONDS: Final = 10.0
 
@@ -26,34 +27,33 @@ class Tokens:
     def __init__(self) -> None:
         self.known: dict[str, str] = {}
 
-    async def learn(self, client: Client, clusters: Iterable[ClusterSeen]) -> bool:
+    async def learn(self, client: Client, clusters: Iterable[tuple[RayCluster, Observation]]) -> bool:
         """Read what is not known of these clusters and forget all others; whether one of them is still refused."""
-        clusters = [seen for seen in clusters if _asks(seen)]
-        refused = [seen for seen in clusters if _refused(seen)]
+        asking = [(cluster, _is_refused(observation)) for cluster, observation in clusters if _asks(cluster)]
         self.known = {
             uid: self.known[uid]
-            for seen in clusters
-            if (uid := seen.cluster.metadata.uid) in self.known and not _refused(seen)
+            for cluster, refused in asking
+            if (uid := cluster.metadata.uid) in self.known and not refused
         }
-        for seen in clusters:
-            uid = seen.cluster.metadata.uid
-            if uid not in self.known and (token := await _read(client, seen)):
+        for cluster, _ in asking:
+            uid = cluster.metadata.uid
+            if uid not in self.known and (token := await _read(client, cluster)):
                 self.known[uid] = token
-        return bool(refused)
+        return any(refused for _, refused in asking)
 
 
-def _asks(seen: ClusterSeen) -> bool:
-    auth = seen.cluster.spec.auth_options
-    return auth is not None and auth.mode == "token" and not seen.cluster.deleting
+def _asks(cluster: RayCluster) -> bool:
+    auth = cluster.spec.auth_options
+    return auth is not None and auth.mode == "token" and not cluster.deleting
 
 
-def _refused(seen: ClusterSeen) -> bool:
-    failure = seen.observation.failure
+def _is_refused(observation: Observation) -> bool:
+    failure = observation.failure
     return failure is not None and failure.reason == Unauthorized.__name__
 
 
-async def _read(client: Client, seen: ClusterSeen) -> str:
-    auth, metadata = seen.cluster.spec.auth_options, seen.cluster.metadata
+async def _read(client: Client, cluster: RayCluster) -> str:
+    auth, metadata = cluster.spec.auth_options, cluster.metadata
     name = (auth.secret_name if auth else "") or names.auth_secret(metadata.name)
     try:
         secret = await client.get(SECRETS, name, metadata.namespace)

@@ -7,9 +7,9 @@ from typing import Any
 import orjson
 import pytest
 
-from rayward.operator.ray.look import look
 from rayward.operator.ray.observation import UNSEEN, Deploy, Observation, Target
 from rayward.operator.ray.reach import Answer, Ask, Place
+from rayward.operator.ray.serve import look
 from tests.operator.ray.behaviour import Behaviour
 from tests.operator.ray.simulated import SimulatedHead, SimulatedReach
 from tests.runtime.virtual import VirtualClock, run
