@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from rayward.kinds import names
+from rayward.kinds import names, shapes
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import verbs
@@ -19,7 +19,7 @@ from rayward.kube.core.meta import is_controlled_by
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SECRETS, Resource
 from rayward.net.errors import NetworkError
-from rayward.operator.cluster import desired
+from rayward.operator.cluster import children
 from rayward.operator.cluster.memory import Memory, Slot
 from rayward.operator.cluster.namesake import Taken, deal_with
 from rayward.operator.cluster.outcomes import Outcome
@@ -105,12 +105,12 @@ class Carrier:
         cluster, group = self._cluster, new.group
         suffix = self._memory.suffix(new.slot, random_suffix)
         if group is None:
-            return desired.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
+            return shapes.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
         name = names.pod_prefix(cluster.metadata.name, group.group_name) + suffix
         replica = new.replica_name
         if not replica and (group.num_of_hosts or 1) > 1:
             replica = names.replica(group.group_name, self._memory.suffix(_replica_slot(new), random_suffix))
-        return desired.worker_pod(cluster, group, name, desired.ReplicaPlace(replica, new.replica, new.host))
+        return shapes.worker_pod(cluster, group, name, shapes.ReplicaPlace(replica, new.replica, new.host))
 
     async def _create_pod(self, new: NewPod, body: Object) -> bool:
         request = repeatable(verbs.create(PODS, body, self._namespace, **WRITE))
@@ -195,7 +195,7 @@ class Carrier:
         return True
 
     def _secret(self) -> Object:
-        body = desired.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
+        body = children.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
         assert body is not None
         return body
 
