@@ -126,6 +126,12 @@ class HelloService:
         service = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")
         return service["spec"]["selector"]["ray.io/cluster"]
 
+    def is_busy(self, cluster: str) -> bool:
+        """Whether pods of a cluster take requests or still owe answers, as the proxy in front of them tells."""
+        annotations = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")["metadata"]["annotations"]
+        named = ",".join(annotations.get(f"rayward.dev/{kind}", "") for kind in ("serving", "draining"))
+        return any(pod.startswith(f"{cluster}-") for pod in named.split(","))
+
     def clusters(self) -> set[str]:
         """The clusters there are, those on their way out left aside."""
         found = self.stack.client.list(RAY_CLUSTERS, "default", label_selector=self._origin).items
