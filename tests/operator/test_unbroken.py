@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from rayward.operator.unbroken import Unbroken
+from rayward.kube.runtime.leader import Terms
+from rayward.operator.scope import Scope
+from rayward.operator.unbroken import DRAIN_SECONDS, Unbroken
 
 pytestmark = pytest.mark.anyio
 
@@ -55,3 +57,40 @@ async def test_a_failure_reaches_its_caller() -> None:
 
     with pytest.raises(ValueError, match="now"):
         await Unbroken()(work())
+
+
+def test_writes_are_over_before_the_next_leader_begins() -> None:
+    terms = Terms("a", "operator", "me")
+    assert terms.renew_seconds + DRAIN_SECONDS < terms.lease_seconds
+
+
+async def test_two_kinds_are_waited_for_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[str] = []
+    both = asyncio.Event()
+
+    class Reconciler:
+        def __init__(self, name: str) -> None:
+            self.controller = name
+            self.poller = self
+
+        async def run(self) -> None:
+            pass
+
+        async def drain(self) -> None:
+            waiting.append(self.controller)
+            if len(waiting) == 2:
+                both.set()
+            # One after the other they would wait for ever.
+            await both.wait()
+
+    scope = Scope.__new__(Scope)
+    scope.reflectors = []
+    scope.clusters, scope.services = Reconciler("clusters"), Reconciler("services")  # pyright: ignore[reportAttributeAccessIssue]
+
+    async def fails(*_arguments: Any) -> None:
+        raise ConnectionError("lost")
+
+    monkeypatch.setattr("rayward.operator.scope.manager.run", fails)
+    with pytest.raises(ConnectionError):
+        await asyncio.wait_for(scope.run(), 30)
+    assert waiting == ["clusters", "services"]

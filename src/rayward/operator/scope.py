@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, Never
 
@@ -93,9 +94,8 @@ class Scope:
         try:
             await manager.run(self.reflectors, controllers, others)
         finally:
-            await self.clusters.drain()
-            if self.services is not None:
-                await self.services.drain()
+            # Together: a leader that could not renew must be done before its lease is over.
+            await asyncio.gather(*(one.drain() for one in (self.clusters, self.services) if one is not None))
 
     def _reflect(self, client: Client, cache: Cache[Any], selectors: Selectors | None = None) -> Reflector[Any]:
         return Reflector(client, cache, namespace=self._namespace, selectors=selectors, clock=self._clock)

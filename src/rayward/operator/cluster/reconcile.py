@@ -36,7 +36,7 @@ from rayward.operator.cluster.observe import Caches, Observed, observe
 from rayward.operator.cluster.outcomes import Outcome, failure, notes
 from rayward.operator.cluster.plan import LogWanted, Note, Plan
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.unbroken import Unbroken
+from rayward.operator.unbroken import DRAIN_SECONDS, Unbroken
 from rayward.operator.writing import WORKERS, WRITE, brief
 
 NAME: Final = "raycluster"
@@ -75,7 +75,7 @@ class ClusterReconciler:
         for cache in caches.of_children:
             self.controller.watch(cache, _owner)
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
         await self._unbroken.drain(seconds)
 

@@ -26,7 +26,7 @@ from rayward.operator.service.observe import Caches, service_of_cluster
 from rayward.operator.service.outcomes import ChangeObserver
 from rayward.operator.service.pursuit import Known, Pursuit
 from rayward.operator.service.tools import Tools
-from rayward.operator.unbroken import Unbroken
+from rayward.operator.unbroken import DRAIN_SECONDS, Unbroken
 from rayward.operator.writing import WORKERS
 
 NAME: Final = "rayservice"
@@ -62,7 +62,7 @@ class ServiceReconciler:
         self.controller.watch(caches.slices, self._services_of_slice)
         caches.clusters.clusters.subscribe(self._cluster_changed)
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
         await self._unbroken.drain(seconds)
 
