@@ -57,6 +57,7 @@ class Machine:
         user: int | None = None,
         packages: Sequence[str] = (),
         wrapper: Sequence[str] = (),
+        place: Path | None = None,
     ) -> None:
         self._node_options = node_options
         self._python = python
@@ -64,7 +65,7 @@ class Machine:
         self._packages = packages
         self._wrapper = wrapper
         # Not pytest's own: what is under it must be short enough to read in messages, and gone at once.
-        self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-", dir=place))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
@@ -98,6 +99,17 @@ class Machine:
         options = ("--kubeconfig", str(kubeconfig), "--claims-folder", str(claims))
         self._start("controllers", "rayward.local.controllers", *options)
         return kubeconfig
+
+    def restart_server(self) -> None:
+        """End the API server and start it again, on the same port."""
+        process = self._processes.pop("api")
+        process.terminate()
+        process.wait(30)
+        port = (self.folder / "api" / "port").read_text().strip()
+        kubeconfig = self.folder / "api" / "kubeconfig"
+        kubeconfig.unlink()
+        self._start("api", "rayward.local.apiserver", "--data-dir", str(self.folder / "api"), "--port", port)
+        self._wait("api", kubeconfig.exists)
 
     def start_node(self, *node_options: str) -> None:
         """Start the node, with the same options as before or with others, and wait until it serves."""

@@ -38,8 +38,8 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
         Part("controllers", (*python, "rayward.local.controllers", *server, *claims)),
     ]
     if node is not None:
-        # pods see files of this machine, but never the keys to the server
-        place = ("--data-dir", str(folder.node), "--hide", str(folder.root / "pki"))
+        # also where the project folder is around it: whoever reads the store or the keys is the cluster's administrator
+        place = ("--data-dir", str(folder.node), "--hide", str(folder.root))
         wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node), folder.node / "ready"))
         beside = ("--data-dir", str(folder.node))
         ready = folder.node / "traffic-ready"

@@ -90,6 +90,12 @@ def write_private(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    # The new name must survive a loss of power too, not only what it names.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def kubeconfig(credentials: Credentials, url: str) -> bytes:
