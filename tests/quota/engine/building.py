@@ -97,11 +97,8 @@ def workload(
                 {
                     "name": one["name"],
                     "count": one["count"],
-                    "flavors": {r: flavors for r in one["template"]["spec"]["containers"][0]["resources"]["requests"]},
-                    "resourceUsage": {
-                        r: _times(value, one["count"])
-                        for r, value in one["template"]["spec"]["containers"][0]["resources"]["requests"].items()
-                    },
+                    "flavors": dict.fromkeys(_requests(one), flavors),
+                    "resourceUsage": {name: _times(value, one["count"]) for name, value in _requests(one).items()},
                 }
                 for one in pod_sets
             ],
@@ -116,6 +113,10 @@ def workload(
         meta["annotations"] = {"kueue.x-k8s.io/workload-slice-replacement-for": f"ns/{replaces}"}
     spec = {"queueName": queue, "priority": priority, "podSets": pod_sets}
     return msgspec.convert({"metadata": meta, "spec": spec, "status": said}, Workload)
+
+
+def _requests(one: dict[str, Any]) -> dict[str, Any]:
+    return one["template"]["spec"]["containers"][0]["resources"]["requests"]
 
 
 def _times(value: Any, count: int) -> Any:
