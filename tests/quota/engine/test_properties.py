@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from rayward.kinds.kueue import ClusterQueue, Cohort, Workload
 from rayward.kinds.kueue.workload import Admission, PodSetAssignment, WorkloadStatus
 from rayward.kube.core.objects import Condition
-from rayward.quota.engine.amounts import texts_of
+from rayward.quota.engine.amounts import FlavorResource, texts_of
 from rayward.quota.engine.assign import Assigner, Mode
 from rayward.quota.engine.cycle import Admit, Evict
 from rayward.quota.engine.engine import Engine
+from rayward.quota.engine.item import Item
 from rayward.quota.engine.tree import Node
 from tests.quota.engine.building import Laboratory, at, cluster_queue, cohort, local_queue, pod_set, workload
 
@@ -166,6 +167,10 @@ def _usages(engine: Engine) -> dict[str, dict[Any, int]]:
     return {repr(node): {fr: amount for fr, amount in node.usage.items() if amount} for node in nodes}
 
 
+def _no_preemption(item: Item, fr: FlavorResource, amount: int) -> tuple[Mode, int]:
+    return Mode.NO_FIT, 0
+
+
 def _over(node: Node) -> dict[Any, int]:
     """Where more is used than there is."""
     return {fr: used for fr, used in node.usage.items() if node.available(fr) < 0}
@@ -190,7 +195,7 @@ def test_without_preemption_all_that_fits_is_admitted_and_nothing_else(steps: li
             for item in waiting:
                 node, rules = engine.forest.queues[name], engine._rules[name]
                 item.tried = ()
-                assigner = Assigner(item, node, rules, engine.flavors, lambda *_: (Mode.NO_FIT, 0))
+                assigner = Assigner(item, node, rules, engine.flavors, _no_preemption)
                 assert assigner.assign().mode is not Mode.FIT, f"{item.key} fits and waits"
 
 

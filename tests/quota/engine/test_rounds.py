@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from rayward.quota.engine.cycle import Admit
 from tests.quota.engine.building import (
     Laboratory,
     cluster_queue,
@@ -17,9 +18,9 @@ from tests.quota.engine.building import (
 )
 
 CPU = "cpu"
-STRICT = {"queueingStrategy": "StrictFIFO"}
-LOWER = {"preemption": {"withinClusterQueue": "LowerPriority"}}
-RECLAIM = {"preemption": {"reclaimWithinCohort": "Any"}}
+STRICT: dict[str, Any] = {"queueingStrategy": "StrictFIFO"}
+LOWER: dict[str, Any] = {"preemption": {"withinClusterQueue": "LowerPriority"}}
+RECLAIM: dict[str, Any] = {"preemption": {"reclaimWithinCohort": "Any"}}
 
 
 def _queue(name: str = "a", quota: Any = 6, group: str = "", **spec: Any) -> Any:
@@ -179,7 +180,7 @@ def test_nobody_slips_in_where_somebody_was_evicted_for_another() -> None:
 
 
 def test_equals_are_evicted_only_when_newer_and_allowed() -> None:
-    rule = {"preemption": {"withinClusterQueue": "LowerOrNewerEqualPriority"}}
+    rule: dict[str, Any] = {"preemption": {"withinClusterQueue": "LowerOrNewerEqualPriority"}}
     lab = Laboratory().queues(_queue(quota=2, **rule))
     lab.workloads(_holding("newer", 1, created=20), _holding("older", 1, created=5), _asking("w", 1, created=10))
     assert lab.run().evicted == {"newer": "InClusterQueue"}
@@ -199,7 +200,7 @@ def test_whoever_stays_within_its_quota_is_not_evicted_by_others() -> None:
 
 
 def test_a_preemptor_may_borrow_only_from_those_below_the_threshold() -> None:
-    rule = {
+    rule: dict[str, Any] = {
         "preemption": {
             "reclaimWithinCohort": "LowerPriority",
             "borrowWithinCohort": {"policy": "LowerPriority", "maxPriorityThreshold": 0},
@@ -220,7 +221,7 @@ def test_a_slice_needs_room_only_for_what_it_adds_and_keeps_its_flavor() -> None
     lab.workloads(workload("w1", "a", [pod_set("p", 5, {CPU: 1})], replaces="w0"))
     outcome = lab.run()
     assert outcome.admitted == {"w1": {"p": "x"}}
-    assert [one.replaces for one in outcome.decisions if hasattr(one, "replaces")] == ["ns/w0"]
+    assert [one.replaces for one in outcome.decisions if isinstance(one, Admit)] == ["ns/w0"]
     assert lab.engine.forest.queues["a"].usage == {("x", CPU): 5000}
 
 
@@ -319,7 +320,7 @@ def test_with_fair_sharing_weights_count() -> None:
 
 
 def test_with_fair_sharing_the_largest_borrower_gives_back() -> None:
-    rule = {"preemption": {"reclaimWithinCohort": "Any"}}
+    rule: dict[str, Any] = {"preemption": {"reclaimWithinCohort": "Any"}}
     lab = Laboratory(fair=True).queues(_queue("a", 0, "c", **rule), _queue("b", 0, "c"), _queue("c", 6, "c"))
     lab.workloads(*[_holding(f"b{n}", 2, "b", reserved_at=n) for n in range(3)], _asking("mine", 2, "a"))
     assert lab.run().evicted == {"b2": "InCohortFairSharing"}
