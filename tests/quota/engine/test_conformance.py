@@ -157,7 +157,7 @@ def test_the_same_workloads_are_evicted(case: Case) -> None:
         for condition in one["status"].get("conditions") or ():
             if condition["type"] == "Preempted" and condition["status"] == "True":
                 want[f"{one['metadata'].get('namespace', '')}/{one['metadata']['name']}"] = condition["reason"]
-    ongoing = {key for key, reason in targets.items() if _was_evicted(case, key)}
+    ongoing = {key for key in targets if _was_evicted(case, key)}
     assert {key: reason for key, reason in targets.items() if key not in ongoing} == {
         key: reason for key, reason in want.items() if key not in ongoing
     }
