@@ -266,6 +266,14 @@ class Engine:
                 decided += decisions
         return decided
 
+    def not_evicted(self, key: str) -> None:
+        """A decision to evict could not be written: whoever it was for is tried again."""
+        item = self.item(key)
+        node = self.forest.queues.get(item.cluster_queue) if item else None
+        if item is not None and node is not None:
+            item.evicted = False
+            self._retry(node.root)
+
     def next_wake(self) -> float | None:
         """When somebody's wait outside its queue ends."""
         return min(self._waking.values(), default=None)
@@ -413,9 +421,9 @@ class Engine:
         same_place = before.reserved and after.reserved and before.usage == after.usage
         if same_place and before.cluster_queue == after.cluster_queue:
             # no room came free, and nothing that waits has to be tried again
-            self.holders.get(before.cluster_queue, {}).pop(before.key, None)
-            if (node := self.forest.queues.get(before.cluster_queue)) is not None:
-                node.remove(before.usage)
+            held = self.holders.get(before.cluster_queue, {}).pop(before.key, None)
+            if held is not None:
+                self.forest.queues[before.cluster_queue].remove(held.usage)
             after.reserved_at = after.reserved_at or before.reserved_at
             after.evicted = after.evicted or before.evicted
             if after.pods_ready and before.key in self._not_ready:

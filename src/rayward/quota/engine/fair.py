@@ -6,6 +6,7 @@ by its weight.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
@@ -45,6 +46,12 @@ class Share:
 
     def __lt__(self, other: Share) -> bool:
         return self._key < other._key
+
+    @property
+    def rounded(self) -> int:
+        """As statuses show it; as large as can be for a borrower without weight."""
+        weightless, ratio = self._key
+        return 2**63 - 1 if weightless else math.ceil(ratio)
 
     @property
     def borrows(self) -> bool:
