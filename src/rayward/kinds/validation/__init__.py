@@ -6,6 +6,12 @@ are installed, or an object is older than ours.
 
 from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
+from rayward.kinds.validation.quota import (
+    cluster_queue_problems,
+    cohort_problems,
+    flavor_problems,
+    workload_problems,
+)
 from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
 
 __all__ = [
@@ -13,10 +19,14 @@ __all__ = [
     "Problem",
     "Reason",
     "cluster_problems",
+    "cluster_queue_problems",
     "cluster_warnings",
+    "cohort_problems",
+    "flavor_problems",
     "listed",
     "only_lacks_features",
     "serve_config",
     "service_problems",
     "service_warnings",
+    "workload_problems",
 ]
