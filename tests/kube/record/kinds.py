@@ -23,7 +23,7 @@ RESOURCES: Final[dict[str, tuple[str, ...]]] = {
     ),
     "admissionregistration.k8s.io": ("mutatingwebhookconfigurations", "validatingwebhookconfigurations"),
     "apiextensions.k8s.io": ("customresourcedefinitions",),
-    "apps": ("controllerrevisions", "deployments"),
+    "apps": ("controllerrevisions", "deployments", "replicasets", "statefulsets"),
     "authentication.k8s.io": ("selfsubjectreviews", "tokenreviews"),
     "authorization.k8s.io": (
         "localsubjectaccessreviews",

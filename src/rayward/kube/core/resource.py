@@ -37,7 +37,10 @@ SERVICES: Final = Resource("", "v1", "services", "Service")
 CUSTOM_RESOURCE_DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
+CONTROLLER_REVISIONS: Final = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
+REPLICA_SETS: Final = Resource("apps", "v1", "replicasets", "ReplicaSet")
+STATEFUL_SETS: Final = Resource("apps", "v1", "statefulsets", "StatefulSet")
 JOBS: Final = Resource("batch", "v1", "jobs", "Job")
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
 ENDPOINT_SLICES: Final = Resource("discovery.k8s.io", "v1", "endpointslices", "EndpointSlice")

@@ -28,10 +28,12 @@ from rayward.local.apiserver.builtin.pod import pod_behaviour
 from rayward.local.apiserver.builtin.priorityclass import priorityclass_behaviour
 from rayward.local.apiserver.builtin.quota import quota_behaviour
 from rayward.local.apiserver.builtin.rbac import binding_behaviour, role_behaviour
+from rayward.local.apiserver.builtin.replicaset import replicaset_behaviour
 from rayward.local.apiserver.builtin.review import review_behaviour
 from rayward.local.apiserver.builtin.secret import secret_behaviour
 from rayward.local.apiserver.builtin.service import service_behaviour
 from rayward.local.apiserver.builtin.serviceaccount import serviceaccount_behaviour
+from rayward.local.apiserver.builtin.statefulset import statefulset_behaviour
 from rayward.local.apiserver.builtin.volume import storageclass_behaviour, volume_behaviour
 from rayward.local.apiserver.builtin.webhookconfiguration import webhook_behaviour
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
@@ -54,6 +56,8 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "customresourcedefinitions.apiextensions.k8s.io": definition_behaviour,
     "controllerrevisions.apps": controllerrevision_behaviour,
     "deployments.apps": deployment_behaviour,
+    "replicasets.apps": replicaset_behaviour,
+    "statefulsets.apps": statefulset_behaviour,
     "jobs.batch": job_behaviour,
     "leases.coordination.k8s.io": lease_behaviour,
     "endpointslices.discovery.k8s.io": endpointslice_behaviour,
@@ -68,7 +72,10 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "priorityclasses.scheduling.k8s.io": priorityclass_behaviour,
     "storageclasses.storage.k8s.io": storageclass_behaviour,
 }
-_SCALES = {"deployments.apps": Scale(".spec.replicas", ".status.replicas", ".spec.selector")}
+_SCALES = dict.fromkeys(
+    ("deployments.apps", "replicasets.apps", "statefulsets.apps"),
+    Scale(".spec.replicas", ".status.replicas", ".spec.selector"),
+)
 _DEPRECATIONS = {"endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 _DISCOVERED = "x-kubernetes-group-version-kind"
 
