@@ -31,12 +31,14 @@ NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=Fal
 NODES: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
 PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 PODS: Final = Resource("", "v1", "pods", "Pod")
+RESOURCE_QUOTAS: Final = Resource("", "v1", "resourcequotas", "ResourceQuota")
 SECRETS: Final = Resource("", "v1", "secrets", "Secret")
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 SERVICES: Final = Resource("", "v1", "services", "Service")
 CUSTOM_RESOURCE_DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", namespaced=False
 )
+CONTROLLER_REVISIONS: Final = Resource("apps", "v1", "controllerrevisions", "ControllerRevision")
 DEPLOYMENTS: Final = Resource("apps", "v1", "deployments", "Deployment")
 JOBS: Final = Resource("batch", "v1", "jobs", "Job")
 LEASES: Final = Resource("coordination.k8s.io", "v1", "leases", "Lease")
