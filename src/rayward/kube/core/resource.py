@@ -31,6 +31,7 @@ NAMESPACES: Final = Resource("", "v1", "namespaces", "Namespace", namespaced=Fal
 NODES: Final = Resource("", "v1", "nodes", "Node", namespaced=False)
 PERSISTENT_VOLUME_CLAIMS: Final = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim")
 PODS: Final = Resource("", "v1", "pods", "Pod")
+RESOURCE_QUOTAS: Final = Resource("", "v1", "resourcequotas", "ResourceQuota")
 SECRETS: Final = Resource("", "v1", "secrets", "Secret")
 SERVICE_ACCOUNTS: Final = Resource("", "v1", "serviceaccounts", "ServiceAccount")
 SERVICES: Final = Resource("", "v1", "services", "Service")
