@@ -22,6 +22,7 @@ from rayward.local.apiserver.crd import definition, formats
 from rayward.local.apiserver.crd.custom import published_schema
 from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
+from rayward.local.apiserver.limitranger import LimitRanger
 from rayward.local.apiserver.podadmission import PodAdmission
 from rayward.local.apiserver.quota import Quotas
 from rayward.local.apiserver.registry import Registry
@@ -51,18 +52,19 @@ def webhooks_of(store: Store) -> HttpWebhooks:
 def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) -> Admission:
     """The admission chain of this server."""
     allocation = Allocation(store)
+    limits = LimitRanger()
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     hub.listen(quotas.on_commit)
     return Admission(
         mutators={
-            "pods": PodAdmission().admit,
+            "pods": PodAdmission(limits).admit,
             "nodes": admit_node,
             "persistentvolumeclaims": admit_claim,
             "priorityclasses.scheduling.k8s.io": admit_priority_class,
         },
         allocators={"services": allocation.give},
-        checks=(quotas.check,),
+        checks=(limits.check, quotas.check),
         webhooks=webhooks,
     )
 
