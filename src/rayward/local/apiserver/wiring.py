@@ -10,6 +10,7 @@ import orjson
 
 from rayward.kube.machinery import names
 from rayward.kube.machinery.jsonvalue import section
+from rayward.local.addresses import shell_addresses_of
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
@@ -28,6 +29,7 @@ from rayward.local.apiserver.quota import Quotas
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks import HttpWebhooks
+from rayward.local.apiserver.webhooks.caller import Caller
 from rayward.local.store import Store
 
 if TYPE_CHECKING:
@@ -44,9 +46,9 @@ def http_client() -> HttpClient:
     return client.HttpClient()
 
 
-def webhooks_of(store: Store) -> HttpWebhooks:
-    """Admission by programs elsewhere."""
-    return HttpWebhooks(store, http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
+def caller_of(store: Store) -> Caller:
+    """What reaches the programs elsewhere that this server asks."""
+    return Caller(http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
 
 
 def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) -> Admission:
@@ -70,11 +72,10 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) ->
 
 
 def service_address(store: Store, namespace: str, name: str, port: int) -> str:
-    """Where a webhook behind a service is reached: the service's address, or its name if it has none."""
+    """Where a webhook behind a service is reached: where services answer on this machine, or by its name."""
     record = store.get(f"/services/{namespace}/{name}")
-    address = section(orjson.loads(record.value), "spec").get("clusterIP") if record is not None else None
-    host = address if address not in {None, "", "None"} else f"{name}.{namespace}.svc"
-    return f"{host}:{port}"
+    known = shell_addresses_of(orjson.loads(record.value)) if record is not None else []
+    return next((str(one) for one in known if one.port == port), f"{name}.{namespace}.svc:{port}")
 
 
 def serve_definitions(registry: Registry) -> Resource:
