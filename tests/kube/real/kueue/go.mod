@@ -1,4 +1,4 @@
-module rayward.dev/tests/real/kueue
+module rayward.dev/tests/kube/kueue
 
 go 1.26.0
 
