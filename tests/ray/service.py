@@ -16,7 +16,7 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.client.watch import Change, ChangeType
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES
-from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
+from rayward.local.addresses import ShellAddress, shell_addresses_of
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
 

@@ -13,8 +13,8 @@ import pytest
 
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import SERVICES
+from rayward.local.addresses import shell_addresses_of
 from rayward.local.node.capabilities import missing_in_child
-from rayward.local.traffic.addresses import shell_addresses_of
 from tests.node.machine import Machine, Object
 
 

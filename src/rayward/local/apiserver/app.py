@@ -22,6 +22,7 @@ from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_yaml, warning_headers
 from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
+from rayward.local.apiserver.verbs.convert import converting
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
 from rayward.local.apiserver.verbs.patch import patch
@@ -170,7 +171,10 @@ class App:
         if info.namespace and not resource.namespaced and not resource.builtin:
             return _NOT_FOUND
         handler = self._handler(info, resource, query)
-        answer = await handler(self._core, request)
+        if resource.conversion is None:
+            answer = await handler(self._core, request)
+        else:
+            answer = await converting(self._core, request, handler)
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
 

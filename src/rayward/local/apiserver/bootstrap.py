@@ -25,13 +25,16 @@ _CRITICAL = {
 }
 
 
-async def ensure(core: Core, service_address: str, port: int) -> None:
-    """Create what is missing."""
+async def ensure(core: Core, service_address: str, port: int, authority: str) -> None:
+    """Create what is missing. ``authority`` is the PEM of who signs the certificates of this server's callers."""
     for name in _NAMESPACES:
         await _create(core, ("", "v1", "namespaces"), "", {"metadata": {"name": name}})
     for name, (value, description) in _CRITICAL.items():
         fields = {"metadata": {"name": name}, "value": value, "description": description}
         await _create(core, ("scheduling.k8s.io", "v1", "priorityclasses"), "", fields)
+    # what programs read that let their own callers in as this server does
+    known = {"metadata": {"name": "extension-apiserver-authentication"}, "data": {"client-ca-file": authority}}
+    await _create(core, ("", "v1", "configmaps"), "kube-system", known)
     await _create(core, ("", "v1", "services"), "default", _service(service_address, port))
 
 
@@ -53,6 +56,8 @@ async def _create(core: Core, place: tuple[str, str, str], namespace: str, obj: 
     if core.objects.store.newest(resource.key(namespace, name)) is not None:
         return
     obj = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
+    if namespace:
+        metadata_of(obj)["namespace"] = namespace
     resource.behaviour.coerce(obj)
     resource.behaviour.default(obj)
     info = RequestInfo(*place, namespace, "", "", (), "create")

@@ -17,6 +17,7 @@ from rayward.local.apiserver import bootstrap, builtin, credentials, reviews, su
 from rayward.local.apiserver.app import App, carries_sockets
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.crd.conversion import Conversions
 from rayward.local.apiserver.crd.lifecycle import Lifecycle
 from rayward.local.apiserver.discovery import Discovery
 from rayward.local.apiserver.hub import BOOKMARK_SECONDS, Hub
@@ -31,6 +32,7 @@ from rayward.local.apiserver.quotastatus import QuotaStatus
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.tunnel import Tunnels
+from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.store import Store
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
@@ -54,12 +56,15 @@ class ApiServer:
         hub = Hub()
         self._store = await Store.open(self._data / "store.db", on_commit=hub.on_commit)
         secrets = credentials.ensure(self._data)
-        self._webhooks = wiring.webhooks_of(self._store)
+        self._caller = wiring.caller_of(self._store)
+        conversions = Conversions(self._caller)
+        webhooks = HttpWebhooks(self._store, self._caller, conversions)
         listener = self._listen()
         address = f"{self._host}:{listener.getsockname()[1]}"
         registry = Registry(builtin.resources())
         quotas = Quotas(self._store)
-        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._webhooks, quotas))
+        objects = Objects(self._store, conversions)
+        core = Core(objects, registry, hub, wiring.admission(self._store, hub, webhooks, quotas))
         wiring.complete_kinds(registry)
         wiring.share_events(registry)
         definitions = wiring.serve_definitions(registry)
@@ -69,7 +74,7 @@ class ApiServer:
         quota_status = QuotaStatus(core, quotas)
         hub.listen(quota_status.on_commit)
         quota_status.load()
-        await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
+        await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1], secrets.authority.decode())
         self._kubelets = Kubelets(secrets.client, wiring.http_client)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
@@ -131,7 +136,7 @@ class ApiServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._core.hub.close()
         await self._server.stop()
-        await self._webhooks.close()
+        await self._caller.close()
         await self._kubelets.close()
         await self._store.close()
 

@@ -21,6 +21,7 @@ from rayward.local.apiserver.builtin.event import event_behaviour, new_event_beh
 from rayward.local.apiserver.builtin.ingress import ingress_behaviour
 from rayward.local.apiserver.builtin.job import job_behaviour
 from rayward.local.apiserver.builtin.lease import lease_behaviour
+from rayward.local.apiserver.builtin.limitrange import limitrange_behaviour
 from rayward.local.apiserver.builtin.namespace import namespace_behaviour
 from rayward.local.apiserver.builtin.networkpolicy import networkpolicy_behaviour
 from rayward.local.apiserver.builtin.node import node_behaviour
@@ -30,6 +31,7 @@ from rayward.local.apiserver.builtin.quota import quota_behaviour
 from rayward.local.apiserver.builtin.rbac import binding_behaviour, role_behaviour
 from rayward.local.apiserver.builtin.replicaset import replicaset_behaviour
 from rayward.local.apiserver.builtin.review import review_behaviour
+from rayward.local.apiserver.builtin.runtimeclass import runtimeclass_behaviour
 from rayward.local.apiserver.builtin.secret import secret_behaviour
 from rayward.local.apiserver.builtin.service import service_behaviour
 from rayward.local.apiserver.builtin.serviceaccount import serviceaccount_behaviour
@@ -42,6 +44,7 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "configmaps": configmap_behaviour,
     "endpoints": endpoints_behaviour,
     "events": event_behaviour,
+    "limitranges": limitrange_behaviour,
     "namespaces": namespace_behaviour,
     "nodes": node_behaviour,
     "persistentvolumeclaims": claim_behaviour,
@@ -64,6 +67,7 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "events.events.k8s.io": new_event_behaviour,
     "ingresses.networking.k8s.io": ingress_behaviour,
     "networkpolicies.networking.k8s.io": networkpolicy_behaviour,
+    "runtimeclasses.node.k8s.io": runtimeclass_behaviour,
     "poddisruptionbudgets.policy": disruption_behaviour,
     "clusterroles.rbac.authorization.k8s.io": lambda: role_behaviour(cluster=True),
     "roles.rbac.authorization.k8s.io": lambda: role_behaviour(cluster=False),
