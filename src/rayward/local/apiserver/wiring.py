@@ -46,9 +46,13 @@ def http_client() -> HttpClient:
     return client.HttpClient()
 
 
-def webhooks_of(store: Store) -> HttpWebhooks:
+def webhooks_of(store: Store, authorizer: Authorizer) -> HttpWebhooks:
     """Admission by programs elsewhere."""
-    return HttpWebhooks(store, http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
+
+    def resolve(namespace: str, name: str, port: int) -> str:
+        return service_address(store, namespace, name, port)
+
+    return HttpWebhooks(store, http_client, resolve, authorizer)
 
 
 def authorizer_of(store: Store, hub: Hub) -> Authorizer:

@@ -17,6 +17,8 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
+from rayward.local.apiserver.rbac import expressions
+from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
@@ -36,9 +38,14 @@ class HttpWebhooks:
     """All configured webhooks, kept in step with the stored configurations."""
 
     def __init__(
-        self, store: Store, connect: Callable[[], HttpClient], resolve: Callable[[str, str, int], str]
+        self,
+        store: Store,
+        connect: Callable[[], HttpClient],
+        resolve: Callable[[str, str, int], str],
+        authorizer: Authorizer,
     ) -> None:
         self._store = store
+        self._authorizer = authorizer
         self._connect = connect
         self._client: HttpClient | None = None
         self._resolve = resolve
@@ -138,7 +145,10 @@ class HttpWebhooks:
         return verdict
 
     def _condition_holds(self, hook: Hook, attributes: Attributes, request: Object) -> bool:
+        if not hook.conditions:
+            return True
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
+        variables |= expressions.variables(self._authorizer, attributes)
         for condition in hook.conditions:
             try:
                 if not condition.holds(variables):
