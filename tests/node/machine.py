@@ -28,6 +28,7 @@ from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rayward.local.handover import channel
+from tests.identity import own_kubeconfig
 from tests.waiting import eventually
 
 Object = dict[str, Any]
@@ -85,7 +86,14 @@ class Machine:
                 process.terminate()
                 process.wait(30)
         if kind is None:
+            self._check_rights()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _check_rights(self) -> None:
+        """The parts asked for nothing that they have no right to: most of them would only log it and try again."""
+        log = self.folder / "api.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        assert not [line for line in lines if "a part of the stack was refused" in line]
 
     def start_control_plane(self) -> Path:
         """Start an API server and its controllers; returns the kubeconfig."""
@@ -96,7 +104,7 @@ class Machine:
         claims.mkdir(exist_ok=True)
         if self._user is not None:
             os.chown(claims, self._user, self._user)
-        options = ("--kubeconfig", str(kubeconfig), "--claims-folder", str(claims))
+        options = ("--kubeconfig", str(own_kubeconfig(kubeconfig, "controllers")), "--claims-folder", str(claims))
         self._start("controllers", "rayward.local.controllers", *options)
         return kubeconfig
 
@@ -123,7 +131,7 @@ class Machine:
         self._node_options = node_options or self._node_options
         (self.folder / "node" / "ready").unlink(missing_ok=True)
         config, data = self.folder / "kubeconfig", self.folder / "node"
-        shutil.copy(self.kubeconfig, config)
+        shutil.copy(own_kubeconfig(self.kubeconfig, "node"), config)
         data.mkdir(exist_ok=True)
         if self._user is not None:
             for path in (self.folder, config, data):

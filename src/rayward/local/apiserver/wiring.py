@@ -26,6 +26,9 @@ from rayward.local.apiserver.hub import Hub
 from rayward.local.apiserver.limitranger import LimitRanger
 from rayward.local.apiserver.podadmission import PodAdmission
 from rayward.local.apiserver.quota import Quotas
+from rayward.local.apiserver.rbac.authorizer import Authorizer
+from rayward.local.apiserver.rbac.escalation import EscalationCheck
+from rayward.local.apiserver.rbac.policy import RoleIndex
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks import HttpWebhooks
@@ -51,8 +54,17 @@ def caller_of(store: Store) -> Caller:
     return Caller(http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
 
 
-def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) -> Admission:
+def authorizer_of(store: Store, hub: Hub) -> Authorizer:
+    """Decides by the stored roles, and follows them."""
+    index = RoleIndex()
+    index.load(store)
+    hub.listen(index.on_commit)
+    return Authorizer(index)
+
+
+def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, authorizer: Authorizer) -> Admission:
     """The admission chain of this server."""
+    escalation = EscalationCheck(authorizer)
     allocation = Allocation(store)
     limits = LimitRanger()
     hub.listen(allocation.on_commit)
@@ -68,6 +80,12 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) ->
         allocators={"services": allocation.give},
         checks=(limits.check, quotas.check),
         webhooks=webhooks,
+        guards={
+            "roles.rbac.authorization.k8s.io": escalation.check_role,
+            "clusterroles.rbac.authorization.k8s.io": escalation.check_role,
+            "rolebindings.rbac.authorization.k8s.io": escalation.check_binding,
+            "clusterrolebindings.rbac.authorization.k8s.io": escalation.check_binding,
+        },
     )
 
 

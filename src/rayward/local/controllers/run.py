@@ -11,6 +11,7 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.options import Selectors
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import (
+    CLUSTER_ROLES,
     CONFIG_MAPS,
     CONTROLLER_REVISIONS,
     DEPLOYMENTS,
@@ -32,6 +33,7 @@ from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers import standard
+from rayward.local.controllers.aggregation import ClusterRole, RoleAggregation
 from rayward.local.controllers.catalogue import Catalogue
 from rayward.local.controllers.claims.controller import ClaimsController, volume_cache
 from rayward.local.controllers.claims.volume import CLASS, CLASSES, Claim, StorageClass, standard_class
@@ -110,6 +112,7 @@ class Controllers:
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),
+            self._aggregation(),
             *self._kept,
         ]
         if "endpoints" not in without:
@@ -162,6 +165,11 @@ class Controllers:
             endpoints=endpoints,
             clock=self._clock,
         )
+
+    def _aggregation(self) -> RoleAggregation:
+        roles: Cache[ClusterRole] = Cache(CLUSTER_ROLES, ClusterRole, keep_raw=False)
+        self._reflect(roles)
+        return RoleAggregation(self._client, roles, clock=self._clock)
 
     def _claims(self, claims: Cache[Claim], folder: Path) -> ClaimsController:
         volumes = volume_cache()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rayward.kube.machinery.cel import CompileError, compile_expression
+from rayward.kube.machinery.cel import CompileError, authorization, compile_expression
 from rayward.kube.machinery.fielderror import FieldError, duplicate, invalid, not_supported, required, too_many
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -25,7 +25,7 @@ _CHOICES = (
     ("matchPolicy", ["Equivalent", "Exact"]),
 )
 # What webhooks are called with here; ``authorizer`` is refused at once rather than at every request.
-_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 _FORM = "; desired format: https://host[/path]"
 
 

@@ -15,6 +15,7 @@ from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
+from rayward.local.apiserver.rbac.access import Access
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown
@@ -132,12 +133,19 @@ async def modify(
             raise status.not_found(request.resource, request.name)
         obj, owners = change(live)
         if live is None:
+            core.authorizer.require(request.user, _creation(request))
             return Changed(await _insert(core, request, obj, options, owners), created=True)
         try:
             return await _replace(core, request, live, obj, owners, options)
         except Conflict:
             # another writer was faster while admission webhooks ran; a stale resourceVersion is refused on the way
             continue
+
+
+def _creation(request: Request) -> Access:
+    """What a PUT or apply of an object that is not there does."""
+    resource = request.resource
+    return Access("create", resource.group, resource.plural, "", request.namespace, request.name)
 
 
 async def _insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners) -> bytes:

@@ -18,6 +18,8 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
+from rayward.local.apiserver.rbac import expressions
+from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.caller import Caller, RefusedError
@@ -37,10 +39,11 @@ _VALIDATING = "/validatingwebhookconfigurations.admissionregistration.k8s.io/"
 class HttpWebhooks:
     """All configured webhooks, kept in step with the stored configurations."""
 
-    def __init__(self, store: Store, caller: Caller, conversions: Conversions) -> None:
+    def __init__(self, store: Store, caller: Caller, conversions: Conversions, authorizer: Authorizer) -> None:
         self._store = store
         self._caller = caller
         self._conversions = conversions
+        self._authorizer = authorizer
         self._mutating: list[Hook] = []
         self._validating: list[Hook] = []
         self.reload()
@@ -144,7 +147,10 @@ class HttpWebhooks:
         return verdict
 
     def _condition_holds(self, hook: Hook, attributes: Attributes, request: Object) -> bool:
+        if not hook.conditions:
+            return True
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
+        variables |= expressions.variables(self._authorizer, attributes)
         for condition in hook.conditions:
             try:
                 if not condition.holds(variables):

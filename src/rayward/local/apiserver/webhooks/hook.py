@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rayward.kube.machinery import cel
+from rayward.kube.machinery.cel import authorization
 from rayward.kube.machinery.selectors import labels
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
@@ -15,7 +16,7 @@ from rayward.local.apiserver.webhooks.caller import Endpoint, endpoint_of
 
 _SELF = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 
-_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
