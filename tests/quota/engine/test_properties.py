@@ -193,9 +193,9 @@ def test_without_preemption_all_that_fits_is_admitted_and_nothing_else(steps: li
         for name, queue in engine.pending.items():
             waiting = queue.ordered()[:1] if queue.strict else list(queue)
             for item in waiting:
-                node, rules = engine.forest.queues[name], engine._rules[name]
+                node, rules = engine.forest.queues[name], engine.inventory.rules[name]
                 item.tried = ()
-                assigner = Assigner(item, node, rules, engine.flavors, _no_preemption)
+                assigner = Assigner(item, node, rules, engine.inventory.flavors, _no_preemption)
                 assert assigner.assign().mode is not Mode.FIT, f"{item.key} fits and waits"
 
 

@@ -343,16 +343,16 @@ def test_with_fair_sharing_the_largest_borrower_gives_back() -> None:
 )
 def test_a_queue_that_cannot_be_used_admits_nothing_and_says_why(queue: Any, reason: str) -> None:
     lab = Laboratory().queues(queue).workloads(_asking("w", 1))
-    assert lab.engine.queue_state("a").reason == reason
+    assert lab.engine.inventory.state("a").reason == reason
     assert lab.run().admitted == {}
     lab.queues(_queue())
-    assert lab.engine.queue_state("a").active
+    assert lab.engine.inventory.state("a").active
     assert list(lab.run().admitted) == ["w"]
 
 
 def test_a_circle_of_cohorts_admits_nothing_until_it_is_broken() -> None:
     lab = Laboratory().queues(cohort("c", "d"), cohort("d", "c"), _queue("a", 6, "c")).workloads(_asking("w", 1))
-    assert lab.engine.queue_state("a").reason == "CohortCycle"
+    assert lab.engine.inventory.state("a").reason == "CohortCycle"
     assert lab.run().admitted == {}
     lab.queues(cohort("d"))
     assert list(lab.run().admitted) == ["w"]
