@@ -54,6 +54,13 @@ def test_the_first_that_does_not_fit_blocks_only_a_strict_queue(spec: dict[str, 
     assert list(lab.run().admitted) == admitted
 
 
+def test_whoever_blocked_a_strict_queue_blocks_it_no_longer_when_deleted() -> None:
+    lab = Laboratory().queues(_queue(**STRICT)).workloads(_asking("big", 9, created=1), _asking("small", 1, created=2))
+    assert lab.run().admitted == {}
+    lab.engine.remove_workload("ns/big")
+    assert list(lab.run().admitted) == ["small"]
+
+
 def test_a_freed_quota_goes_to_whoever_waits() -> None:
     lab = Laboratory().queues(_queue()).workloads(_holding("held", 5), _asking("big", 5))
     assert lab.run().admitted == {}

@@ -286,8 +286,10 @@ class Engine:
         self._not_ready.discard(item.key)
         if ready and self.settings.block_until_pods_ready and not self._not_ready:
             self._retry_all(self.inventory.roots())
-        if (waiting := self.pending.get(item.cluster_queue)) is not None:
-            waiting.remove(item.key)
+        waiting = self.pending.get(item.cluster_queue)
+        if waiting is not None and waiting.remove(item.key) is not None:
+            # it may have stood in somebody's way: as the first of a strict queue, or by the room kept for it
+            self._dirty[self.forest.queues[item.cluster_queue].root] = None
         if (orphans := self._orphans.get(item.cluster_queue)) is not None:
             orphans.pop(item.key, None)
         held = self.holders.get(item.cluster_queue, {}).pop(item.key, None)
