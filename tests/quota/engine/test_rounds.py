@@ -140,6 +140,13 @@ def test_a_flavor_that_pods_cannot_use_is_passed_over() -> None:
     assert lab.run().admitted == {"w": {"main": "y"}, "v": {"p": "x"}}
 
 
+def test_pod_sets_that_push_each_other_from_flavor_to_flavor_end() -> None:
+    lab = Laboratory("x", "y").queues(cluster_queue("a", {"x": {CPU: 1}, "y": {CPU: 1}}))
+    pods = [pod_set("p", 1, {CPU: 1}), pod_set("q", 1, {CPU: 1}), pod_set("r", 1, {CPU: 1})]
+    lab.workloads(workload("w", "a", pods), workload("v", "a", {CPU: 1}, created=1))
+    assert list(lab.run().admitted) == ["v"]
+
+
 @pytest.mark.parametrize(("rule", "taken"), [("MayStopSearch", "x"), ("TryNextFlavor", "y")])
 def test_borrowing_in_the_first_flavor_or_own_quota_in_the_second(rule: str, taken: str) -> None:
     lab = Laboratory("x", "y").queues(
