@@ -25,8 +25,8 @@ from rayward.quota.engine import REGISTRATION
 _WORKERS = 64
 
 
-async def run(kubeconfig: Path, rate: float) -> None:
-    """Admit until interrupted; ``rate`` is the most requests a second, 0 for any."""
+async def run(kubeconfig: Path) -> None:
+    """Admit until interrupted."""
     stopped = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopped.set)
@@ -48,10 +48,9 @@ def main() -> None:
     """Flags are those of ``minimalkueue`` that the harness sends; others are taken and ignored."""
     parser = argparse.ArgumentParser(prog="bench.quotaengine")
     parser.add_argument("--kubeconfig", type=Path, required=True)
-    parser.add_argument("--qps", type=float, default=0.0)
     options, _ = parser.parse_known_args()
     logging.basicConfig(level=logging.WARNING)
-    uvloop.run(run(options.kubeconfig, options.qps))
+    uvloop.run(run(options.kubeconfig))
 
 
 if __name__ == "__main__":
