@@ -41,8 +41,8 @@ _NAMESPACES = {
 @pytest.fixture(autouse=True)
 def no_webhooks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Some of Kueue's cases have queues and workloads that its webhooks, and so our validation, would refuse."""
-    for name in ("cluster_queue_problems", "workload_problems"):
-        monkeypatch.setattr(f"rayward.quota.engine.engine.{name}", lambda found: [])
+    for name in ("inventory.cluster_queue_problems", "engine.workload_problems"):
+        monkeypatch.setattr(f"rayward.quota.engine.{name}", lambda found: [])
 
 
 def _of(*suites: str) -> list[Any]:
@@ -94,7 +94,7 @@ def test_one_round_decides_what_kueue_decides(case: Case) -> None:
     evicted: set[str] = set()
     admitted: list[cycle.Admit] = []
     for root in dict.fromkeys(node.root for node in engine.forest.queues.values()):
-        decisions, _ = cycle.run(root, engine._world)
+        decisions, _ = cycle.run(root, engine.world)
         evicted |= {one.key for one in decisions if isinstance(one, cycle.Evict)}
         admitted += [one for one in decisions if isinstance(one, cycle.Admit)]
     got = {key: _given(item) for items in engine.holders.values() for key, item in items.items()}
@@ -168,7 +168,7 @@ def test_the_same_workloads_are_evicted_with_fair_sharing(case: Case) -> None:
     for one in case["admitted"] or ():
         one["metadata"]["uid"] = one["metadata"]["name"]
     engine = _prepared(case, fair=True)
-    preemptor = engine._world.preemptor
+    preemptor = engine.world.preemptor
     assert isinstance(preemptor, FairPreemptor)
     if case["strategies"]:
         preemptor.strategies = case["strategies"]
@@ -195,8 +195,8 @@ def _incoming(case: Case) -> Item:
 
 
 def _targets(engine: Engine, case: Case, incoming: Item, frs: set[Any], usage: Any) -> dict[str, str]:
-    node, rules = engine.forest.queues[case["queue"]], engine._rules[case["queue"]]
-    found = engine._world.preemptor.targets(Attempt(incoming, node, rules, frozenset(frs), usage))
+    node, rules = engine.forest.queues[case["queue"]], engine.inventory.rules[case["queue"]]
+    found = engine.world.preemptor.targets(Attempt(incoming, node, rules, frozenset(frs), usage))
     return {one.item.key: one.reason for one in found}
 
 

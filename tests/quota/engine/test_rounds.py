@@ -54,6 +54,13 @@ def test_the_first_that_does_not_fit_blocks_only_a_strict_queue(spec: dict[str, 
     assert list(lab.run().admitted) == admitted
 
 
+def test_whoever_blocked_a_strict_queue_blocks_it_no_longer_when_deleted() -> None:
+    lab = Laboratory().queues(_queue(**STRICT)).workloads(_asking("big", 9, created=1), _asking("small", 1, created=2))
+    assert lab.run().admitted == {}
+    lab.engine.remove_workload("ns/big")
+    assert list(lab.run().admitted) == ["small"]
+
+
 def test_a_freed_quota_goes_to_whoever_waits() -> None:
     lab = Laboratory().queues(_queue()).workloads(_holding("held", 5), _asking("big", 5))
     assert lab.run().admitted == {}
@@ -131,6 +138,13 @@ def test_a_flavor_that_pods_cannot_use_is_passed_over() -> None:
     tolerant = pod_set("p", 1, {CPU: 1}, tolerations=[{"key": "t", "operator": "Exists"}])
     lab.workloads(workload("w", "a", {CPU: 1}), workload("v", "a", [tolerant]))
     assert lab.run().admitted == {"w": {"main": "y"}, "v": {"p": "x"}}
+
+
+def test_pod_sets_that_push_each_other_from_flavor_to_flavor_end() -> None:
+    lab = Laboratory("x", "y").queues(cluster_queue("a", {"x": {CPU: 1}, "y": {CPU: 1}}))
+    pods = [pod_set("p", 1, {CPU: 1}), pod_set("q", 1, {CPU: 1}), pod_set("r", 1, {CPU: 1})]
+    lab.workloads(workload("w", "a", pods), workload("v", "a", {CPU: 1}, created=1))
+    assert list(lab.run().admitted) == ["v"]
 
 
 @pytest.mark.parametrize(("rule", "taken"), [("MayStopSearch", "x"), ("TryNextFlavor", "y")])
@@ -343,16 +357,16 @@ def test_with_fair_sharing_the_largest_borrower_gives_back() -> None:
 )
 def test_a_queue_that_cannot_be_used_admits_nothing_and_says_why(queue: Any, reason: str) -> None:
     lab = Laboratory().queues(queue).workloads(_asking("w", 1))
-    assert lab.engine.queue_state("a").reason == reason
+    assert lab.engine.inventory.state("a").reason == reason
     assert lab.run().admitted == {}
     lab.queues(_queue())
-    assert lab.engine.queue_state("a").active
+    assert lab.engine.inventory.state("a").active
     assert list(lab.run().admitted) == ["w"]
 
 
 def test_a_circle_of_cohorts_admits_nothing_until_it_is_broken() -> None:
     lab = Laboratory().queues(cohort("c", "d"), cohort("d", "c"), _queue("a", 6, "c")).workloads(_asking("w", 1))
-    assert lab.engine.queue_state("a").reason == "CohortCycle"
+    assert lab.engine.inventory.state("a").reason == "CohortCycle"
     assert lab.run().admitted == {}
     lab.queues(cohort("d"))
     assert list(lab.run().admitted) == ["w"]

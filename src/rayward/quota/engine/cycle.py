@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from rayward.quota.engine.amounts import Usage
 from rayward.quota.engine.assign import Assigner, Assignment, Mode, QueueRules, reduced
@@ -79,7 +80,8 @@ class _Entry:
     replaced: Item | None
 
 
-_WAITING_FOR_PODS = "waiting for all admitted workloads to be in PodsReady condition"
+_MOST_RESUMED: Final = 32
+_WAITING_FOR_PODS: Final = "waiting for all admitted workloads to be in PodsReady condition"
 
 
 def run(root: Node, world: World) -> tuple[list[Decision], bool]:
@@ -114,8 +116,13 @@ class _Round:
             if (objection := world.objection(item)) is not None:
                 self._requeue(item, objection[1], objection[0])
                 continue
+            if item.tried_generation != node.generation:
+                item.resumed = 0
             assignment, targets, replaced = self._assign(item, node)
-            item.tried, item.tried_generation = assignment.tried, node.generation
+            item.resumed += 1
+            # pod sets that push each other from flavor to flavor would do so for ever
+            item.tried = assignment.tried if item.resumed <= _MOST_RESUMED else ()
+            item.tried_generation = node.generation
             item.message = assignment.message
             yield _Entry(item, node, assignment, targets, replaced)
 

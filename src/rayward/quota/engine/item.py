@@ -82,6 +82,8 @@ class Item:
     tried: tuple[Mapping[str, int], ...] = ()
     """Per pod set and resource the flavor after which the next search begins; -1 is from the start."""
     tried_generation: int = -1
+    resumed: int = 0
+    """How often the search went on without anything having changed."""
     message: str = ""
 
     @property

@@ -12,8 +12,9 @@ from rayward.kube.core.meta import with_condition
 from rayward.kube.core.objects import Condition
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.quota.engine.amounts import FlavorResource, Usage, quota_of, text_of
-from rayward.quota.engine.engine import Engine, QueueState
+from rayward.quota.engine.engine import Engine
 from rayward.quota.engine.fair import share_of
+from rayward.quota.engine.inventory import QueueState
 from rayward.quota.engine.item import Item
 
 IsAdmitted = Callable[[Item], bool]
@@ -25,7 +26,7 @@ def cluster_queue_status(engine: Engine, queue: ClusterQueue, is_admitted: IsAdm
     held = list(engine.holders.get(name, {}).values())
     admitted = [item for item in held if is_admitted(item)]
     status: Object = {
-        "conditions": _active(queue, engine.queue_state(name), now),
+        "conditions": _active(queue, engine.inventory.state(name), now),
         "flavorsReservation": _flavors(queue, _sum(held), borrowed=True),
         "flavorsUsage": _flavors(queue, _sum(admitted), borrowed=True),
         "pendingWorkloads": len(engine.pending.get(name, ())),
@@ -45,7 +46,7 @@ def local_queue_status(
     name = local.spec.cluster_queue
     held = [item for item in engine.holders.get(name, {}).values() if item.queue == key]
     admitted = [item for item in held if is_admitted(item)]
-    state = engine.queue_state(name)
+    state = engine.inventory.state(name)
     if local.spec.stop_policy in ("Hold", "HoldAndDrain"):
         state = QueueState(False, "Stopped", "LocalQueue is stopped")
     elif state.reason == "NotFound":

@@ -301,7 +301,7 @@ class EngineReconciler:
             self._recorder.event(WORKLOADS, workload, "Normal", "Preempted", message)
             return True
         flavors = {flavor for grant in decision.grants for flavor in grant.flavors.values()}
-        required = self.engine.checks_for(decision.cluster_queue, flavors)
+        required = self.engine.inventory.checks_for(decision.cluster_queue, flavors)
         status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
         await self._apply(workload, status)
         self._said_at.pop(decision.key, None)
@@ -383,9 +383,9 @@ class EngineReconciler:
         return Surroundings(
             local_queue=self._local_queues.get(Key(workload.metadata.namespace, workload.spec.queue_name)),
             cluster_queue=name,
-            state=self.engine.queue_state(name),
+            state=self.engine.inventory.state(name),
             stopped=(queue.spec.stop_policy or "") if queue else "",
-            checks=tuple(self.engine.checks_for(name, flavors)),
+            checks=tuple(self.engine.inventory.checks_for(name, flavors)),
             refused=self.engine.refused.get(str(workload.key), ""),
             pods_ready=self._settings.pods_ready,
         )

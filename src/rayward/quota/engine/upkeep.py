@@ -13,7 +13,7 @@ from rayward.kinds.kueue import LocalQueue, Workload, names
 from rayward.kinds.kueue.workload import CheckState, RequeueState, WorkloadStatus
 from rayward.kube.core.meta import parse_time, rfc3339
 from rayward.quota.engine import status as to
-from rayward.quota.engine.engine import QueueState
+from rayward.quota.engine.inventory import QueueState
 from rayward.quota.engine.status import replace
 
 _BY_BACKOFF: Final = (names.BY_PODS_READY_TIMEOUT, names.BY_ADMISSION_CHECK)
