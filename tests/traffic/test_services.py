@@ -73,15 +73,20 @@ print(set(found) == {{{app.address!r}}}, found)
 
 def test_the_api_server_is_a_service(machine: TrafficMachine) -> None:
     script = """
-import os, ssl, urllib.request
+import os, ssl, urllib.error, urllib.request
 folder = "/var/run/secrets/kubernetes.io/serviceaccount"
 context = ssl.create_default_context(cafile=f"{folder}/ca.crt")
-url = f"https://{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}/api/v1/namespaces/default"
+server = f"https://{os.environ['KUBERNETES_SERVICE_HOST']}:{os.environ['KUBERNETES_SERVICE_PORT']}"
 headers = {"Authorization": "Bearer " + open(f"{folder}/token").read()}
 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
-print(opener.open(urllib.request.Request(url, headers=headers)).status)
+print(opener.open(urllib.request.Request(f"{server}/apis", headers=headers)).status)
+try:
+    opener.open(urllib.request.Request(f"{server}/api/v1/namespaces/default/secrets", headers=headers))
+except urllib.error.HTTPError as refused:
+    print(refused.code)
 """
-    assert machine.output(python(script)) == "200\n"
+    # an account that nobody gave a role may see which kinds there are, and no more
+    assert machine.output(python(script)) == "200\n403\n"
 
 
 def test_datagrams(machine: TrafficMachine) -> None:

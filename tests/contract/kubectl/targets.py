@@ -10,6 +10,7 @@ from collections.abc import Generator
 from pathlib import Path
 
 from tests.contract.target import NotReadyError, embedded_server, ended
+from tests.identity import own_kubeconfig
 from tests.kube.real import build
 from tests.kube.real.cluster import RealControlPlane
 
@@ -43,7 +44,8 @@ def embedded() -> Generator[Path]:
         stack.enter_context(embedded_server(folder))
         kubeconfig = folder / "kubeconfig"
         log = stack.enter_context((folder / "controllers.log").open("wb"))
-        command = [sys.executable, "-m", "rayward.local.controllers", "--kubeconfig", str(kubeconfig)]
+        own = own_kubeconfig(kubeconfig, "controllers")
+        command = [sys.executable, "-m", "rayward.local.controllers", "--kubeconfig", str(own)]
         # What they make comes at its own time, and the sessions do not wait for it.
         command += ["--without=endpoints", "--without=jobs"]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)

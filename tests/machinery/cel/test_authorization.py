@@ -41,12 +41,14 @@ def _asked(expression: str) -> tuple[object, list[tuple[object, ...]]]:
         ("authorizer.path('/healthz').check('get').allowed()", False, (None, "get", "/healthz")),
         ("authorizer.path('/healthz').check('get').reason()", "get has 3 letters", (None, "get", "/healthz")),
         ("authorizer.path('/healthz').check('get').errored()", False, (None, "get", "/healthz")),
+        (
+            "authorizer.group('').resource('r').fieldSelector('x=y').labelSelector('z').check('list').allowed()",
+            True,
+            (None, "list", "", "r", "", "", ""),
+        ),
         ("authorizer.path('/healthz').check('get').error()", "", (None, "get", "/healthz")),
         (
-            (
-                "authorizer.group('ray.io').resource('r').subresource('s').namespace('a').name('b').fieldSelector('x=y')"
-                "\n.labelSelector('z').check('list').allowed()"
-            ),
+            "authorizer.group('ray.io').resource('r').subresource('s').namespace('a').name('b').check('list').allowed()",
             True,
             (None, "list", "ray.io", "r", "s", "a", "b"),
         ),

@@ -1,4 +1,4 @@
-"""Roles and their bindings: stored and served, not enforced."""
+"""Roles and their bindings: what one may hold. The room ``rbac`` enforces them."""
 
 from __future__ import annotations
 

@@ -44,6 +44,7 @@ class Authorizer:
         self.index = index
         self._generation = index.generation
         self._kept: dict[tuple[object, ...], Grants] = {}
+        self._held: dict[tuple[object, ...], Grants] = {}
 
     def authorize(self, user: User, access: Access) -> Decision:
         """Whether the user may."""
@@ -65,12 +66,20 @@ class Authorizer:
     def _fitting(self, user: User, access: Access) -> Grants:
         if self._generation != self.index.generation or len(self._kept) > _MOST_KEPT:
             self._kept.clear()
+            self._held.clear()
             self._generation = self.index.generation
         what = (access.verb, access.group, access.resource, access.subresource, access.namespace, access.path)
         key = (user.name, user.groups, what, access.of_resource)
         kept = self._kept.get(key)
         if kept is None:
-            grants = self.index.grants(user, access.namespace)
-            found = tuple(grant for grant in grants.found if grant.rule.matches(access))
-            kept = self._kept[key] = Grants(found, grants.errors)
+            held = self._grants(user, access.namespace)
+            found = tuple(grant for grant in held.found if grant.rule.matches(access))
+            kept = self._kept[key] = Grants(found, held.errors)
         return kept
+
+    def _grants(self, user: User, namespace: str) -> Grants:
+        key = (user.name, user.groups, namespace)
+        held = self._held.get(key)
+        if held is None:
+            held = self._held[key] = self.index.grants(user, namespace)
+        return held
