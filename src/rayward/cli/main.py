@@ -26,6 +26,8 @@ _COMMANDS = {
     "set": "Change an image, a variable, a size or resources by a guarded patch.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch that loses nothing.",
+    "history": "List the revisions of an object.",
+    "undo": "Go back to an earlier revision.",
     "get": "List objects.",
     "describe": "Show an object with its conditions and events.",
     "logs": "Print what a pod says.",
