@@ -121,3 +121,13 @@ def test_history_and_undo(ray: Rayward) -> None:
     assert f"back to revision {listed[-2]['revision']}" in done.err
     assert ray("undo", "raycluster/c", "--to-revision", "99").code == 4
     assert ray("diff", "raycluster/c", "--revision", "x").code == 2
+
+
+def test_waiting_for_nobody_times_out_and_changes_nothing(ray: Rayward) -> None:
+    done = ray("wait", "raycluster/c", "--timeout", "200ms")
+    assert done.code == 124
+    assert "NotObserved" in done.err
+    text = yamltext.dump(changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.61.0"))
+    applied = ray("apply", "-f", "-", "--wait", "--timeout", "200ms", stdin=text)
+    assert (applied.code, applied.out) == (124, "raycluster.ray.io/c configured\n")
+    assert ray("get", "raycluster/c", "-o", "jsonpath={.spec.rayVersion}").out == "2.61.0\n"

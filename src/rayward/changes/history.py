@@ -7,6 +7,8 @@ from rayward.changes.diffing import diff
 from rayward.changes.outcomes import NotFound
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import (
+    DURATION,
+    OUTCOME,
     OWNER,
     Revision,
     Undo,
@@ -20,6 +22,7 @@ from rayward.changes.steps import Operation, Send
 from rayward.changes.writing import Written
 from rayward.kube.client import errors, verbs
 from rayward.kube.client.errors import ApiError
+from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
@@ -44,6 +47,18 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operat
             # somebody else prunes too
             continue
     return ""
+
+
+def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float) -> Operation[None]:
+    """Note how a generation ended, where it is recorded."""
+    name = str(section(manifest_of(ref, live), "metadata")["name"])
+    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}"}
+    body = {"metadata": {"annotations": annotations}}
+    try:
+        yield Send(verbs.patch(CONTROLLER_REVISIONS, name, body, PatchType.MERGE, ref.namespace))
+    except ApiError:
+        # history is a record and never a reason to fail
+        return
 
 
 def history(ref: Ref) -> Operation[tuple[Revision, ...]]:

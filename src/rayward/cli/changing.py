@@ -18,7 +18,7 @@ from rayward.sdk import Client
 def changing(target: Target) -> Generator[tuple[Client, Session]]:
     """The SDK's client for the server that the command is about."""
     with target.open() as session:
-        yield Client(session.client, namespace=session.namespace, user=_user()), session
+        yield Client(session.client, namespace=session.namespace, user=current_user()), session
 
 
 def ref_of(words: tuple[str, ...], session: Session) -> Ref:
@@ -42,7 +42,8 @@ def show(ref: Ref, done: Written, form: Form | None, *, dry: bool) -> None:
     answer(rendered(without_managed(done.object), form))
 
 
-def _user() -> str:
+def current_user() -> str:
+    """Who runs the command, by the name of this machine; kept with the revision."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

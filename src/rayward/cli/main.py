@@ -26,6 +26,7 @@ _COMMANDS = {
     "set": "Change an image, a variable, a size or resources by a guarded patch.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch that loses nothing.",
+    "wait": "Wait until an object is as its spec asks.",
     "history": "List the revisions of an object.",
     "undo": "Go back to an earlier revision.",
     "get": "List objects.",
