@@ -106,3 +106,28 @@ def test_two_documents_of_which_one_is_wrong_are_planned_not_at_all(ray: Rayward
     text = yamltext.dump(manifest("other")) + "---\n" + yamltext.dump(wrong)
     done = ray("plan", "-f", "-", stdin=text)
     assert (done.code, done.out) == (3, "")
+
+
+def test_history_and_undo(ray: Rayward) -> None:
+    assert ray("set", "cluster/c", "rayVersion=2.61.0", "--cause", "newer Ray").code == 0
+    shown = ray("history", "raycluster/c")
+    assert shown.out.splitlines()[-1].endswith("newer Ray"), shown
+    listed = ray("history", "cluster", "c", "-o", "json").json()["items"]
+    assert [one["cause"] for one in listed][-1] == "newer Ray"
+    differs = ray("diff", "raycluster/c", "--revision", f"{listed[-2]['revision']}:{listed[-1]['revision']}")
+    assert (differs.code, "+  rayVersion: 2.61.0" in differs.out) == (1, True)
+    done = ray("undo", "raycluster/c")
+    assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err
+    assert f"back to revision {listed[-2]['revision']}" in done.err
+    assert ray("undo", "raycluster/c", "--to-revision", "99").code == 4
+    assert ray("diff", "raycluster/c", "--revision", "x").code == 2
+
+
+def test_waiting_for_nobody_times_out_and_changes_nothing(ray: Rayward) -> None:
+    done = ray("wait", "raycluster/c", "--timeout", "200ms")
+    assert done.code == 124
+    assert "NotObserved" in done.err
+    text = yamltext.dump(changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.61.0"))
+    applied = ray("apply", "-f", "-", "--wait", "--timeout", "200ms", stdin=text)
+    assert (applied.code, applied.out) == (124, "raycluster.ray.io/c configured\n")
+    assert ray("get", "raycluster/c", "-o", "jsonpath={.spec.rayVersion}").out == "2.61.0\n"

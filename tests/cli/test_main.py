@@ -15,7 +15,7 @@ from rayward.stack.errors import StackError
 from tests.cli.rayward import run
 
 _LOCAL = ("up", "down", "status", "doctor", "operator", "crds")
-_CHANGES = ("lint", "diff", "plan", "set", "scale", "patch")
+_CHANGES = ("lint", "diff", "plan", "set", "scale", "patch", "wait", "history", "undo")
 _VERBS = (*_LOCAL, *_CHANGES, "apply", "get", "describe", "logs", "exec", "port-forward", "delete")
 _HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
 

@@ -9,14 +9,19 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError
+from rayward.kube.client.options import WatchOptions
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
+from rayward.kube.client.watch import Bookmark, Change, ChangeType, WatchEvent
+from rayward.kube.core.objects import KubeObject
+from rayward.kube.core.resource import Resource
 from rayward.net.errors import NetworkError
 
 T = TypeVar("T")
@@ -43,7 +48,32 @@ class Backoff:
         return min(_FIRST_SECONDS * 2 ** (self.attempt - 1), _MOST_SECONDS) * (0.5 + chance)
 
 
-Step = Send | Backoff
+@dataclass(frozen=True, slots=True)
+class Now:
+    """The time of a clock that only goes forward, in seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextChange:
+    """Wait for an object to change.
+
+    The answer is the object, ``GONE`` where it was deleted, or None where the watch ended: then it has to be read
+    again. One watch stays open from one change to the next.
+    """
+
+    resource: Resource
+    namespace: str
+    name: str
+    resource_version: str
+    seconds: int
+    """When the server is to end the watch."""
+
+
+GONE: Final[Any] = object()
+BOOKMARK: Final[Any] = object()
+"""Nothing has changed for a while; the watch goes on."""
+
+Step = Send | Backoff | Now | NextChange
 Operation = Generator[Step, Any, T]
 
 
@@ -53,39 +83,84 @@ def run(
     *,
     sleep: Callable[[float], None] = time.sleep,
     chance: Callable[[], float] = random.random,
+    now: Callable[[], float] = time.monotonic,
 ) -> T:
     """Carry out an operation, waiting for each answer."""
     answer: Any = None
     failure: Exception | None = None
-    while True:
-        try:
-            step = operation.throw(failure) if failure is not None else operation.send(answer)
-        except StopIteration as done:
-            return done.value
-        answer, failure = None, None
-        if isinstance(step, Backoff):
-            sleep(step.seconds(chance()))
-            continue
-        try:
-            answer = client.send(step.request)
-        except (ApiError, NetworkError) as error:
-            failure = error
+    with ExitStack() as stack:
+        events: Iterator[WatchEvent[KubeObject]] | None = None
+        while True:
+            try:
+                step = operation.throw(failure) if failure is not None else operation.send(answer)
+            except StopIteration as done:
+                return done.value
+            answer, failure = None, None
+            try:
+                if isinstance(step, Backoff):
+                    sleep(step.seconds(chance()))
+                elif isinstance(step, Now):
+                    answer = now()
+                elif isinstance(step, Send):
+                    answer = client.send(step.request)
+                else:
+                    if events is None:
+                        opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
+                        events = stack.enter_context(opened)
+                    event = next(events, None)
+                    answer = _changed(event)
+                    events = events if answer is not None else None
+            except (ApiError, NetworkError) as error:
+                failure, events = error, None
 
 
-async def run_async(client: Client, operation: Operation[T], *, chance: Callable[[], float] = random.random) -> T:
+async def run_async(
+    client: Client,
+    operation: Operation[T],
+    *,
+    chance: Callable[[], float] = random.random,
+    now: Callable[[], float] = time.monotonic,
+) -> T:
     """Carry out an operation on the event loop."""
     answer: Any = None
     failure: Exception | None = None
-    while True:
-        try:
-            step = operation.throw(failure) if failure is not None else operation.send(answer)
-        except StopIteration as done:
-            return done.value
-        answer, failure = None, None
-        if isinstance(step, Backoff):
-            await asyncio.sleep(step.seconds(chance()))
-            continue
-        try:
-            answer = await client.send(step.request)
-        except (ApiError, NetworkError) as error:
-            failure = error
+    async with AsyncExitStack() as stack:
+        events: AsyncIterator[WatchEvent[KubeObject]] | None = None
+        while True:
+            try:
+                step = operation.throw(failure) if failure is not None else operation.send(answer)
+            except StopIteration as done:
+                return done.value
+            answer, failure = None, None
+            try:
+                if isinstance(step, Backoff):
+                    await asyncio.sleep(step.seconds(chance()))
+                elif isinstance(step, Now):
+                    answer = now()
+                elif isinstance(step, Send):
+                    answer = await client.send(step.request)
+                else:
+                    if events is None:
+                        opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
+                        events = await stack.enter_async_context(opened)
+                    event = await anext(events, None)
+                    answer = _changed(event)
+                    events = events if answer is not None else None
+            except (ApiError, NetworkError) as error:
+                failure, events = error, None
+
+
+def _watching(step: NextChange) -> WatchOptions:
+    return WatchOptions(
+        field_selector=f"metadata.name={step.name}",
+        resource_version=step.resource_version,
+        allow_watch_bookmarks=True,
+        timeout_seconds=max(step.seconds, 1),
+    )
+
+
+def _changed(event: WatchEvent[KubeObject] | None) -> Any:
+    if isinstance(event, Change):
+        return GONE if event.type is ChangeType.DELETED else event.whole()
+    # a bookmark says that nothing has changed; an error that the watch is over, and reading again tells why
+    return BOOKMARK if isinstance(event, Bookmark) else None

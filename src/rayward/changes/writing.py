@@ -35,6 +35,7 @@ class Written:
         attempts: How often it was tried: more than 1 means that others wrote at the same time.
         taken: Fields that were taken from other managers.
         patch: The patch that was sent, where it was compiled.
+        notes: What did not go as it should and does not matter to the change itself.
     """
 
     object: Object
@@ -42,6 +43,7 @@ class Written:
     attempts: int = 1
     taken: tuple[FieldConflict, ...] = ()
     patch: tuple[Object, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def changed(self) -> bool:

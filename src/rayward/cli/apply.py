@@ -5,12 +5,19 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import Literal
 
 import click
 import orjson
 
+from rayward.changes.judging import Verdict
+from rayward.changes.outcomes import ChangeError
+from rayward.changes.refs import RESOURCES
+from rayward.changes.writing import Written
 from rayward.cli import manifests, naming
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
+from rayward.cli.changing import current_user
+from rayward.cli.durations import DurationType
 from rayward.cli.explain import explained
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
@@ -24,6 +31,7 @@ from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.options import PatchOptions, PatchType
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.sdk import Client
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
@@ -37,6 +45,9 @@ _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 @click.option("--server-side", is_flag=True, expose_value=False, help="Always so; taken for kubectl's sake.")
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that others own.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option("--wait/--no-wait", default=False, help="Wait until Ray's objects are as asked.")
+@click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever.")
+@click.option("--on-failure", type=click.Choice(["rollback", "hold"]), help="What to do with a change that fails.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(
@@ -45,6 +56,9 @@ def command(
     recursive: bool,
     force_conflicts: bool,
     dry_run: str,
+    wait: bool,
+    timeout: float,
+    on_failure: Literal["rollback", "hold"] | None,
     form: Form | None,
     target: Target,
 ) -> int:
@@ -62,7 +76,20 @@ def command(
             applying.one(manifest, form)
         if form is not None:
             _show(applying.done, form)
+        if wait and not applying.code and dry_run == "none":
+            for written in applying.written:
+                _settle(applying.sdk, written, timeout, on_failure)
         return applying.code
+
+
+def _settle(client: Client, written: Written, timeout: float, on_failure: Literal["rollback", "hold"] | None) -> None:
+    name = f"{str(written.object['kind']).lower()}/{written.object['metadata']['name']}"
+
+    def say(verdict: Verdict) -> None:
+        tell(f"{name}: {verdict}")
+
+    waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
+    tell(f"{name}: done after {waited.seconds:.0f} s")
 
 
 def _apply_plan(file: Path, form: Form | None, target: Target) -> int:
@@ -103,13 +130,16 @@ class _Applying:
         self._catalogue: Catalogue | None = None
         self._unsettled: list[str] = []
         self.done: list[tuple[Kind, Object]] = []
+        self.sdk = Client(session.client, namespace=session.namespace, user=current_user())
+        self.written: list[Written] = []
+        """What was applied of Ray's kinds."""
         self.code = 0
 
     def one(self, manifest: Manifest, form: Form | None) -> None:
         """Apply one manifest and say how it went."""
         try:
             kind, made, outcome = self._apply(manifest)
-        except (ApiError, CommandError) as error:
+        except (ApiError, ChangeError, CommandError) as error:
             told = explained(error)
             assert told is not None
             what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
@@ -134,6 +164,12 @@ class _Applying:
         body = self._placed(manifest, kind)
         if kind.resource == RAY_SERVICES:
             body = with_serve_text(body)
+        if kind.resource in RESOURCES.values():
+            written = self.sdk.apply(body, force_conflicts=self._force, dry_run=self._dry)
+            self.written.append(written)
+            for note in (*written.notes, *(f"took {one.field} from {one.manager}" for one in written.taken)):
+                tell(note)
+            return kind, written.object, outcome(written.before, written.object)
         name, namespace = manifest.name, section(body, "metadata").get("namespace")
         client = self._session.client
         try:

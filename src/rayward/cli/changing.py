@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -17,7 +18,7 @@ from rayward.sdk import Client
 def changing(target: Target) -> Generator[tuple[Client, Session]]:
     """The SDK's client for the server that the command is about."""
     with target.open() as session:
-        yield Client(session.client, namespace=session.namespace), session
+        yield Client(session.client, namespace=session.namespace, user=current_user()), session
 
 
 def ref_of(words: tuple[str, ...], session: Session) -> Ref:
@@ -29,6 +30,8 @@ def show(ref: Ref, done: Written, form: Form | None, *, dry: bool) -> None:
     """Print what a change did."""
     if done.attempts > 1:
         tell(f"others wrote at the same time: done at attempt {done.attempts}")
+    for note in done.notes:
+        tell(f"Warning: {note}")
     for taken in done.taken:
         tell(f"took {taken.field} from {taken.manager}")
     if form is None or form.name == "name":
@@ -37,3 +40,12 @@ def show(ref: Ref, done: Written, form: Form | None, *, dry: bool) -> None:
         answer(title if form else f"{title} {outcome}{' (server dry run)' if dry else ''}")
         return
     answer(rendered(without_managed(done.object), form))
+
+
+def current_user() -> str:
+    """Who runs the command, by the name of this machine; kept with the revision."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        # a user id without a name
+        return ""

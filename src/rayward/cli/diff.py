@@ -5,24 +5,38 @@ from __future__ import annotations
 import click
 
 from rayward.cli import manifests
-from rayward.cli.changing import changing
+from rayward.cli.changing import changing, ref_of
 from rayward.cli.failure import Code
 from rayward.cli.output import answer
 from rayward.cli.target import Target, target_options
 
 
 @click.command("diff")
-@click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
+@click.argument("words", nargs=-1, metavar="[KIND/NAME]")
+@click.option("-f", "--filename", "files", multiple=True, help="File, folder, or - for stdin.")
+@click.option("--revision", help="N compares revision N with the live object, N:M two revisions.")
 @click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
 @click.option("--show-all", is_flag=True, help="Also managed fields, status and what the server writes.")
 @target_options
-def command(files: tuple[str, ...], recursive: bool, show_all: bool, target: Target) -> int:
-    """Show what applying manifests would change; ends with 1 when something would.
+def command(
+    words: tuple[str, ...],
+    files: tuple[str, ...],
+    revision: str | None,
+    recursive: bool,
+    show_all: bool,
+    target: Target,
+) -> int:
+    """Show what applying manifests would change, or what a revision changed; ends with 1 when something differs.
 
     \b
     Examples:
       rayward diff -f service.yaml
+      rayward diff rayservice/shop --revision 3:5
     """  # noqa: D301
+    if revision is not None:
+        return _revisions(words, revision, target)
+    if not files or words:
+        raise click.UsageError("give manifests with -f, or KIND/NAME with --revision")
     wanted = manifests.read(files, recursive=recursive)
     with changing(target) as (client, _session):
         texts = [client.diff(one.value, show_all=show_all) for one in wanted]
@@ -30,3 +44,14 @@ def command(files: tuple[str, ...], recursive: bool, show_all: bool, target: Tar
         if text:
             answer(text.rstrip("\n"))
     return Code.NO if any(texts) else 0
+
+
+def _revisions(words: tuple[str, ...], revision: str, target: Target) -> int:
+    one, colon, other = revision.partition(":")
+    if not words or not one.isdecimal() or (colon and not other.isdecimal()):
+        raise click.UsageError("write KIND/NAME --revision N, or --revision N:M")
+    with changing(target) as (client, session):
+        text = client.diff_revisions(ref_of(words, session), int(one), int(other) if colon else None)
+    if text:
+        answer(text.rstrip("\n"))
+    return Code.NO if text else 0

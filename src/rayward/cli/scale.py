@@ -18,6 +18,7 @@ from rayward.cli.target import Target, target_options
 @click.option("--max", "most", type=click.IntRange(min=0), help="The most that the autoscaler may make.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(
@@ -28,6 +29,7 @@ def command(
     most: int | None,
     dry_run: str,
     override_autoscaler: bool,
+    cause: str,
     form: Form | None,
     target: Target,
 ) -> int:
@@ -51,6 +53,7 @@ def command(
             max_replicas=most,
             dry_run=dry_run == "server",
             override_autoscaler=override_autoscaler,
+            cause=cause,
         )
         show(ref, done, form, dry=dry_run == "server")
     return 0

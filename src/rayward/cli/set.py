@@ -15,9 +15,12 @@ from rayward.cli.target import Target, target_options
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
-def command(words: tuple[str, ...], dry_run: str, override_autoscaler: bool, form: Form | None, target: Target) -> int:
+def command(
+    words: tuple[str, ...], dry_run: str, override_autoscaler: bool, cause: str, form: Form | None, target: Target
+) -> int:
     """Change what the settings say and nothing else.
 
     \b
@@ -37,6 +40,8 @@ def command(words: tuple[str, ...], dry_run: str, override_autoscaler: bool, for
     with changing(target) as (client, session):
         ref = ref_of(named, session)
         session.say_where()
-        done = client.set(ref, *settings, dry_run=dry_run == "server", override_autoscaler=override_autoscaler)
+        done = client.set(
+            ref, *settings, dry_run=dry_run == "server", override_autoscaler=override_autoscaler, cause=cause
+        )
         show(ref, done, form, dry=dry_run == "server")
     return 0

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Literal, Self, TypeVar
 
-from rayward.changes import predicting, writing
+from rayward.changes import history as revisions
+from rayward.changes import predicting, waiting, writing
 from rayward.changes.intents import Intent, Scale, Suspend
-from rayward.changes.outcomes import outcome_of
+from rayward.changes.judging import Verdict
+from rayward.changes.outcomes import RolledBack, RolloutFailed, outcome_of
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
+from rayward.changes.revisions import Revision, Undo
 from rayward.changes.steps import Operation, run_async
+from rayward.changes.waiting import Waited
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
 from rayward.kube.client.access import Access
@@ -31,11 +36,17 @@ class AsyncClient:
     """
 
     def __init__(
-        self, api: ApiClient | None = None, *, namespace: str | None = None, field_manager: str = writing.MANAGER
+        self,
+        api: ApiClient | None = None,
+        *,
+        namespace: str | None = None,
+        field_manager: str = writing.MANAGER,
+        user: str = "",
     ) -> None:
         self.api = api or ApiClient.connect()
         self.namespace = namespace or self.api.namespace
         self.field_manager = field_manager
+        self.user = user
 
     @classmethod
     def connect(
@@ -76,7 +87,9 @@ class AsyncClient:
         """
         return await self._run(writing.read(self._ref(ref)), ref)
 
-    async def apply(self, wanted: Object, *, force_conflicts: bool = False, dry_run: bool = False) -> Written:
+    async def apply(
+        self, wanted: Object, *, force_conflicts: bool = False, dry_run: bool = False, cause: str = ""
+    ) -> Written:
         """Server-side apply.
 
         Sizes that Ray's autoscaler chose are kept.
@@ -85,6 +98,7 @@ class AsyncClient:
             wanted: The manifest.
             force_conflicts: Take fields from other managers; what was taken from whom is in the result.
             dry_run: Ask the server, and change nothing.
+            cause: Why; kept with the revision.
 
         Raises:
             Conflict: Another manager owns a field.
@@ -92,7 +106,72 @@ class AsyncClient:
         """
         ref = ref_of(wanted, self.namespace)
         operation = writing.apply(ref, wanted, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
-        return await self._run(operation, ref)
+        return await self._change(ref, operation, cause, dry_run=dry_run)
+
+    async def wait(
+        self,
+        ref: Ref | str,
+        generation: int | None = None,
+        *,
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Waited:
+        """Wait until a generation is true: a RayService on it with the old release out of traffic, and so on.
+
+        A timeout changes nothing.
+
+        Args:
+            ref: The object.
+            generation: Which one; the live one where it is not given.
+            timeout: Seconds; 0 waits for ever.
+            tell: Called with each new state.
+
+        Raises:
+            RolloutFailed: It will not come true by itself.
+            JobFailed: The job failed.
+            WaitTimeout: It has not come true in time, and goes on.
+            Conflict: Another generation was asked for meanwhile.
+        """
+        about = self._ref(ref)
+        waited = await self._run(waiting.wait(about, generation, timeout=timeout, tell=tell), about)
+        await self._run(revisions.record_outcome(about, waited.object, waited.verdict.reason, waited.seconds), about)
+        return waited
+
+    async def settle(
+        self,
+        written: Written,
+        *,
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        on_failure: Literal["rollback", "hold"] | None = None,
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Waited:
+        """Wait for what a write asked for, and go back where it fails and ``on_failure`` says so.
+
+        Args:
+            written: What a verb gave back.
+            timeout: Seconds; 0 waits for ever.
+            on_failure: ``rollback`` undoes a change that failed, ``hold`` leaves it. By default a RayService is rolled
+                back and other kinds are held.
+            tell: Called with each new state.
+
+        Raises:
+            RolledBack: It failed, and the spec is what it was before.
+            RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``.
+        """
+        ref = ref_of(written.object, self.namespace)
+        goes_back = (on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
+        try:
+            return await self.wait(ref, int(written.object["metadata"]["generation"]), timeout=timeout, tell=tell)
+        except RolloutFailed as error:
+            await self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0), ref)
+            if not goes_back or written.before is None:
+                raise
+            to = int(written.before["metadata"]["generation"])
+            await self._run(revisions.record(ref, written.before), ref)
+            operation = revisions.undo(ref, to=to, manager=self.field_manager, user=self.user, override_gitops=True)
+            await self._run(operation, ref)
+            what = f"{error.what}; rolled back to revision {to}"
+            raise RolledBack(what, error.why, f"rayward history {ref}", object=str(ref)) from error
 
     async def plan(self, wanted: Object, *, force_conflicts: bool = False, rules: Rules | None = None) -> Plan:
         """Predict what applying a manifest does, with every changed field's effect; nothing is changed.
@@ -131,6 +210,43 @@ class AsyncClient:
         operation = predicting.compare(ref, wanted, manager=self.field_manager, show_all=show_all)
         return await self._run(operation, ref)
 
+    async def history(self, ref: Ref | str) -> tuple[Revision, ...]:
+        """Every recorded generation, the oldest first; generations that nobody saw are marked gaps.
+
+        Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
+        """
+        return await self._run(revisions.history(self._ref(ref)), ref)
+
+    async def undo(
+        self,
+        ref: Ref | str,
+        to_revision: int | None = None,
+        *,
+        override_gitops: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Undo, Written]:
+        """Go back to an earlier revision, by default to the last one that differs.
+
+        Sizes that were changed since are kept, and named in the result. An undo can be undone.
+
+        Raises:
+            NotFound: There is nothing to go back to.
+            Conflict: A GitOps tool applies the spec, and ``override_gitops`` is not set.
+        """
+        operation = revisions.undo(
+            self._ref(ref),
+            to=to_revision,
+            override_gitops=override_gitops,
+            dry_run=dry_run,
+            manager=self.field_manager,
+            user=self.user,
+        )
+        return await self._run(operation, ref)
+
+    async def diff_revisions(self, ref: Ref | str, one: int, other: int | None = None) -> str:
+        """The difference between two revisions, or between one and the live object."""
+        return await self._run(revisions.compare_revisions(self._ref(ref), one, other), ref)
+
     async def merge_patch(self, ref: Ref | str, patch: Object, *, dry_run: bool = False) -> Written:
         """JSON merge patch.
 
@@ -138,12 +254,12 @@ class AsyncClient:
             Invalid: It would drop items or fields from a list; the error has the patch to use instead.
         """
         operation = writing.merge_patch(self._ref(ref), patch, manager=self.field_manager, dry_run=dry_run)
-        return await self._run(operation, ref)
+        return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
     async def json_patch(self, ref: Ref | str, operations: Iterable[Object], *, dry_run: bool = False) -> Written:
         """JSON patch, sent as it is and never tried again."""
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
-        return await self._run(operation, ref)
+        return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
     async def replace(
         self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False
@@ -154,10 +270,15 @@ class AsyncClient:
             Conflict: Others were faster at every attempt.
         """
         operation = writing.replace(self._ref(ref), mutate, manager=self.field_manager, dry_run=dry_run)
-        return await self._run(operation, ref)
+        return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
     async def set(
-        self, ref: Ref | str, *intents: Intent, dry_run: bool = False, override_autoscaler: bool = False
+        self,
+        ref: Ref | str,
+        *intents: Intent,
+        dry_run: bool = False,
+        override_autoscaler: bool = False,
+        cause: str = "",
     ) -> Written:
         """Change what the intents say and nothing else, by a guarded patch.
 
@@ -172,7 +293,7 @@ class AsyncClient:
             dry_run=dry_run,
             override_autoscaler=override_autoscaler,
         )
-        return await self._run(operation, ref)
+        return await self._change(self._ref(ref), operation, cause, dry_run=dry_run)
 
     async def scale(
         self,
@@ -184,10 +305,11 @@ class AsyncClient:
         max_replicas: int | None = None,
         dry_run: bool = False,
         override_autoscaler: bool = False,
+        cause: str = "",
     ) -> Written:
         """Set the size of a worker group, or the bounds of its size."""
         intent = Scale(group, replicas, min_replicas, max_replicas)
-        return await self.set(ref, intent, dry_run=dry_run, override_autoscaler=override_autoscaler)
+        return await self.set(ref, intent, dry_run=dry_run, override_autoscaler=override_autoscaler, cause=cause)
 
     async def suspend(self, ref: Ref | str) -> Written:
         """Delete the object's pods and keep the object."""
@@ -196,6 +318,17 @@ class AsyncClient:
     async def resume(self, ref: Ref | str) -> Written:
         """Let a suspended object have its pods again."""
         return await self.set(ref, Suspend(suspend=False))
+
+    async def _change(self, ref: Ref, operation: Operation[Written], cause: str, *, dry_run: bool) -> Written:
+        """Run a write, and record the generations before and after it."""
+        written = await self._run(operation, ref)
+        if dry_run or not written.changed:
+            return written
+        notes: list[str] = []
+        if written.before is not None:
+            notes.append(await self._run(revisions.record(ref, written.before), ref))
+        notes.append(await self._run(revisions.record(ref, written.object, cause=cause, user=self.user), ref))
+        return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 
     def _ref(self, ref: Ref | str) -> Ref:
         return ref if isinstance(ref, Ref) else self.ref(ref)

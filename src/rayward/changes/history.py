@@ -1,0 +1,128 @@
+"""History and undo on a server, as operations."""
+
+from __future__ import annotations
+
+from rayward.changes import writing
+from rayward.changes.diffing import diff
+from rayward.changes.outcomes import NotFound
+from rayward.changes.refs import Ref
+from rayward.changes.revisions import (
+    DURATION,
+    OUTCOME,
+    OWNER,
+    Revision,
+    Undo,
+    manifest_of,
+    read_revisions,
+    refuse_gitops,
+    surplus,
+    undo_of,
+)
+from rayward.changes.steps import Operation, Send
+from rayward.changes.writing import Written
+from rayward.kube.client import errors, verbs
+from rayward.kube.client.errors import ApiError
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONTROLLER_REVISIONS
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+
+def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operation[str]:
+    """Make the revision of a generation, unless it is there; what stood in the way, in words, else nothing.
+
+    A change is never refused because its history cannot be written.
+    """
+    body = manifest_of(ref, live, cause=cause, user=user)
+    try:
+        yield Send(verbs.create(CONTROLLER_REVISIONS, body, ref.namespace, field_manager=writing.MANAGER))
+    except errors.AlreadyExists:
+        return ""
+    except ApiError as error:
+        return f"revision {body['revision']} of {ref} was not recorded: {error.message}"
+    found = yield from _revisions(ref, live)
+    for name in surplus(found):
+        try:
+            yield Send(verbs.delete(CONTROLLER_REVISIONS, name, ref.namespace))
+        except ApiError:
+            # somebody else prunes too
+            continue
+    return ""
+
+
+def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float) -> Operation[None]:
+    """Note how a generation ended, where it is recorded."""
+    name = str(section(manifest_of(ref, live), "metadata")["name"])
+    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}"}
+    body = {"metadata": {"annotations": annotations}}
+    try:
+        yield Send(verbs.patch(CONTROLLER_REVISIONS, name, body, PatchType.MERGE, ref.namespace))
+    except ApiError:
+        # history is a record and never a reason to fail
+        return
+
+
+def history(ref: Ref) -> Operation[tuple[Revision, ...]]:
+    """All revisions, the oldest first; the live generation is recorded where nobody has yet."""
+    live = yield from writing.read(ref)
+    yield from record(ref, live)
+    found = yield from _revisions(ref, live)
+    return read_revisions(found)
+
+
+def undo(
+    ref: Ref,
+    *,
+    to: int | None = None,
+    override_gitops: bool = False,
+    dry_run: bool = False,
+    manager: str = writing.MANAGER,
+    user: str = "",
+) -> Operation[tuple[Undo, Written]]:
+    """Go back to an earlier revision; sizes that are newer stay.
+
+    Raises:
+        NotFound: There is none.
+        Conflict: A tool applies the spec from a repository, or others wrote at every attempt.
+    """
+    live = yield from writing.read(ref)
+    yield from record(ref, live)
+    found = yield from _revisions(ref, live)
+    chosen = undo_of(ref, live, read_revisions(found), to)
+    if not override_gitops:
+        refuse_gitops(ref, live, chosen)
+    last: list[Undo] = [chosen]
+
+    def mutate(obj: Object) -> None:
+        # sizes may have moved since: they are kept as they are now
+        last[0] = undo_of(ref, obj, (chosen.to,), chosen.to.revision)
+        obj["spec"] = last[0].spec
+
+    written = yield from writing.replace(ref, mutate, manager=manager, dry_run=dry_run)
+    if not dry_run and written.changed:
+        cause = f"undo to revision {chosen.to.revision}"
+        yield from record(ref, written.object, cause=cause, user=user)
+    return last[0], written
+
+
+def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation[str]:
+    """The diff between two revisions, or between one and the live object.
+
+    Raises:
+        NotFound: There is no such revision.
+    """
+    live = yield from writing.read(ref)
+    found = yield from _revisions(ref, live)
+    specs = {revision.revision: revision.spec for revision in read_revisions(found) if revision.spec is not None}
+    for wanted in (one, other):
+        if wanted is not None and wanted not in specs:
+            listed = ", ".join(map(str, specs)) or "none"
+            raise NotFound(f"{ref} has no revision {wanted}", f"revisions: {listed}", f"rayward history {ref}")
+    after = section(live, "spec") if other is None else specs[other]
+    new = f"live/{ref}" if other is None else f"revision {other} of {ref}"
+    return diff({"spec": specs[one]}, {"spec": after}, old=f"revision {one} of {ref}", new=new)
+
+
+def _revisions(ref: Ref, live: Object) -> Operation[list[Object]]:
+    selector = f"{OWNER}={section(live, 'metadata')['uid']}"
+    answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
+    return entries(answer, "items")

@@ -1,0 +1,174 @@
+"""Whether a generation has come true: pure, from the object as it is now.
+
+Rayward's own conditions say it. Where the operator gives less, as KubeRay's does, it is computed from what there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds import labels
+from rayward.kinds.effects import Effect, release_change
+from rayward.kinds.raycluster import RayClusterSpec
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
+
+_NEVER_STARTS: Final = frozenset({"InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull"})
+_RUNNING: Final = "RUNNING"
+
+
+class State(StrEnum):
+    """How far a change is."""
+
+    PROGRESSING = "Progressing"
+    APPLIED = "Applied"
+    FAILED = "Failed"
+    SUPERSEDED = "Superseded"
+    """Somebody asked for another generation meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """How far a change is, why, and in words for a line of progress."""
+
+    state: State
+    reason: str
+    message: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason}: {self.message}" if self.message else self.reason
+
+
+def judge(kind: str, obj: Object, generation: int, running: Object | None = None) -> Verdict:
+    """Whether ``generation`` of an object has come true.
+
+    Args:
+        kind: RayCluster, RayService or RayJob.
+        obj: The object as it is now.
+        generation: The generation that is waited for.
+        running: Of a RayService the spec of the RayCluster that serves; needed where KubeRay's operator acts.
+    """
+    metadata = section(obj, "metadata")
+    now = int(metadata.get("generation") or 0)
+    if now > generation:
+        return Verdict(State.SUPERSEDED, "Superseded", f"generation {now} was asked for meanwhile")
+    if metadata.get("deletionTimestamp"):
+        return Verdict(State.FAILED, "Deleted", "the object is being deleted")
+    found = {str(one.get("type")): one for one in entries(section(obj, "status"), "conditions")}
+    if (stalled := _of(found, "Stalled", generation)) and stalled.get("status") == "True":
+        return _verdict(State.FAILED, stalled)
+    if (reconciling := _of(found, "Reconciling", generation)) and reconciling.get("status") == "True":
+        return _verdict(State.PROGRESSING, reconciling)
+    if kind == "RayService":
+        return _service(obj, found, generation, running)
+    return _cluster(obj, found, generation) if kind == "RayCluster" else _job(obj)
+
+
+def _service(obj: Object, found: dict[str, Object], generation: int, running: Object | None) -> Verdict:
+    spec = section(obj, "spec")
+    if spec.get("suspend"):
+        suspended = found.get("Suspended", {})
+        if suspended.get("status") == "True":
+            return _verdict(State.APPLIED, suspended)
+        return Verdict(State.PROGRESSING, "Suspending", "clusters and Services are being deleted")
+    if "Progressing" not in found:
+        return _kuberay_service(obj, found, running)
+    progressing = _of(found, "Progressing", generation)
+    if progressing is None:
+        return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+    if progressing.get("status") == "False":
+        return _verdict(State.FAILED, progressing)
+    if (drifted := found.get("Drifted", {})).get("status") == "True":
+        return _verdict(State.FAILED, drifted)
+    done = progressing.get("reason") == "NewReleaseAvailable" and _is(found, "Ready", "True")
+    if done and _is(found, "UpgradeInProgress", "False"):
+        return _verdict(State.APPLIED, progressing)
+    return _verdict(State.PROGRESSING, progressing)
+
+
+def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | None) -> Verdict:
+    status, spec = section(obj, "status"), section(obj, "spec")
+    ready: Object = found.get("Ready", {})
+    if ready.get("reason") in ("ValidationFailed", "InitializingTimeout"):
+        return _verdict(State.FAILED, ready)
+    pending: Any = section(status, "pendingServiceStatus").get("rayClusterName")
+    if pending:
+        return Verdict(State.PROGRESSING, "UpgradeInProgress", f"RayCluster {pending} is made ready")
+    applications = section(section(status, "activeServiceStatus"), "applicationStatuses")
+    for name, one in applications.items():
+        if is_object(one) and one.get("status") == "DEPLOY_FAILED":
+            return Verdict(State.FAILED, "DEPLOY_FAILED", f"application {name}: {one.get('message') or ''}")
+    waiting = [name for name, one in applications.items() if is_object(one) and one.get("status") != _RUNNING]
+    if ready.get("status") != "True" or waiting or not applications:
+        return Verdict(State.PROGRESSING, "NotReady", ", ".join(waiting) or str(ready.get("message") or ""))
+    if running is None:
+        return Verdict(State.PROGRESSING, "Unknown", "the cluster that serves was not read")
+    strategy: Any = section(spec, "upgradeStrategy").get("type")
+    live, wanted = (msgspec.convert(part, RayClusterSpec) for part in (running, section(spec, "rayClusterConfig")))
+    change = release_change(live, wanted, in_place_only=strategy == "None").effect
+    if change is Effect.NEXT_CLUSTER:
+        return Verdict(State.FAILED, "Drifted", "upgradeStrategy.type None keeps the cluster that serves")
+    if change is not Effect.IGNORED:
+        return Verdict(State.PROGRESSING, "NotObserved", "the cluster that serves is of an earlier spec")
+    return Verdict(State.APPLIED, "Ready", str(ready.get("message") or ""))
+
+
+def _cluster(obj: Object, found: dict[str, Object], generation: int) -> Verdict:
+    status, spec = section(obj, "status"), section(obj, "spec")
+    accepted = _of(found, "Accepted", generation)
+    if accepted is not None and accepted.get("status") == "False":
+        return _verdict(State.FAILED, accepted)
+    if int(status.get("observedGeneration") or 0) < generation:
+        return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+    if spec.get("suspend"):
+        done = status.get("state") == "suspended"
+        return Verdict(State.APPLIED if done else State.PROGRESSING, "Suspended" if done else "Suspending")
+    head: Object = found.get("HeadPodReady", {})
+    if head.get("reason") in _NEVER_STARTS:
+        return _verdict(State.FAILED, head)
+    if (drifted := found.get("Drifted", {})).get("status") == "True":
+        return _verdict(State.PROGRESSING if _renews(obj) else State.FAILED, drifted)
+    ready = found.get("Ready")
+    if ready is not None:
+        state = State.APPLIED if ready.get("status") == "True" else State.PROGRESSING
+        return _verdict(State.FAILED if ready.get("reason") in _NEVER_STARTS else state, ready)
+    workers, desired = int(status.get("readyWorkerReplicas") or 0), int(status.get("desiredWorkerReplicas") or 0)
+    if status.get("state") == "ready" and workers == desired and head.get("status") == "True":
+        return Verdict(State.APPLIED, "Ready", f"{workers} of {desired} workers are ready")
+    return Verdict(State.PROGRESSING, "NotReady", f"{workers} of {desired} workers are ready")
+
+
+def _renews(obj: Object) -> bool:
+    """Whether pods of an earlier template are replaced by the operator."""
+    annotations = section(section(obj, "metadata"), "annotations")
+    strategy: Any = section(section(obj, "spec"), "upgradeStrategy").get("type")
+    return strategy == "Recreate" or annotations.get(labels.ROLLING_UPDATE) == "workers"
+
+
+def _job(obj: Object) -> Verdict:
+    status, spec = section(obj, "status"), section(obj, "spec")
+    phase, outcome = str(status.get("jobDeploymentStatus") or ""), str(status.get("jobStatus") or "")
+    message = str(status.get("message") or "")
+    if phase == "Suspended" and spec.get("suspend"):
+        return Verdict(State.APPLIED, phase)
+    if phase in ("Complete", "Failed", "ValidationFailed"):
+        done = phase == "Complete" and outcome == "SUCCEEDED"
+        return Verdict(State.APPLIED if done else State.FAILED, str(status.get("reason") or outcome or phase), message)
+    return Verdict(State.PROGRESSING, phase or "New", outcome)
+
+
+def _of(found: dict[str, Object], kind: str, generation: int) -> Object | None:
+    """A condition, if it is about this generation."""
+    one = found.get(kind)
+    return one if one is not None and int(one.get("observedGeneration") or 0) >= generation else None
+
+
+def _is(found: dict[str, Object], kind: str, status: str) -> bool:
+    return found.get(kind, {}).get("status") == status
+
+
+def _verdict(state: State, condition: Object) -> Verdict:
+    return Verdict(state, str(condition.get("reason") or ""), str(condition.get("message") or ""))

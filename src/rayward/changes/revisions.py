@@ -1,0 +1,237 @@
+"""Revisions: every generation that was asked for, as a ControllerRevision named by its owner's uid and generation.
+
+Whoever sees a generation first makes it; a second one of the same name is refused by the server, so that nobody has to
+agree with anybody. What is stored is the spec as it was asked for; cause, user and outcome are annotations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rayward.changes.outcomes import Conflict, NotFound
+from rayward.changes.refs import Ref, cluster_path, cluster_spec
+from rayward.kinds.effects import differences
+from rayward.kube.core.resource import CONTROLLER_REVISIONS
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+KEPT: Final = 20
+"""How many revisions of one object are kept."""
+
+OWNER: Final = "rayward.dev/owner-uid"
+CAUSE: Final = "rayward.dev/cause"
+USER: Final = "rayward.dev/user"
+MANAGER: Final = "rayward.dev/manager"
+CHANGED_AT: Final = "rayward.dev/changed-at"
+OUTCOME: Final = "rayward.dev/outcome"
+DURATION: Final = "rayward.dev/duration"
+
+GITOPS: Final = ("argocd", "kustomize-controller", "helm-controller", "flux", "fleet")
+"""How the field managers of tools begin that apply from a repository."""
+
+_SIZES: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "scaleStrategy"})
+_GROUPS: Final = "workerGroupSpecs"
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One generation of an object.
+
+    Attributes:
+        revision: The generation.
+        spec: The spec that was asked for; None for generations that nobody saw.
+        manager: The field manager that wrote it last.
+        changed_at: When, as RFC 3339.
+        cause: Why, where that was said.
+        user: Who, where it was changed by the SDK.
+        outcome: How it ended, where that was seen.
+        until: For generations that nobody saw the last of them; else the same as ``revision``.
+    """
+
+    revision: int
+    spec: Object | None = None
+    manager: str = ""
+    changed_at: str = ""
+    cause: str = ""
+    user: str = ""
+    outcome: str = ""
+    until: int = 0
+
+    @property
+    def is_gap(self) -> bool:
+        """Whether it stands for generations that nobody saw."""
+        return self.spec is None
+
+    def document(self) -> Object:
+        """For programs; without the spec."""
+        return {
+            "revision": self.revision,
+            "until": self.until or self.revision,
+            "gap": self.is_gap,
+            "manager": self.manager,
+            "changedAt": self.changed_at,
+            "cause": self.cause,
+            "user": self.user,
+            "outcome": self.outcome,
+        }
+
+
+def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Object:
+    """The ControllerRevision of an object's generation."""
+    metadata = section(live, "metadata")
+    manager, at = last_writer(live)
+    said = {CAUSE: cause, USER: user, MANAGER: manager, CHANGED_AT: at}
+    uid, generation = str(metadata["uid"]), int(metadata["generation"])
+    owner = {"apiVersion": ref.resource.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
+    return {
+        "apiVersion": CONTROLLER_REVISIONS.api_version,
+        "kind": CONTROLLER_REVISIONS.kind,
+        "metadata": {
+            "name": f"{uid}-{generation}",
+            "namespace": ref.namespace,
+            "labels": {OWNER: uid},
+            "annotations": {name: value for name, value in said.items() if value},
+            "ownerReferences": [owner],
+        },
+        "revision": generation,
+        "data": {"spec": section(live, "spec")},
+    }
+
+
+def last_writer(live: Object) -> tuple[str, str]:
+    """The manager that wrote the object's spec last, and when."""
+    written = [
+        entry
+        for entry in entries(section(live, "metadata"), "managedFields")
+        if not entry.get("subresource") and "f:spec" in section(entry, "fieldsV1")
+    ]
+    if not written:
+        return "", ""
+    # times are whole seconds; of several the server lists applies first, and it is the update that came after
+    last = max(reversed(written), key=lambda entry: str(entry.get("time") or ""))
+    return str(last.get("manager") or ""), str(last.get("time") or "")
+
+
+def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
+    """Revisions in order, with what nobody saw as gaps."""
+    known: list[Revision] = []
+    for item in found:
+        annotations: Any = section(section(item, "metadata"), "annotations")
+        known.append(
+            Revision(
+                int(item.get("revision") or 0),
+                section(section(item, "data"), "spec"),
+                annotations.get(MANAGER, ""),
+                annotations.get(CHANGED_AT, ""),
+                annotations.get(CAUSE, ""),
+                annotations.get(USER, ""),
+                annotations.get(OUTCOME, ""),
+            )
+        )
+    known.sort(key=lambda one: one.revision)
+    result: list[Revision] = []
+    for one in known:
+        if result and one.revision > result[-1].revision + 1:
+            result.append(Revision(result[-1].revision + 1, until=one.revision - 1))
+        result.append(one)
+    return tuple(result)
+
+
+def surplus(found: Sequence[Object], kept: int = KEPT) -> tuple[str, ...]:
+    """The names of revisions beyond those that are kept, the oldest first."""
+    ordered = sorted(found, key=lambda item: int(item.get("revision") or 0))
+    return tuple(str(section(item, "metadata")["name"]) for item in ordered[: max(len(ordered) - kept, 0)])
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """What an undo does.
+
+    Attributes:
+        to: The revision it goes back to.
+        spec: The spec it makes.
+        kept: Sizes that are newer than that revision and stay.
+    """
+
+    to: Revision
+    spec: Object
+    kept: tuple[str, ...] = ()
+
+
+def undo_of(ref: Ref, live: Object, revisions: Sequence[Revision], to: int | None = None) -> Undo:
+    """The spec that an undo makes.
+
+    Without ``to`` it goes back to the last revision whose spec is another one. Sizes that were changed since are kept,
+    unless nothing but sizes was changed: then they are what is undone.
+
+    Raises:
+        NotFound: There is no such revision, or nothing to go back to.
+    """
+    spec, generation = section(live, "spec"), int(section(live, "metadata").get("generation") or 0)
+    known = [one for one in revisions if one.spec is not None]
+    listed = ", ".join(str(one.revision) for one in known) or "none"
+    if to is not None:
+        target = next((one for one in known if one.revision == to), None)
+        if target is None:
+            what = f"{ref} has no revision {to}"
+            raise NotFound(what, f"revisions: {listed}", f"rayward history {ref}", object=str(ref))
+    else:
+        before = [one for one in known if one.revision < generation and one.spec != spec]
+        if not before:
+            what = f"{ref} has nothing to go back to"
+            raise NotFound(what, f"no recorded revision differs: {listed}", f"rayward history {ref}", object=str(ref))
+        target = before[-1]
+    assert target.spec is not None
+    changed = list(differences(spec, target.spec))
+    only_sizes = all(one.segments[-1] in _SIZES for one in changed)
+    if only_sizes:
+        return Undo(target, target.spec)
+    wanted, kept = _with_sizes(ref.kind, target.spec, spec)
+    return Undo(target, wanted, kept)
+
+
+def refuse_gitops(ref: Ref, live: Object, undo: Undo) -> None:
+    """Raise where a tool applies these fields from a repository: it would apply them again.
+
+    Raises:
+        Conflict: One does.
+    """
+    managers = sorted(
+        {
+            str(entry.get("manager"))
+            for entry in entries(section(live, "metadata"), "managedFields")
+            if str(entry.get("manager") or "").startswith(GITOPS) and "f:spec" in section(entry, "fieldsV1")
+        }
+    )
+    if not managers:
+        return
+    paths = [one.path for one in differences(section(live, "spec"), undo.spec, ("spec",))]
+    what = f"{', '.join(managers)} applies the spec of {ref} and would undo the undo"
+    why = f"to go back to revision {undo.to.revision} revert in its repository:\n" + "\n".join(paths[:20])
+    following = "revert there; or undo here all the same: --override-gitops"
+    raise Conflict(what, why, following, object=str(ref), field=paths[0] if paths else "")
+
+
+def _with_sizes(kind: str, target: Object, live: Object) -> tuple[Object, tuple[str, ...]]:
+    sizes = {group.get("groupName"): group for group in entries(cluster_spec(kind, {"spec": live}), _GROUPS)}
+    kept: list[str] = []
+    groups: list[Object] = []
+    for group in entries(cluster_spec(kind, {"spec": target}), _GROUPS):
+        now = sizes.get(group.get("groupName"))
+        merged = dict(group)
+        for name in sorted(_SIZES) if now else ():
+            if now is not None and now.get(name) != group.get(name):
+                kept.append(f"{group['groupName']}.{name}={now.get(name)}")
+                merged[name] = now.get(name)
+        groups.append({name: value for name, value in merged.items() if value is not None})
+    if not kept:
+        return target, ()
+    *way, _ = path = (*cluster_path(kind)[1:], _GROUPS)
+    result: Object = dict(target)
+    at = result
+    for name in way:
+        at[name] = dict(at[name])
+        at = at[name]
+    at[path[-1]] = groups
+    return result, tuple(kept)

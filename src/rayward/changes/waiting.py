@@ -1,0 +1,119 @@
+"""Waiting until a generation has come true, by one watch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rayward.changes import writing
+from rayward.changes.judging import State, Verdict, judge
+from rayward.changes.outcomes import ChangeError, Conflict, JobFailed, NotFound, RolloutFailed, WaitTimeout
+from rayward.changes.refs import Ref
+from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Send
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client import errors, verbs
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+Tell = Callable[[Verdict], None]
+
+_LONGEST_WATCH: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """How a generation ended.
+
+    Attributes:
+        object: The object as it was then.
+        verdict: Why it is done.
+        seconds: How long it took.
+    """
+
+    object: Object
+    verdict: Verdict
+    seconds: float
+
+
+def wait(
+    ref: Ref, generation: int | None = None, *, timeout: float = 600.0, tell: Tell | None = None
+) -> Operation[Waited]:
+    """Wait until a generation is true; nothing is changed, whatever happens.
+
+    Args:
+        ref: The object.
+        generation: Which one; the live one where it is not given.
+        timeout: Seconds; 0 waits for ever.
+        tell: Called with each new state, never twice with the same.
+
+    Raises:
+        RolloutFailed, JobFailed: It will not come true by itself.
+        Conflict: Another generation was asked for meanwhile.
+        WaitTimeout: It has not come true in time, and goes on.
+        NotFound: The object is gone.
+    """
+    began: float = yield Now()
+    told: Verdict | None = None
+    live = yield from writing.read(ref)
+    wanted = generation if generation is not None else int(live["metadata"]["generation"])
+    while True:
+        running = yield from _running(ref, live)
+        verdict = judge(ref.kind, live, wanted, running)
+        if verdict != told and tell is not None:
+            tell(verdict)
+        told = verdict
+        elapsed: float = (yield Now()) - began
+        if verdict.state is State.APPLIED:
+            return Waited(live, verdict, elapsed)
+        if verdict.state is not State.PROGRESSING:
+            raise _ended(ref, verdict, wanted)
+        left = timeout - elapsed if timeout else float(_LONGEST_WATCH)
+        if left <= 0:
+            raise _late(ref, verdict, timeout)
+        live = yield from _next(ref, live, min(left, _LONGEST_WATCH))
+
+
+def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object]:
+    version = str(section(live, "metadata").get("resourceVersion") or "")
+    while True:
+        try:
+            changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(seconds) or 1)
+        except errors.Gone:
+            changed = None
+        if changed is GONE:
+            raise NotFound(f"{ref} was deleted while it was waited for", "", f"rayward get {ref}", object=str(ref))
+        if changed is None:
+            live = yield from writing.read(ref)
+            return live
+        if changed is not BOOKMARK:
+            return changed
+
+
+def _running(ref: Ref, live: Object) -> Operation[Object | None]:
+    """The spec of the cluster that serves, where the operator does not say what it is."""
+    status = section(live, "status")
+    if ref.kind != "RayService" or any(one.get("type") == "Progressing" for one in entries(status, "conditions")):
+        return None
+    active: Any = section(status, "activeServiceStatus").get("rayClusterName")
+    if not active or section(status, "pendingServiceStatus").get("rayClusterName"):
+        return None
+    try:
+        cluster: Object = yield Send(verbs.get(RAY_CLUSTERS, str(active), ref.namespace))
+    except errors.NotFound:
+        return None
+    return section(cluster, "spec")
+
+
+def _ended(ref: Ref, verdict: Verdict, generation: int) -> ChangeError:
+    if verdict.state is State.SUPERSEDED:
+        what = f"generation {generation} of {ref} was overtaken"
+        return Conflict(what, verdict.message, f"rayward history {ref}", object=str(ref))
+    kind = JobFailed if ref.kind == "RayJob" else RolloutFailed
+    what = f"generation {generation} of {ref} failed: {verdict.reason}"
+    following = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"
+    return kind(what, verdict.message, following, object=str(ref))
+
+
+def _late(ref: Ref, verdict: Verdict, timeout: float) -> WaitTimeout:
+    what = f"{ref} is not there yet after {timeout:g} s; it goes on, and nothing was changed"
+    return WaitTimeout(what, str(verdict), f"rayward wait {ref}", object=str(ref))

@@ -1,0 +1,44 @@
+"""``rayward undo``."""
+
+from __future__ import annotations
+
+import click
+
+from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.forms import Form, FormType
+from rayward.cli.output import tell
+from rayward.cli.target import Target, target_options
+
+
+@click.command("undo")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.option("--to-revision", type=click.IntRange(min=1), help="Which revision (default: the last that differs).")
+@click.option("--override-gitops", is_flag=True, help="Also where a GitOps tool applies the spec.")
+@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@target_options
+def command(
+    words: tuple[str, ...],
+    to_revision: int | None,
+    override_gitops: bool,
+    dry_run: str,
+    form: Form | None,
+    target: Target,
+) -> int:
+    """Go back to an earlier revision; sizes that were changed since are kept.
+
+    \b
+    Examples:
+      rayward undo rayservice/shop
+      rayward undo rayservice/shop --to-revision 3
+    """  # noqa: D301
+    with changing(target) as (client, session):
+        ref = ref_of(words, session)
+        session.say_where()
+        dry = dry_run == "server"
+        undo, done = client.undo(ref, to_revision, override_gitops=override_gitops, dry_run=dry)
+        tell(f"back to revision {undo.to.revision}{f' ({undo.to.cause})' if undo.to.cause else ''}")
+        for kept in undo.kept:
+            tell(f"kept {kept}, which is newer")
+        show(ref, done, form, dry=dry)
+    return 0

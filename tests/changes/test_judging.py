@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayward.changes.judging import State, judge
+from rayward.kinds import labels
+from tests.kinds.clusters import Object, changed, manifest, service_manifest
+
+APPLIED, FAILED, PROGRESSING = State.APPLIED, State.FAILED, State.PROGRESSING
+
+
+def _condition(kind: str, status: str, reason: str = "R", generation: int = 2) -> Object:
+    return {"type": kind, "status": status, "reason": reason, "message": "m", "observedGeneration": generation}
+
+
+def _object(body: Object, *conditions: Object, generation: int = 2, **status: Any) -> Object:
+    body = changed(body, "metadata.generation", generation)
+    return {**body, "status": {"conditions": list(conditions), **status}}
+
+
+READY = _condition("Ready", "True")
+NO_UPGRADE = _condition("UpgradeInProgress", "False")
+AVAILABLE = _condition("Progressing", "True", "NewReleaseAvailable")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "state"),
+    [
+        ([READY, NO_UPGRADE, AVAILABLE], APPLIED),
+        ([READY, NO_UPGRADE, _condition("Progressing", "True", "NewReleaseAvailable", 1)], PROGRESSING),
+        ([READY, _condition("UpgradeInProgress", "True"), AVAILABLE], PROGRESSING),
+        ([READY, NO_UPGRADE, _condition("Progressing", "True", "CreatingCluster")], PROGRESSING),
+        ([_condition("Ready", "False"), NO_UPGRADE, AVAILABLE], PROGRESSING),
+        ([READY, NO_UPGRADE, _condition("Progressing", "False", "ProgressDeadlineExceeded")], FAILED),
+        ([READY, NO_UPGRADE, AVAILABLE, _condition("Drifted", "True", "UpgradeStrategyNone")], FAILED),
+        ([READY, NO_UPGRADE, AVAILABLE, _condition("Stalled", "True")], FAILED),
+        ([READY, NO_UPGRADE, AVAILABLE, _condition("Stalled", "True", generation=1)], APPLIED),
+        ([READY, NO_UPGRADE, AVAILABLE, _condition("Reconciling", "True")], PROGRESSING),
+    ],
+)
+def test_a_service_under_rayward(conditions: list[Object], state: State) -> None:
+    assert judge("RayService", _object(service_manifest(), *conditions), 2).state is state
+
+
+def _under_kuberay(applications: dict[str, str], pending: str = "", ready: str = "True") -> Object:
+    statuses = {name: {"status": status, "message": "why"} for name, status in applications.items()}
+    active = {"rayClusterName": "s-1", "applicationStatuses": statuses}
+    return _object(
+        service_manifest(),
+        {"type": "Ready", "status": ready, "reason": "NonZeroServeEndpoints"},
+        activeServiceStatus=active,
+        pendingServiceStatus={"rayClusterName": pending} if pending else {},
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "state"),
+    [
+        (_under_kuberay({"app": "RUNNING"}), APPLIED),
+        (_under_kuberay({"app": "RUNNING"}, pending="s-2"), PROGRESSING),
+        (_under_kuberay({"app": "DEPLOYING"}), PROGRESSING),
+        (_under_kuberay({"app": "DEPLOY_FAILED"}), FAILED),
+        (_under_kuberay({"app": "RUNNING"}, ready="False"), PROGRESSING),
+        (_under_kuberay({}), PROGRESSING),
+    ],
+)
+def test_a_service_under_kuberay_is_judged_by_what_there_is(obj: Object, state: State) -> None:
+    running = obj["spec"]["rayClusterConfig"]
+    assert judge("RayService", obj, 2, running).state is state
+
+
+def test_ready_of_the_old_cluster_is_not_done() -> None:
+    obj = _under_kuberay({"app": "RUNNING"})
+    older = changed({"spec": obj["spec"]["rayClusterConfig"]}, "spec.rayVersion", "2.59.0")["spec"]
+    assert judge("RayService", obj, 2, older).state is PROGRESSING
+    held = changed(obj, "spec.upgradeStrategy", {"type": "None"})
+    assert judge("RayService", held, 2, older).state is FAILED
+    assert judge("RayService", obj, 2, None).state is PROGRESSING
+
+
+DRIFTED = _condition("Drifted", "True", "TemplateChanged")
+
+
+@pytest.mark.parametrize(
+    ("conditions", "status", "state"),
+    [
+        ([_condition("Accepted", "True"), READY], {"observedGeneration": 2}, APPLIED),
+        ([_condition("Accepted", "True"), READY], {"observedGeneration": 1}, PROGRESSING),
+        ([_condition("Accepted", "False", "InvalidSpec"), READY], {"observedGeneration": 1}, FAILED),
+        ([_condition("Ready", "False")], {"observedGeneration": 2}, PROGRESSING),
+        ([READY, DRIFTED], {"observedGeneration": 2}, FAILED),
+        ([_condition("HeadPodReady", "False", "InvalidImageName")], {"observedGeneration": 2}, FAILED),
+        ([_condition("HeadPodReady", "True")], {"observedGeneration": 2, "state": "ready"}, APPLIED),
+        (
+            [_condition("HeadPodReady", "True")],
+            {"observedGeneration": 2, "state": "ready", "desiredWorkerReplicas": 2, "readyWorkerReplicas": 1},
+            PROGRESSING,
+        ),
+    ],
+)
+def test_a_cluster(conditions: list[Object], status: Object, state: State) -> None:
+    assert judge("RayCluster", _object(manifest(), *conditions, **status), 2).state is state
+
+
+def test_a_cluster_that_rolls_its_workers_is_on_its_way() -> None:
+    body = changed(manifest(), "metadata.annotations", {labels.ROLLING_UPDATE: "workers"})
+    obj = _object(body, READY, DRIFTED, observedGeneration=2)
+    assert judge("RayCluster", obj, 2).state is PROGRESSING
+
+
+@pytest.mark.parametrize(
+    ("phase", "outcome", "state"),
+    [
+        ("", "", PROGRESSING),
+        ("Running", "RUNNING", PROGRESSING),
+        ("Complete", "SUCCEEDED", APPLIED),
+        ("Complete", "STOPPED", FAILED),
+        ("Failed", "FAILED", FAILED),
+        ("ValidationFailed", "", FAILED),
+        ("Retrying", "FAILED", PROGRESSING),
+    ],
+)
+def test_a_job(phase: str, outcome: str, state: State) -> None:
+    obj = _object({"metadata": {}, "spec": {}}, jobDeploymentStatus=phase, jobStatus=outcome)
+    assert judge("RayJob", obj, 2).state is state
+
+
+def test_a_newer_generation_and_a_deletion_end_the_wait() -> None:
+    assert judge("RayCluster", _object(manifest(), generation=3), 2).state is State.SUPERSEDED
+    doomed = changed(_object(manifest()), "metadata.deletionTimestamp", "2026-01-01T00:00:00Z")
+    assert judge("RayCluster", doomed, 2).state is FAILED

@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayward.changes import history, writing
+from rayward.changes.intents import Scale, SetField, SetImage
+from rayward.changes.outcomes import Conflict, NotFound
+from rayward.changes.refs import Ref
+from rayward.changes.revisions import Revision, read_revisions, surplus, undo_of
+from rayward.changes.steps import run
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.options import PatchType
+from rayward.kube.client.sync import SyncClient
+from tests.kinds.clusters import Object, changed, manifest
+
+REF = Ref("RayCluster", "c", "default")
+
+
+def _live(spec: Object, generation: int) -> Object:
+    return {"metadata": {"name": "c", "uid": "u", "generation": generation}, "spec": spec}
+
+
+def _spec(**changes: object) -> Object:
+    body = manifest()
+    for name, value in changes.items():
+        path = "spec.workerGroupSpecs.0.replicas" if name == "replicas" else f"spec.{name}"
+        body = changed(body, path, value)
+    return body["spec"]
+
+
+def _stored(generation: int) -> Object:
+    return {"metadata": {"name": f"u-{generation}"}, "revision": generation, "data": {"spec": {"n": generation}}}
+
+
+def test_generations_that_nobody_saw_are_a_gap() -> None:
+    found = read_revisions([_stored(7), _stored(2), _stored(3)])
+    assert [(one.revision, one.until, one.is_gap) for one in found] == [
+        (2, 0, False),
+        (3, 0, False),
+        (4, 6, True),
+        (7, 0, False),
+    ]
+
+
+def test_the_oldest_go_first() -> None:
+    assert surplus([_stored(number) for number in (5, 1, 3)], kept=2) == ("u-1",)
+    assert surplus([_stored(1)], kept=2) == ()
+
+
+def test_undo_goes_back_to_the_last_that_differs() -> None:
+    revisions = [Revision(1, _spec()), Revision(2, _spec(rayVersion="2.61.0")), Revision(3, _spec(rayVersion="2.61.0"))]
+    undo = undo_of(REF, _live(_spec(rayVersion="2.61.0"), 3), revisions)
+    assert (undo.to.revision, undo.spec, undo.kept) == (1, _spec(), ())
+
+
+def test_a_newer_size_is_kept_unless_it_is_all_that_changed() -> None:
+    revisions = [Revision(1, _spec()), Revision(2, _spec(rayVersion="2.61.0"))]
+    undo = undo_of(REF, _live(_spec(rayVersion="2.61.0", replicas=3), 3), revisions, 1)
+    assert (undo.spec, undo.kept) == (_spec(replicas=3), ("small.replicas=3",))
+    sized = undo_of(REF, _live(_spec(replicas=3), 2), [Revision(1, _spec())])
+    assert (sized.spec, sized.kept) == (_spec(), ())
+
+
+def test_nothing_to_go_back_to() -> None:
+    with pytest.raises(NotFound, match="nothing to go back to"):
+        undo_of(REF, _live(_spec(), 1), [Revision(1, _spec())])
+    with pytest.raises(NotFound, match="no revision 9"):
+        undo_of(REF, _live(_spec(), 1), [Revision(1, _spec())], 9)
+
+
+_specs = st.builds(
+    _spec, rayVersion=st.sampled_from(["1", "2"]), replicas=st.integers(0, 3), suspend=st.sampled_from([True, False])
+)
+
+
+@given(_specs, _specs)
+def test_undo_returns_to_the_spec_it_names_but_for_newer_sizes(first: Object, second: Object) -> None:
+    undo = undo_of(REF, _live(second, 2), [Revision(1, first)], 1)
+    if undo.kept:
+        assert undo.spec == changed({"spec": first}, "spec.workerGroupSpecs", second["workerGroupSpecs"])["spec"]
+    else:
+        assert undo.spec == first
+
+
+def test_history_has_every_writer_and_undo_can_be_undone(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    made = run(client, writing.apply(ref, manifest()))
+    run(client, history.record(ref, made.object, cause="first", user="ann"))
+    other = {"spec": {"rayVersion": "2.61.0"}}
+    client.patch(RAY_CLUSTERS, "c", other, PatchType.MERGE, namespace, field_manager="kubectl-patch")
+    found = run(client, history.history(ref))
+    assert [(one.revision, one.manager, one.cause, one.user) for one in found] == [
+        (1, "rayward", "first", "ann"),
+        (2, "kubectl-patch", "", ""),
+    ]
+    run(client, writing.change(ref, [Scale("small", 3)]))
+    undo, done = run(client, history.undo(ref, user="bob"))
+    assert undo.to.revision == 2, "the size is all that changed"
+    assert done.object["spec"]["workerGroupSpecs"][0]["replicas"] == 1
+    undo, done = run(client, history.undo(ref))
+    assert done.object["spec"]["workerGroupSpecs"][0]["replicas"] == 3
+    last = run(client, history.history(ref))[-1]
+    assert last.cause == f"undo to revision {undo.to.revision}"
+    text = run(client, history.compare_revisions(ref, 1, 2))
+    assert "-  rayVersion: 2.60.0\n+  rayVersion: 2.61.0\n" in text
+    with pytest.raises(NotFound):
+        run(client, history.compare_revisions(ref, 99))
+
+
+def test_history_is_pruned(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, manifest()))
+    for number in range(25):
+        run(client, history.history(ref))
+        run(client, writing.change(ref, [SetImage(f"x:{number}", "small")]))
+    found = run(client, history.history(ref))
+    assert [one.revision for one in found] == list(range(7, 27))
+
+
+def test_what_gitops_applies_is_reverted_there(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, manifest(), manager="argocd-controller"))
+    run(client, history.history(ref))
+    newer = changed(manifest(), "spec.rayVersion", "2.61.0")
+    run(client, writing.apply(ref, newer, manager="argocd-controller"))
+    with pytest.raises(Conflict, match="argocd-controller") as caught:
+        run(client, history.undo(ref))
+    assert "spec.rayVersion" in caught.value.why
+    assert "--override-gitops" in caught.value.following
+    _, done = run(client, history.undo(ref, override_gitops=True))
+    assert done.object["spec"]["rayVersion"] == "2.60.0"
+
+
+def test_a_dry_run_undoes_nothing(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, manifest()))
+    run(client, history.history(ref))
+    run(client, writing.change(ref, [SetField("rayVersion", "2.61.0")]))
+    run(client, history.undo(ref, dry_run=True))
+    assert run(client, writing.read(ref))["spec"]["rayVersion"] == "2.61.0"
