@@ -454,8 +454,8 @@ def _told(events: list[Object]) -> list[Object]:
     counted: Counter[tuple[str, str, str, str, str, str]] = Counter()
     for event in events:
         about = event["involvedObject"]
-        # Conflicts of the real controller with its own writes come and go.
-        if about["kind"] not in _WATCHED or event["reason"] == "FailedUpdate":
+        # The real controller tells of changed owners of claims, and of its conflicts on the way; ours does not.
+        if about["kind"] not in _WATCHED or event["reason"] in ("FailedUpdate", "SuccessfulUpdate"):
             continue
         # Many that are alike become one, of which the rest of the message is left out.
         message = event["message"].removeprefix("(combined from similar events): ")
