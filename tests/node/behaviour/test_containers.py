@@ -217,3 +217,9 @@ def test_what_a_node_does_not_do_is_said(machine: Machine) -> None:
     assert (
         message == "shareProcessNamespace is not supported by this node: containers do not see each other's processes"
     )
+
+
+def test_an_image_that_nobody_mapped_runs_and_says_so(machine: Machine) -> None:
+    name = machine.run({**sh("true"), "image": "example.com/anything:1"})
+    machine.until_phase(name, "Succeeded")
+    assert "--images strict" in machine.until_event(name, "ImageNotMapped", 'image "example.com/anything:1"')

@@ -20,8 +20,8 @@ _PRIORITIES = Resource("scheduling.k8s.io", "v1", "priorityclasses", "PriorityCl
 
 @pytest.fixture(scope="module")
 def cluster(machine: Machine) -> Iterator[Machine]:
-    options = ("--nodes", "3", "--cpus", "4", "--memory", "8Gi", "--name", "sim", "--image", f"known={sys.prefix}")
-    with Machine(*options) as running:
+    options = ("--nodes", "3", "--cpus", "4", "--memory", "8Gi", "--name", "sim")
+    with Machine(*options, "--image", f"known={sys.prefix}", "--images", "strict") as running:
         yield running
 
 

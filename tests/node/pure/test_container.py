@@ -14,7 +14,7 @@ from rayward.kube.machinery import quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.container.images import NoImage, find_environment
+from rayward.local.node.container.images import NoImage, entrypoint, find_environment
 
 Object = dict[str, Any]
 
@@ -190,7 +190,40 @@ def environment(tmp_path: Path) -> str:
     ],
 )
 def test_images_find_their_environment(environment: str, mapped: str, image: str) -> None:
-    assert find_environment(image, {mapped: environment}).folder == environment
+    found = find_environment(image, {mapped: environment}, default="/other")
+    assert (found.folder, found.mapped) == (environment, True)
+
+
+def test_an_image_that_nobody_mapped_runs_in_the_default_environment() -> None:
+    found = find_environment("example.com/any:1", {"other": "/nowhere"}, default="/default")
+    assert (found.folder, found.mapped) == ("/default", False)
+
+
+@pytest.mark.parametrize("image", ["redis", "redis:7.4-alpine", "docker.io/library/redis:latest"])
+def test_redis_is_this_machines_own(image: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    with pytest.raises(NoImage, match="redis-server, which is not installed"):
+        find_environment(image, {}, default="/default")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "redis-server").touch(0o755)
+    found = find_environment(image, {}, default="/default")
+    assert (found.folder, found.mapped) == (str(tmp_path), True)
+
+
+@pytest.mark.parametrize(
+    ("image", "arguments", "runs"),
+    [
+        ("redis:7", [], ["redis-server"]),
+        ("redis:7", ["--requirepass", "x"], ["redis-server", "--requirepass", "x"]),
+        ("redis", ["/etc/redis.conf"], ["redis-server", "/etc/redis.conf"]),
+        ("redis", ["redis-cli", "ping"], ["redis-cli", "ping"]),
+        ("example.com/redis", [], ["python3"]),
+        ("python", [], ["python3"]),
+        ("python", ["app"], ["app"]),
+    ],
+)
+def test_what_an_image_runs_without_a_command(image: str, arguments: list[str], runs: list[str]) -> None:
+    assert entrypoint(image, arguments) == runs
 
 
 @pytest.mark.parametrize(

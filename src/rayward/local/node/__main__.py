@@ -13,7 +13,6 @@ import msgspec
 from rayward.kube.client.access import ConfigError
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.quantity import QuantityError
-from rayward.local.node.container.images import EVERY_IMAGE
 from rayward.local.node.egress.proxy import PORT
 from rayward.local.node.egress.target import variables
 from rayward.local.node.ground.pod import BRIDGE_ADDRESS
@@ -34,6 +33,12 @@ def main() -> int:
     parser.add_argument("--memory", help="memory of each node (default: this machine's)")
     parser.add_argument("--gpus", type=int, default=0, help="GPUs of each node (default: %(default)s)")
     parser.add_argument("--image", action="append", default=[], metavar="NAME=ENV", help="environment of an image")
+    parser.add_argument(
+        "--images",
+        choices=("any", "strict"),
+        default="any",
+        help="whether images that no --image names run in this environment (default: %(default)s)",
+    )
     parser.add_argument("--project", type=Path, help="folder of this machine that pods may write to")
     parser.add_argument("--name", default=platform.node() or "local", help="name of the node (default: %(default)s)")
     parser.add_argument("--hide", type=Path, action="append", default=[], help="folder that no pod may see")
@@ -66,7 +71,8 @@ def _options(parsed: argparse.Namespace) -> Options:
             raise ValueError(f"--image {mapping}: expected NAME=ENV")
         environments[name] = str(Path(folder).absolute())
     settings = Settings(
-        environments or {EVERY_IMAGE: sys.prefix},
+        environments,
+        "" if parsed.images == "strict" else sys.prefix,
         parsed.project.absolute() if parsed.project else None,
         # Whoever reads it is the administrator of the cluster.
         hidden=(str(parsed.kubeconfig.absolute()), *(str(path.absolute()) for path in parsed.hide)),

@@ -76,7 +76,7 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "priorityclasses.scheduling.k8s.io": priorityclass_behaviour,
     "storageclasses.storage.k8s.io": storageclass_behaviour,
 }
-_SCALES = dict.fromkeys(
+_SCALES: Mapping[str, Scale] = dict.fromkeys(
     ("deployments.apps", "replicasets.apps", "statefulsets.apps"),
     Scale(".spec.replicas", ".status.replicas", ".spec.selector"),
 )

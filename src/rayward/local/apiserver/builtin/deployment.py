@@ -120,7 +120,7 @@ def validate(obj: Object) -> list[FieldError]:
 def check_pods(spec: Spec, empty: str, out: Errors, *, whole: bool = True) -> None:
     """Selector and template of anything that runs replicas; ``empty`` says what an empty selector is.
 
-    ``whole`` is off where pods are not checked before they are made: volumes of a template may be claims yet to come.
+    ``whole`` is off where the pods are checked only when they are made: their volumes may be claims yet to come.
     """
     selector = spec.get("selector")
     if selector is None:

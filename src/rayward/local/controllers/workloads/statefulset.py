@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.core.meta import controller_reference
-from rayward.kube.core.objects import KubeObject, Slim
-from rayward.kube.core.resource import STATEFUL_SETS
+from rayward.kube.core.objects import KubeObject, OwnerReference, Slim
+from rayward.kube.core.resource import PODS, STATEFUL_SETS
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.controllers.workloads.common import template_hash
 
@@ -156,6 +156,15 @@ def claims_of(owner: SeenStatefulSet, number: int) -> list[Object]:
         metadata |= {"namespace": owner.metadata.namespace, "labels": labels}
         made.append({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": whole["spec"]})
     return made
+
+
+def claim_owners(owner: SeenStatefulSet, pod: KubeObject, number: int) -> tuple[OwnerReference, ...]:
+    """With whom the claims of a pod go: with the set, with the pod that is too many, or with nobody."""
+    policy = owner.spec.persistent_volume_claim_retention_policy or _Retention()
+    condemned = not owner.spec.start <= number < owner.spec.start + owner.spec.replicas
+    if condemned and policy.when_scaled == "Delete":
+        return (controller_reference(pod, PODS),)
+    return (controller_reference(owner, STATEFUL_SETS),) if policy.when_deleted == "Delete" else ()
 
 
 def pod_of(owner: SeenStatefulSet, template: Object, revision: str, number: int) -> Object:

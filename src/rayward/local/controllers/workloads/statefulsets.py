@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from typing import Never
 
 import msgspec
 
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, ApiError
+from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, NotFound
+from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import controller_of
-from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.objects import Key, KubeObject, OwnerReference
 from rayward.kube.core.resource import CONTROLLER_REVISIONS, PERSISTENT_VOLUME_CLAIMS, PODS, STATEFUL_SETS
 from rayward.kube.machinery.selectors import labels as selectors
 from rayward.kube.runtime.cache import Cache
@@ -33,6 +34,8 @@ from rayward.local.controllers.workloads.replicasets import OWNER
 from rayward.local.controllers.workloads.statefulset import (
     SeenRevision,
     SeenStatefulSet,
+    claim_name,
+    claim_owners,
     claims_of,
     ordinal,
     pod_of,
@@ -98,6 +101,7 @@ class StatefulSetController:
             await self._write_revision(key, owner, revisions)
             return DONE
         pods: tuple[SeenPod, ...] = claimed.owned
+        await self._own_claims(key, owner, pods)
         decision = decide(owner, pods, revisions, self._clock.utc())
         await self._apply(key, owner, decision, revisions)
         await every(
@@ -131,6 +135,31 @@ class StatefulSetController:
                 raise
             status = msgspec.structs.replace(owner.status, collision_count=collisions + 1)
             await self._writer.update_status(key, self._sets, key, status)
+
+    async def _own_claims(self, key: Key, owner: SeenStatefulSet, pods: Iterable[SeenPod]) -> None:
+        """Let claims go with whom the retention policy says; before a pod is deleted, whose end may be theirs."""
+        changes: list[Awaitable[None]] = []
+        for pod in pods:
+            number = ordinal(owner, pod)
+            for template in owner.spec.volume_claim_templates or () if number is not None else ():
+                assert number is not None
+                found = self._claims.get(Key(key.namespace, claim_name(owner, template, number)))
+                wanted = claim_owners(owner, pod, number)
+                present = found.metadata.owner_references or () if found is not None else ()
+                ours = [each for each in present if each.kind in ("StatefulSet", "Pod")]
+                if found is not None and ours != list(wanted):
+                    changes.append(self._own_claim(key, found, wanted))
+        await every(changes)
+
+    async def _own_claim(self, key: Key, claim: KubeObject, owners: Sequence[OwnerReference]) -> None:
+        about = claim.metadata
+        kept = [each for each in about.owner_references or () if each.kind not in ("StatefulSet", "Pod")]
+        change = {"metadata": {"uid": about.uid, "ownerReferences": msgspec.to_builtins([*kept, *owners])}}
+        request = verbs.patch(PERSISTENT_VOLUME_CLAIMS, about.name, change, PatchType.MERGE, about.namespace)
+        try:
+            await self._writer.send(key, self._claims, request)
+        except (NotFound, Conflict):
+            return
 
     async def _apply(self, key: Key, owner: SeenStatefulSet, decision: Decision, revisions: Revisions) -> None:
         templates = {each.metadata.name: each.template for each in (revisions.current, revisions.update)}

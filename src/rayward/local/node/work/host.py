@@ -37,6 +37,8 @@ class Settings(msgspec.Struct, frozen=True):
 
     environments: Mapping[str, str]
     """Images and the Python environments that stand for them."""
+    default_environment: str = ""
+    """What stands for every other image; without one, such an image cannot be pulled."""
     project: Path | None = None
     """The one folder of the host that pods may write to."""
     hidden: tuple[str, ...] = ()

@@ -115,7 +115,7 @@ class Keeper:
             return
         path = self._folder.container(name) / f"{attempt}.json"
         write_whole(path, msgspec.json.encode({**spec, "graphics": gpus, "image": image}))
-        self._tell("Normal", "Pulled", f'Container image "{image}" already present on machine', name)
+        self._tell_image(container)
         self._tell("Normal", "Created", "Container created", name)
         self.containers[name] = Container(
             run=Run(attempt, image=image), previous=found.run, backoff=wait, greeted=False
@@ -187,6 +187,17 @@ class Keeper:
             text = f"Limits are stated and counted, but not kept by the kernel: {cgroups.refusal}"
             self._tell("Normal", "LimitsNotEnforced", text, container["name"])
         return group, files
+
+    def _tell_image(self, container: Object) -> None:
+        image, name = container.get("image", ""), container["name"]
+        environment = starting.environment_of(self._host.settings, container)
+        self._tell("Normal", "Pulled", f'Container image "{image}" already present on machine', name)
+        if not environment.mapped:
+            text = (
+                f'No environment is mapped to image "{image}"; it runs in {environment.folder}. Map one with '
+                "rayward up --image NAME=ENV, or let such images fail with rayward up --images strict"
+            )
+            self._tell("Normal", "ImageNotMapped", text, name)
 
     def _with_address(self) -> Object:
         # Variables may name the address before the API has been told of it.

@@ -14,7 +14,7 @@ from rayward.local.node.cgroups import SEEN_AT, Group
 from rayward.local.node.container.devices import graphics_devices, render_minors
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.container.images import Environment, find_environment
+from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment
 from rayward.local.node.container.packages import shown_folders
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.ground.visible import is_system
@@ -22,7 +22,7 @@ from rayward.local.node.pod.facts import Backoff
 from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
 from rayward.local.node.work.etc import hostname
-from rayward.local.node.work.host import Host, NodeInfo
+from rayward.local.node.work.host import Host, NodeInfo, Settings
 
 Object = dict[str, Any]
 
@@ -54,16 +54,14 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         NoImage: There is no environment for the image.
         ConfigError: Something that the container names is not there.
     """
-    environment = find_environment(container.get("image", ""), host.settings.environments)
+    environment = environment_of(host.settings, container)
     home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
     variables = _variables(host, node, pod, container, environment, home, start)
     security = {**section(pod["spec"], "securityContext"), **section(container, "securityContext")}
     user = _user(pod, container, security)
     command = [expand(part, variables) for part in entries(container, "command")]
-    command += [expand(part, variables) for part in entries(container, "args")]
-    if not command:
-        # What a Python image runs when it is told nothing.
-        command = ["python3"]
+    arguments = [expand(part, variables) for part in entries(container, "args")]
+    command = [*command, *arguments] if command else entrypoint(container.get("image", ""), arguments)
     runs = folder.container(container["name"])
     own = runs / str(start.attempt)
     for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755)):
@@ -164,10 +162,20 @@ def _user(pod: Object, container: Object, security: Object) -> list[int] | None:
     return [uid or 0, gid or 0]
 
 
-def image_id(environments: Mapping[str, str], image: str) -> str:
+def environment_of(settings: Settings, container: Object) -> Environment:
+    """What stands for the image of a container.
+
+    Raises:
+        NoImage: Nothing does.
+    """
+    return find_environment(container.get("image", ""), settings.environments, settings.default_environment)
+
+
+def image_id(settings: Settings, image: str) -> str:
     """The image ID to show for an image that is in use."""
-    for name in (image, image.rpartition(":")[0], "*"):
-        if name in environments:
-            digest = hashlib.sha256(f"{environments[name]}\0{image}".encode()).hexdigest()
-            return f"rayward.local/{image.partition('@')[0]}@sha256:{digest}"
-    return image
+    try:
+        folder = find_environment(image, settings.environments, settings.default_environment).folder
+    except NoImage:
+        return image
+    digest = hashlib.sha256(f"{folder}\0{image}".encode()).hexdigest()
+    return f"rayward.local/{image.partition('@')[0]}@sha256:{digest}"

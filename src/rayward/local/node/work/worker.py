@@ -281,8 +281,8 @@ class PodWorker:
         record = self._keeper.record
         if not known.address and record is not None and section(self.pod, "status").get("podIP"):
             known = msgspec.structs.replace(known, address=record.address)
-        environments = self._host.settings.environments
-        status = pod_status(self.pod, known, self._host.now(), lambda image: starting.image_id(environments, image))
+        settings = self._host.settings
+        status = pod_status(self.pod, known, self._host.now(), lambda image: starting.image_id(settings, image))
         if status == self._written:
             return
         metadata = self.pod["metadata"]
