@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rayward.local.apiserver.app import carries_sockets
+from rayward.local.apiserver.app import answers_plainly
 from rayward.local.apiserver.tunnel import kubelet_query
 
 
@@ -27,15 +27,21 @@ def test_options(subresource: str, query: dict[str, list[str]], seen: list[tuple
 
 
 @pytest.mark.parametrize(
-    ("target", "carried"),
+    ("target", "plainly"),
     [
         (b"/api/v1/namespaces/n/pods/p/proxy/socket?x=y", True),
         (b"/api/v1/namespaces/n/services/s:80/proxy", True),
         (b"/api/v1/nodes/n/proxy/exec/n/p/c", True),
         (b"/api/v1/namespaces/n/pods/proxy/exec", False),
         (b"/api/v1/namespaces/n/pods/p/exec?command=/proxy", False),
-        (b"/proxy", False),
+        (b"/proxy", True),
+        (b"/version", True),
+        (b"/api/v1/namespaces/n/pods", True),
+        (b"/api/v1/namespaces/n/pods?watch=false", True),
+        (b"/api/v1/namespaces/n/pods?watch=true", False),
+        (b"/api/v1/namespaces/n/pods?watch=1&labelSelector=a", False),
+        (b"/api/v1/watch/namespaces/n/pods", False),
     ],
 )
-def test_which_websockets_are_for_somebody_behind_the_server(target: bytes, carried: bool) -> None:
-    assert carries_sockets(target) is carried
+def test_a_request_for_a_websocket_is_answered_plainly_where_there_is_no_stream(target: bytes, plainly: bool) -> None:
+    assert answers_plainly(target) is plainly

@@ -69,6 +69,7 @@ class Step:
     only: Sequence[str] = ()  # the paths of the body that count; all of it when empty
     any_order: bool = False  # of the causes of a failure
     events: int | None = None  # of a watch: how many to wait for; 0 means until the server closes
+    socket: bool = False  # asks for a WebSocket
 
     @property
     def watches(self) -> bool:
@@ -202,3 +203,8 @@ def apply(path: str, body: Any, manager: str = "alice", **query: Any) -> Step:
 def watch(path: str, events: int, accept: str = "", **query: Any) -> Step:
     """A watch, read until so many events came, or with 0 until the server closes it."""
     return replace(get(path, accept, watch=True, **query), events=events)
+
+
+def socket(path: str, events: int, origin: str = "https://example.com", **query: Any) -> Step:
+    """A request for a WebSocket, read until so many frames came, or with 0 until the server closes it."""
+    return replace(get(path, **query), events=events, socket=True, headers={"Origin": origin} if origin else {})

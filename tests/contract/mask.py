@@ -52,6 +52,8 @@ class Mask:
             self._notice_generated(value["details"])
         if isinstance(value, dict) and isinstance(value.get("object"), dict):
             return {"type": value.get("type"), "object": self.body(value["object"])}
+        if isinstance(value, dict) and "frame" in value:
+            return {**value, "content": self.body(value["content"])}
         if isinstance(value, dict) and value.get("kind") == "Table":
             value = self._table(value)
         return self._value(value, "")

@@ -82,6 +82,8 @@ class _Player:
             body = self._fill(body if isinstance(body, str) else json.dumps(body)).encode()
             headers.setdefault("Content-Type", "application/json")
         try:
+            if step.socket:
+                return self._connection.socket(self._fill(step.path), headers, step.events or 0)
             return self._connection.send(step.method, self._fill(step.path), body, headers, step.events)
         except OSError as error:
             raise UnreachableError(f"{step.method} {step.path}: {error!r}") from error
@@ -101,6 +103,9 @@ class _Player:
 
     def _masked(self, step: Step, reply: Reply) -> Answer:
         headers: dict[str, Any] = {name: reply.headers[name] for name in _HEADERS if name in reply.headers}
+        if step.socket and not reply.content:
+            # a refusal without a word: what kind of nothing it is does not matter
+            headers = {}
         warnings = [self._mask.text(self._unfill(text)) for text in reply.headers.get_all("Warning") or []]
         if warnings:
             headers["Warning"] = warnings

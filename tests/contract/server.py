@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import http.client
+import io
 import json
+import socket
 import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,6 +17,7 @@ from urllib.parse import urlsplit
 import yaml
 
 _PATIENCE = 30.0
+_KINDS_OF_FRAMES = {1: "text", 2: "binary", 8: "close"}
 AGENT = "contract/1.0"
 
 
@@ -101,6 +104,29 @@ class Connection:
             if events is not None or response.headers.get("Connection", "").lower() == "close":
                 self.close()
 
+    def socket(self, path: str, headers: Mapping[str, str], frames: int) -> Reply:
+        """The answer to a request for a WebSocket; each frame is told with its kind, for its kind counts too."""
+        target = urlsplit(self._server.url)
+        sent = {
+            "Host": target.netloc,
+            "Connection": "Upgrade",
+            "Upgrade": "websocket",
+            "Sec-WebSocket-Version": "13",
+            "Sec-WebSocket-Key": base64.b64encode(b"sixteen letters!").decode(),
+            "Authorization": f"Bearer {self._server.token}",
+            **headers,
+        }
+        head = "".join(f"{name}: {value}\r\n" for name, value in sent.items() if value)
+        plain = socket.create_connection((target.hostname or "", target.port or 443), timeout=_PATIENCE)
+        with self._tls.wrap_socket(plain, server_hostname=target.hostname) as stream, stream.makefile("rb") as lines:
+            stream.sendall(f"GET {path} HTTP/1.1\r\n{head}\r\n".encode())
+            code = int(lines.readline().split()[1])
+            told = http.client.parse_headers(lines)
+            if code != 101:
+                return Reply(code, told, lines.read(int(told.get("Content-Length") or 0)))
+            read = list(_frames(lines, frames))
+            return Reply(code, told, b"", read, ended=frames == 0 or len(read) < frames)
+
     def _respond(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str]
     ) -> http.client.HTTPResponse:
@@ -123,6 +149,24 @@ class Connection:
                 if attempt == 2 or not kept:
                     raise
         raise AssertionError("unreachable")
+
+
+def _frames(stream: io.BufferedReader, count: int) -> Iterator[str]:
+    """So many frames of a WebSocket, as kind and text; with 0 all until the server closes."""
+    seen = 0
+    while len(start := stream.read(2)) == 2:
+        length = start[1] & 127
+        if length > 125:
+            length = int.from_bytes(stream.read(2 if length == 126 else 8), "big")
+        data = stream.read(length)
+        kind = _KINDS_OF_FRAMES.get(start[0] & 15, "other")
+        shown: Any = data.hex()
+        if kind == "text":
+            shown = json.loads(data)
+        yield json.dumps({"frame": kind, "line": data.endswith(b"\n"), "content": shown})
+        seen += 1
+        if kind == "close" or seen == count:
+            return
 
 
 def _lines(response: http.client.HTTPResponse, events: int) -> Iterator[str]:

@@ -22,6 +22,14 @@ _VOLUME: Final[Object] = {
     "capacity": {"storage": "1Gi"},
     "hostPath": {"path": "/data"},
 }
+_POLICY: Final[Object] = {
+    "matchConstraints": {
+        "resourceRules": [
+            {"apiGroups": ["example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["none"]}
+        ]
+    },
+    "validations": [{"expression": "has(object.spec)"}],
+}
 
 _CONTENT: Final[dict[str, Object]] = {
     "bindings": {"target": {"apiVersion": "v1", "kind": "Node", "name": "node-1"}},
@@ -35,6 +43,7 @@ _CONTENT: Final[dict[str, Object]] = {
     "ingresses": {"spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}},
     "jobs": {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [_CONTAINER]}}}},
     "leases": {"spec": {"holderIdentity": "me", "leaseDurationSeconds": 15}},
+    "limitranges": {"spec": {"limits": [{"type": "Container", "max": {"cpu": "64"}}]}},
     "localsubjectaccessreviews": {"spec": {**_ACCESS, "user": "someone"}},
     "networkpolicies": {"spec": {"podSelector": {}}},
     "persistentvolumeclaims": {"spec": _CLAIM},
@@ -45,6 +54,7 @@ _CONTENT: Final[dict[str, Object]] = {
     "resourcequotas": {"spec": {"hard": {"count/leases.coordination.k8s.io": "1000"}}},
     "rolebindings": {"roleRef": _ROLE, "subjects": []},
     "roles": _RULES,
+    "runtimeclasses": {"handler": "runc"},
     "secrets": {"stringData": {"a": "1"}},
     "selfsubjectaccessreviews": {"spec": _ACCESS},
     "selfsubjectrulesreviews": {"spec": {"namespace": "default"}},
@@ -52,6 +62,8 @@ _CONTENT: Final[dict[str, Object]] = {
     "storageclasses": {"provisioner": "example.com/disk"},
     "subjectaccessreviews": {"spec": {**_ACCESS, "user": "someone"}},
     "tokenreviews": {"spec": {"token": "x"}},
+    "validatingadmissionpolicies": {"spec": _POLICY},
+    "validatingadmissionpolicybindings": {"spec": {"policyName": "nobody", "validationActions": ["Warn"]}},
 }
 
 GROUP: Final = "fuzz.example.com"

@@ -88,6 +88,9 @@ class Capture:
         path = f"{kinds.root_path(entry['group'])}/{scope}{entry['plural']}"
         sent = {"apiVersion": kinds.api_version(entry["group"]), "kind": entry["kind"], **body}
         if entry["plural"] in _UNSEEN:
+            if "status" in body:
+                # a create drops it, whatever its defaults are
+                return None
             sent = _completed(sent, {"metadata": {"name": "probe"}, **_UNSEEN[entry["plural"]]})
             code, answer = self._server.send("POST", f"{path}?dryRun=All", sent)
             return (sent, answer) if code == 201 else None

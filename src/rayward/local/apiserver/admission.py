@@ -91,6 +91,8 @@ class Webhooks(Protocol):
 
 Mutate = Callable[["Core", Attributes], None]
 Check = Callable[["Core", Attributes], None]
+Judge = Callable[["Core", Attributes, list[str]], None]
+"""A check that can also warn."""
 Release = Callable[[], None]
 """To be called once the object is stored or refused: only then may what was given be given again."""
 
@@ -104,13 +106,15 @@ class Allocate(Protocol):
 
 
 class Admission:
-    """The chain: namespaces, what the kinds need, webhooks, quota."""
+    """The chain: namespaces, what the kinds need, limits, policies, webhooks, quota."""
 
     def __init__(
         self,
         *,
         mutators: dict[str, Mutate] | None = None,
         allocators: dict[str, Allocate] | None = None,
+        limits: Check | None = None,
+        policies: Judge | None = None,
         checks: tuple[Check, ...] = (),
         webhooks: Webhooks | None = None,
         guards: dict[str, Check] | None = None,
@@ -118,6 +122,8 @@ class Admission:
         self._mutators = mutators or {}
         self._guards = guards or {}
         self._allocators = allocators or {}
+        self._limits = limits
+        self._policies = policies
         self._checks = checks
         self._webhooks = webhooks
 
@@ -141,6 +147,10 @@ class Admission:
         """Refuse what must not be stored or deleted."""
         if attributes.operation == "DELETE":
             _check_immortal(attributes)
+        if self._limits is not None:
+            self._limits(core, attributes)
+        if self._policies is not None:
+            self._policies(core, attributes, warnings)
         if self._webhooks is not None and self._webhooks.concern(core.registry, attributes):
             if attributes.operation == "DELETE":
                 await self._webhooks.mutate(core.registry, attributes, warnings)

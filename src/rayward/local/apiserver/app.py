@@ -26,6 +26,7 @@ from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_yaml, warning_headers
 from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
+from rayward.local.apiserver.verbs import watchsocket
 from rayward.local.apiserver.verbs.convert import converting
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
@@ -123,10 +124,23 @@ class App:
         user = self._caller(scope, "GET", path, headers)
         info = parse("GET", path)
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
-        if info is None or resource is None or resource.qualified_name != "pods" or info.subresource not in KINDS:
+        if info is None or resource is None:
             raise status.no_such_resource()
         request = Request(info, resource, query, headers, b"", user)
-        await self._tunnels.serve(self._core, request, scope["subprotocols"], receive, send)
+        if info.subresource in KINDS:
+            if resource.qualified_name != "pods":
+                raise status.no_such_resource()
+            await self._tunnels.serve(self._core, request, scope["subprotocols"], receive, send)
+            return
+        handler = self._handler(info, resource, query)
+        refused = watchsocket.unacceptable(headers.get(b"origin"), scope["subprotocols"])
+        if refused:
+            await watchsocket.turn_away(refused, receive, send)
+            return
+        answer = await converting(self._core, request, handler)
+        assert isinstance(answer, Stream)
+        self._observe("watch", resource.plural, 200)
+        await watchsocket.carry(answer, scope["subprotocols"], receive, send)
 
     async def _carry(self, scope: Scope, receive: Receive, send: Send, request: Request) -> bool:
         """Answer a request that goes on to a kubelet as it comes; returns whether it was one."""
@@ -246,10 +260,14 @@ class App:
         return handler
 
 
-def carries_sockets(target: bytes) -> bool:
-    """Whether a WebSocket to this target is for somebody behind this server."""
-    info = parse("GET", unquote(target.partition(b"?")[0].decode("latin-1"))) if b"/proxy" in target else None
-    return info is not None and info.subresource == "proxy"
+def answers_plainly(target: bytes) -> bool:
+    """Whether a request for a WebSocket is answered as if it asked for none: it is no stream, or not for us."""
+    path, _, query = target.decode("latin-1").partition("?")
+    info = parse("GET", unquote(path))
+    if info is None or info.subresource == "proxy":
+        return True
+    watches = info.verb == "watch" or (info.verb == "list" and flag(parse_qs(query, keep_blank_values=True), "watch"))
+    return info.subresource not in KINDS and not watches
 
 
 def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") -> Response:

@@ -13,7 +13,7 @@ from pathlib import Path
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from rayward.local.apiserver import bootstrap, builtin, credentials, reviews, subresources, wiring
-from rayward.local.apiserver.app import App, carries_sockets
+from rayward.local.apiserver.app import App, answers_plainly
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd.conversion import Conversions
@@ -91,7 +91,7 @@ class ApiServer:
             metrics.observe,
         )
         tls = ServerTls(secrets.certificate, secrets.key, secrets.authority_file)
-        self._server = Server(app, listener, tls, carries_sockets)
+        self._server = Server(app, listener, tls, answers_plainly)
         await self._server.start()
         self._core = core
         url = f"https://{address}"

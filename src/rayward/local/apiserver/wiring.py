@@ -25,6 +25,7 @@ from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
 from rayward.local.apiserver.limitranger import LimitRanger
 from rayward.local.apiserver.podadmission import PodAdmission
+from rayward.local.apiserver.policies import Policies
 from rayward.local.apiserver.quota import Quotas
 from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.rbac.escalation import EscalationCheck
@@ -67,6 +68,8 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, au
     escalation = EscalationCheck(authorizer)
     allocation = Allocation(store)
     limits = LimitRanger()
+    policies = Policies(store)
+    hub.listen(policies.on_commit)
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     hub.listen(quotas.on_commit)
@@ -78,7 +81,9 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, au
             "priorityclasses.scheduling.k8s.io": admit_priority_class,
         },
         allocators={"services": allocation.give},
-        checks=(limits.check, quotas.check),
+        limits=limits.check,
+        policies=policies.check,
+        checks=(quotas.check,),
         webhooks=webhooks,
         guards={
             "roles.rbac.authorization.k8s.io": escalation.check_role,

@@ -239,6 +239,9 @@ def _zero(of: Map, properties: dict[str, _Schema], required: Any) -> dict[str, A
             zero[name] = inner.zero
         elif isinstance(inner, Scalar) and default is not None and not default:
             zero[name] = default
+        elif isinstance(inner, List) and not inner.atomic and not inner.keys:
+            # the one set that is required, a binding's validationActions, is left out when empty all the same
+            continue
         elif name in required or (not of.atomic and (inner is UNTYPED or (isinstance(inner, List) and inner.atomic))):
             zero[name] = None
     return zero

@@ -8,6 +8,7 @@ from typing import Any
 
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour
+from rayward.local.apiserver.builtin import admissionpolicy
 from rayward.local.apiserver.builtin.claim import claim_behaviour
 from rayward.local.apiserver.builtin.configmap import configmap_behaviour
 from rayward.local.apiserver.builtin.controllerrevision import controllerrevision_behaviour
@@ -56,6 +57,8 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "services": service_behaviour,
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": lambda: webhook_behaviour(mutating=True),
     "validatingwebhookconfigurations.admissionregistration.k8s.io": lambda: webhook_behaviour(mutating=False),
+    "validatingadmissionpolicies.admissionregistration.k8s.io": admissionpolicy.policy_behaviour,
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io": admissionpolicy.binding_behaviour,
     "customresourcedefinitions.apiextensions.k8s.io": definition_behaviour,
     "controllerrevisions.apps": controllerrevision_behaviour,
     "deployments.apps": deployment_behaviour,

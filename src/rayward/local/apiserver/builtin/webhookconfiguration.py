@@ -25,7 +25,7 @@ _CHOICES = (
     ("matchPolicy", ["Equivalent", "Exact"]),
 )
 # What webhooks are called with here; ``authorizer`` is refused at once rather than at every request.
-_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
+VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 _FORM = "; desired format: https://host[/path]"
 
 
@@ -85,7 +85,7 @@ def validate(obj: Object) -> list[FieldError]:
 def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     _check_name(hook.get("name") or "", f"{at}.name", out)
     for index, rule in enumerate(hook.get("rules") or NO_ITEMS):
-        _check_rule(rule, f"{at}.rules[{index}]", out)
+        check_rule(rule, f"{at}.rules[{index}]", out)
     for field, choices in _CHOICES:
         if hook.get(field) is not None and hook[field] not in choices:
             out.append(not_supported(f"{at}.{field}", hook[field], choices))
@@ -103,7 +103,7 @@ def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     if policy is not None and policy not in ("IfNeeded", "Never"):
         out.append(not_supported(f"{at}.reinvocationPolicy", policy, ["IfNeeded", "Never"]))
     check_client(hook.get("clientConfig") or NOTHING, f"{at}.clientConfig", out)
-    _check_match_conditions(hook.get("matchConditions") or NO_ITEMS, f"{at}.matchConditions", out)
+    check_match_conditions(hook.get("matchConditions") or NO_ITEMS, f"{at}.matchConditions", out)
 
 
 def _check_name(name: str, at: str, out: Errors) -> None:
@@ -116,7 +116,8 @@ def _check_name(name: str, at: str, out: Errors) -> None:
         out.append(invalid(at, name, "should be a domain with at least three segments separated by dots"))
 
 
-def _check_rule(rule: Spec, at: str, out: Errors) -> None:
+def check_rule(rule: Spec, at: str, out: Errors) -> None:
+    """Which requests are meant."""
     operations = rule.get("operations") or NO_ITEMS
     if not operations:
         out.append(required(f"{at}.operations"))
@@ -227,7 +228,10 @@ def _check_service(service: Spec, at: str, out: Errors) -> None:
             out.append(invalid(f"{at}.path", path, f"segment[{index}]: {message}"))
 
 
-def _check_match_conditions(conditions: Sequence[Spec], at: str, out: Errors) -> None:
+def check_match_conditions(
+    conditions: Sequence[Spec], at: str, out: Errors, variables: Mapping[str, str] = VARIABLES
+) -> None:
+    """What must hold of a request beside its kind."""
     if len(conditions) > 64:
         out.append(too_many(at, len(conditions), 64))
     names: set[str] = set()
@@ -237,7 +241,7 @@ def _check_match_conditions(conditions: Sequence[Spec], at: str, out: Errors) ->
         if not expression:
             out.append(required(f"{here}.expression"))
         else:
-            _check_expression(expression, f"{here}.expression", out)
+            check_expression(expression, f"{here}.expression", out, variables)
         if not name:
             out.append(required(f"{here}.name"))
         else:
@@ -247,9 +251,10 @@ def _check_match_conditions(conditions: Sequence[Spec], at: str, out: Errors) ->
             names.add(name)
 
 
-def _check_expression(text: str, at: str, out: Errors) -> None:
+def check_expression(text: str, at: str, out: Errors, variables: Mapping[str, str] = VARIABLES) -> None:
+    """A condition in CEL."""
     try:
-        program = compile_expression(text, _VARIABLES)
+        program = compile_expression(text, variables)
     except CompileError as error:
         out.append(invalid(at, text, f"compilation failed: {error}"))
         return

@@ -79,7 +79,10 @@ class SocketChannels:
                 return None
             data = message.get("bytes")
             if data is None:
-                data = _plain((message.get("text") or "").encode())
+                data = (message.get("text") or "").encode()
+            # the agreed protocol says what a message means, not the kind of frame it came in
+            if self.protocol == "base64.channel.k8s.io":
+                data = _plain(data)
             if data:
                 return data[0], bytes(data[1:])
 
