@@ -14,11 +14,10 @@ from rayward.kube.client.values import as_dict
 from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.machinery.patch import merge_patch
 from rayward.operator.cluster import status as statuses
-from rayward.operator.cluster.decide import SETTLE_SECONDS, plan
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import NewPod
+from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
+from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
-from tests.operator.cluster.world import NOW, World, cluster, settled, status
+from tests.operator.cluster.world import NOW, World, cluster, settled, state, status
 from tests.operator.stage import group, manifest
 
 
@@ -31,7 +30,7 @@ def _ready(of: RayClusterStatus) -> tuple[str, str]:
 def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> None:
     world = settled()
     world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
-    told = status_of(world.cluster, world.observed(), NOW)
+    told = status_of(world.state(), NOW)
     assert told.state == "ready"
     assert _ready(told) == ("False", "PodsStarting")
     assert (told.available_worker_replicas, told.ready_worker_replicas) == (2, 1)
@@ -39,19 +38,19 @@ def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> Non
 
 def test_counts_of_all_groups_together_fit_their_fields() -> None:
     huge = [group(name, 2**31 - 1, minReplicas=2**31 - 1, maxReplicas=2**31 - 1) for name in ("one", "two")]
-    told = status_of(cluster(manifest(groups=huge)), Observed(), NOW)
+    told = status_of(state(cluster(manifest(groups=huge))), NOW)
     counts = (told.desired_worker_replicas, told.min_worker_replicas, told.max_worker_replicas)
     assert counts == (2**31 - 1,) * 3
 
 
 def test_a_failure_is_told_and_taken_back() -> None:
     world = settled()
-    failed = status_of(world.cluster, world.observed(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
+    failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
     found = condition_of(failed.conditions, "ReplicaFailure")
     assert found is not None
     assert (found.status, found.reason, found.message) == ("True", "FailedCreateWorkerPod", "no quota")
     after = msgspec.structs.replace(world.cluster, status=failed)
-    assert condition_of(status_of(after, world.observed(), NOW).conditions, "ReplicaFailure") is None
+    assert condition_of(status_of(state(after, world.observed()), NOW).conditions, "ReplicaFailure") is None
 
 
 def test_the_time_of_writing_alone_is_no_news() -> None:
@@ -70,16 +69,16 @@ def _half_started() -> World:
 @pytest.mark.parametrize(("waited", "told"), [(None, False), (SETTLE_SECONDS / 2, False), (SETTLE_SECONDS, True)])
 def test_progress_waits_a_moment_for_more(waited: float | None, told: bool) -> None:
     world = _half_started()
-    todo = plan(world.cluster, world.observed(waited=waited), NOW)
+    todo = decide(world.state(waited=waited), NOW)
     assert (todo.status is not None) is told
-    assert todo.waits is not told
+    assert todo.batches_status is not told
     assert (todo.requeue_after is None) is told
 
 
 def test_readiness_does_not_wait() -> None:
     world = _half_started()
     world.start()
-    assert plan(world.cluster, world.observed(), NOW).status is not None
+    assert decide(world.state(), NOW).status is not None
 
 
 def test_conditions_are_whole_as_the_schema_asks() -> None:
@@ -104,10 +103,10 @@ def test_a_patch_leads_from_one_status_to_the_other(before: dict[str, object], a
 
 def test_a_refused_spec_tells_what_runs() -> None:
     world = settled()
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert told.observed_generation == world.cluster.status.observed_generation
     assert _ready(told) == ("True", "AllPodsReady")
-    nothing = statuses.refused_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
+    nothing = statuses.rejected_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(nothing) == ("False", "InvalidSpec")
 
 
@@ -121,15 +120,15 @@ def _is_unready(world: World) -> None:
 
 
 def _grew(world: World) -> None:
-    world.add_pod(NewPod(world.cluster.groups[0], 5))
+    world.add_pod(CreatePod(world.cluster.groups[0], 5))
     world.start()
 
 
 @pytest.mark.parametrize(
     ("happens", "reason", "message"),
     [
-        pytest.param(lambda world: _lose(world, "small"), "InvalidSpec", "1 of 3 pods are there", id="workers lost"),
-        pytest.param(lambda world: _lose(world, "headgroup"), "InvalidSpec", "2 of 3 pods are there", id="head lost"),
+        pytest.param(lambda world: _lose(world, "small"), "InvalidSpec", "1 of 3 pods exist", id="workers lost"),
+        pytest.param(lambda world: _lose(world, "headgroup"), "InvalidSpec", "2 of 3 pods exist", id="head lost"),
         pytest.param(lambda world: _lose(world, "headgroup", "small"), "InvalidSpec", "spec.x: no", id="all lost"),
         pytest.param(_is_unready, "PodsStarting", "2 of 3 pods are ready", id="one is not ready"),
         pytest.param(_grew, "ScalingDown", "4 pods run", id="one too many"),
@@ -140,7 +139,7 @@ def test_ready_does_not_outlive_the_pods_of_a_refused_spec(
 ) -> None:
     world = settled()
     happens(world)
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("False", reason)
     found = condition_of(told.conditions, "Ready")
     assert found is not None
@@ -150,29 +149,29 @@ def test_ready_does_not_outlive_the_pods_of_a_refused_spec(
 def test_pods_of_a_spec_that_was_never_accepted_are_not_counted_against_it() -> None:
     world = settled()
     world.cluster = msgspec.structs.replace(world.cluster, status=RayClusterStatus())
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("False", "InvalidSpec")
 
 
 def test_readiness_comes_back_with_the_pods_though_the_spec_is_still_refused() -> None:
     world = settled()
     _is_unready(world)
-    lost = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    lost = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     world.cluster = msgspec.structs.replace(world.cluster, status=lost)
     world.set_status(world.live("small")[0].metadata.name, status())
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("True", "AllPodsReady")
 
 
 def test_a_refused_spec_that_is_suspended_says_so() -> None:
     world = settled()
     world.edit(suspend=True)
-    ending = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    ending = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert (ending.state, _ready(ending)) == ("ready", ("False", "Suspended"))
     assert is_true(ending.conditions, "RayClusterSuspending")
     _lose(world, "headgroup", "small")
     world.end()
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert (told.state, _ready(told)) == ("suspended", ("False", "Suspended"))
     assert is_true(told.conditions, "RayClusterSuspended")
     assert not is_true(told.conditions, "RayClusterProvisioned")

@@ -18,16 +18,16 @@ SUSPENDING: Final = "RayClusterSuspending"
 SUSPENDED: Final = "RayClusterSuspended"
 
 ACCEPTED: Final = "Accepted"
-"""Whether the spec of this generation can be acted upon."""
+"""Whether the spec of this generation is valid."""
 READY: Final = "Ready"
-"""Whether all pods are there and ready now; KubeRay's Provisioned only says that they once were."""
+"""Whether all pods exist and are ready now; KubeRay's Provisioned only says that they once were."""
 DRIFTED: Final = "Drifted"
-"""Whether pods run that were made from another template than the spec has."""
+"""Whether pods run that were created from another template than the spec has."""
 VERSION_MISMATCH: Final = "RayVersionMismatch"
 """Whether pods run another Ray than ``spec.rayVersion``."""
 
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
-_LONGEST: Final = 4096
+_MAX_MESSAGE: Final = 4096
 
 
 class Conditions:
@@ -39,25 +39,25 @@ class Conditions:
         self._now = now
 
     def set(self, kind: str, holds: bool | str, reason: str, message: str = "") -> None:
-        """State one condition."""
+        """Set one condition."""
         status = holds if isinstance(holds, str) else str(holds)
         reason = reason if len(reason) <= 1024 and _REASON.fullmatch(reason) else "Unknown"
-        said = Condition(
+        new = Condition(
             type=kind,
             status=status,
             reason=reason,
-            message=message[:_LONGEST],
+            message=message[:_MAX_MESSAGE],
             observed_generation=self._generation,
         )
-        self.value = with_condition(self.value, said, self._now)
+        self.value = with_condition(self.value, new, self._now)
 
-    def set_if_worth_telling(self, kind: str, holds: bool, reasons: tuple[str, str], message: str = "") -> None:
-        """State one condition that is left out as long as it never was true; ``reasons`` are (true, false)."""
+    def set_once_true(self, kind: str, holds: bool, reasons: tuple[str, str], message: str = "") -> None:
+        """Set a condition that is left out until it is true for the first time; ``reasons`` are (true, false)."""
         if holds or any(found.type == kind for found in self.value):
             self.set(kind, holds, reasons[0] if holds else reasons[1], message)
 
     def drop(self, kind: str) -> None:
-        """Leave one condition out."""
+        """Remove one condition."""
         self.value = without_condition(self.value, kind)
 
 
