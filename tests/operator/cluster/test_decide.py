@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -92,7 +93,30 @@ def test_a_head_that_must_not_come_back_does_not() -> None:
 def test_a_worker_that_hangs_is_replaced() -> None:
     world = settled()
     world.mark_deleted(world.live("small")[0].metadata.name)
-    assert _created(world) == [("small", 0, 0)]
+    assert _created(world) == [("small", 2, 0)], "the index of the one that hangs is not free"
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_no_two_workers_have_one_index_at_any_moment(hosts: int) -> None:
+    world = settled(manifest(groups=[group(replicas=3, numOfHosts=hosts)]))
+    first = world.live("small")[0]
+    world.mark_deleted(first.metadata.name)
+    world.step()
+    world.step()
+    assert len(world.live("small")) == 3 * hosts
+    places = Counter((pod.replica_index, pod.host_index) for pod in world.pods.values() if pod.is_worker)
+    assert set(places.values()) == {1}
+    world.end()
+    world.settle()
+    assert sorted({pod.replica_index or 0 for pod in world.live("small")}) == [1, 2, 3]
+
+
+def test_a_worker_of_a_failed_ones_group_does_not_get_its_index_while_it_terminates() -> None:
+    world = settled(manifest(groups=[group(replicas=2)]))
+    failed = world.live("small")[0]
+    world.set_status(failed.metadata.name, status("Failed", ""))
+    creates = [write for stage in world.decide().stages for write in stage if isinstance(write, CreatePod)]
+    assert [new.replica for new in creates] == [2]
 
 
 def test_scaling_down_takes_what_is_missed_least() -> None:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from rayward.kinds import labels
+from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import UpgradeStrategy
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import condition_of
@@ -254,3 +255,43 @@ class TestWorkersThatCannotDrain:
             hold(world, pod.metadata.name)
         assert len(removed(world)) == 2
         assert self._told(world) == []
+
+
+def _hashed_by_an_older_release(world: World) -> str:
+    (head,) = world.live("headgroup")
+    stored = release_hash(world.cluster.spec, version="v1")
+    annotations = {**(head.metadata.annotations or {}), labels.RECREATE_HASH: stored}
+    metadata = msgspec.structs.replace(head.metadata, annotations=annotations)
+    world.pods[head.metadata.name] = msgspec.structs.replace(head, metadata=metadata)
+    return stored
+
+
+def test_a_head_that_an_older_release_hashed_stays_and_gets_the_hash_of_this_one() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _hashed_by_an_older_release(world)
+    pods = set(world.pods)
+    world.settle()
+    assert set(world.pods) == pods
+    (head,) = world.live("headgroup")
+    assert head.metadata.annotation(labels.RECREATE_HASH) == release_hash(world.cluster.spec)
+
+
+def test_an_edit_recreates_what_an_older_release_hashed() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _hashed_by_an_older_release(world)
+    pods = set(world.pods)
+    world.edit(ray_version="2.99.0")
+    world.settle()
+    assert not pods & set(world.pods)
+
+
+def test_a_template_that_a_client_wrote_back_in_other_words_recreates_nothing() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    pods = set(world.pods)
+    head = world.cluster.spec.head_group_spec
+    assert "metadata" not in head.template
+    world.edit(head_group_spec=msgspec.structs.replace(head, template={**head.template, "metadata": {}}))
+    regroup(world, template={**groups(world)[0].template, "metadata": {"creationTimestamp": None}})
+    world.settle()
+    assert set(world.pods) == pods
+    assert condition_of(world.cluster.status.conditions, "Drifted") is None

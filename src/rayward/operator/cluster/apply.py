@@ -23,6 +23,7 @@ from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import NetworkError
 from rayward.operator.cluster import children
+from rayward.operator.cluster.desired import HEAD, group_path
 from rayward.operator.cluster.events import Outcome
 from rayward.operator.cluster.local import LocalState, Slot
 from rayward.operator.cluster.ownership import NameConflict, resolve_conflict
@@ -122,13 +123,17 @@ class Applier:
     def _pod(self, new: CreatePod) -> Object:
         cluster, group = self._cluster, new.group
         suffix = self._local.suffix(new.slot, random_suffix)
+        desired = self._local.desired(cluster)
         if group is None:
-            return shapes.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
+            name = names.pod_prefix(cluster.metadata.name) + suffix
+            return shapes.head_pod(cluster, name, release=desired.release, record=desired.records[HEAD])
         name = names.pod_prefix(cluster.metadata.name, group.group_name) + suffix
         replica = new.replica_name
         if not replica and (group.num_of_hosts or 1) > 1:
             replica = names.replica(group.group_name, self._local.suffix(_replica_slot(new), random_suffix))
-        return shapes.worker_pod(cluster, group, name, shapes.ReplicaPlace(replica, new.replica, new.host))
+        place = shapes.ReplicaPlace(replica, new.replica, new.host)
+        record = desired.records[group_path(group.group_name)]
+        return shapes.worker_pod(cluster, group, name, place, record=record)
 
     async def _create_pod(self, new: CreatePod, body: Object) -> bool:
         try:

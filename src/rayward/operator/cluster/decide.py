@@ -151,8 +151,8 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     if effect is Effect.RECREATE:
         deletions.update(dict.fromkeys(outdated, _RECREATE))
     for group in cluster.groups:
-        members = [pod for pod in observed.pods if pod.is_worker and pod.group == group.group_name]
-        members = [pod for pod in members if _uid(pod) not in deletions]
+        pods = [pod for pod in observed.pods if pod.is_worker and pod.group == group.group_name]
+        members = [pod for pod in pods if _uid(pod) not in deletions]
         replicas = desired_workers(group) // max(group.num_of_hosts or 1, 1)
         decided = decide_group(
             cluster.metadata.name,
@@ -162,6 +162,7 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
             autoscaled=features.autoscaling(cluster) and not group.suspend,
             outdated=outdated,
             elsewhere=_pods_elsewhere(group, observed.pods),
+            occupied=[pod.replica_index for pod in pods],
             max_creates=max(MAX_CREATES - len(creates), 0),
         )
         deletions.update(decided.deletions)
@@ -185,7 +186,7 @@ def _pods_elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str
 
 def _is_outdated_head(state: State, head: RayPod) -> bool:
     made_from = head.metadata.annotation(labels.RECREATE_HASH)
-    return is_adopted(head) and bool(made_from) and made_from != state.desired.release
+    return is_adopted(head) and bool(made_from) and not state.desired.is_release(made_from)
 
 
 def _recreate(head: RayPod, workers: Sequence[RayPod]) -> _Pods:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from rayward.kinds.hashing import release_hash
+from rayward.kinds.hashing import hash_version, release_hash
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.shapes import Totals, desired_workers, resources_of, template_record
 from rayward.kinds.validation import Problem, cluster_problems, cluster_warnings
@@ -52,6 +52,7 @@ class Desired:
 
     def __init__(self, cluster: RayCluster) -> None:
         self._cluster = cluster
+        self._releases: dict[str, str] = {}
 
     def renewed(self, cluster: RayCluster) -> Desired:
         """This, if ``cluster`` asks for the same; else what it asks for."""
@@ -76,6 +77,15 @@ class Desired:
     def release(self) -> str:
         """The hash of everything that pods are made from."""
         return release_hash(self._cluster.spec)
+
+    def is_release(self, stored: str) -> bool:
+        """Whether a stored hash, of whichever version, is the one of this spec."""
+        version = hash_version(stored)
+        if version is None:
+            return False
+        if version not in self._releases:
+            self._releases[version] = release_hash(self._cluster.spec, version=version)
+        return stored == self._releases[version]
 
     @cached_property
     def records(self) -> dict[str, str]:

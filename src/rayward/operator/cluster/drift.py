@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Final
 
 from rayward.kinds import labels
+from rayward.kinds.hashing import VERSION, hash_version
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.shapes import OPERATOR, drift, is_outdated, unknown_template
 from rayward.kube.core.meta import is_controlled_by
@@ -109,12 +110,12 @@ def not_drained(pods: Iterable[RayPod], deletions: Deletions) -> tuple[Event, ..
 
 def adopt(cluster: RayCluster, desired: Desired, pods: Iterable[RayPod]) -> tuple[Patch, ...]:
     """The records to write on pods that have none."""
-    unrecorded = list(islice((pod for pod in pods if _lacks_record(pod) or _lacks_hash(pod)), _MAX_PATCHES))
+    unrecorded = (pod for pod in pods if _lacks_record(pod) or _lacks_hash(pod) or _has_old_hash(desired, pod))
     patches: list[Patch] = []
-    for pod in unrecorded:
-        # Another operator hashes in another way: its hash says nothing here.
+    for pod in islice(unrecorded, _MAX_PATCHES):
         annotations: dict[str, str] = {}
-        if _lacks_hash(pod):
+        # Another operator hashes in another way: its hash says nothing here.
+        if pod.is_head and (_lacks_hash(pod) or _has_old_hash(desired, pod)):
             annotations = {labels.RECREATE_HASH: desired.release, labels.OPERATOR_VERSION: OPERATOR}
         if _lacks_record(pod) and (current := desired.records.get(place_of(pod))) is not None:
             annotations[labels.TEMPLATE] = current if _made_from(cluster, pod) else unknown_template(current)
@@ -135,6 +136,12 @@ def _lacks_record(pod: RayPod) -> bool:
 
 def _lacks_hash(pod: RayPod) -> bool:
     return pod.is_head and not is_adopted(pod)
+
+
+def _has_old_hash(desired: Desired, pod: RayPod) -> bool:
+    """Whether its hash is of an older version and of this very spec: later spellings would not match it."""
+    stored = pod.metadata.annotation(labels.RECREATE_HASH) if pod.is_head else ""
+    return hash_version(stored) not in (None, VERSION) and desired.is_release(stored)
 
 
 def _made_from(cluster: RayCluster, pod: RayPod) -> bool:

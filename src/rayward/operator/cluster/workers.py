@@ -40,6 +40,7 @@ def decide_group(
     autoscaled: bool,
     outdated: Collection[str] = (),
     elsewhere: Collection[str] = (),
+    occupied: Collection[int | None] = (),
     max_creates: int = MAX_CREATES,
 ) -> GroupDecision:
     """Bring a group to ``replicas``.
@@ -52,6 +53,8 @@ def decide_group(
         autoscaled: Only the autoscaler says which pods go.
         outdated: The uids of pods made from another template: they go first.
         elsewhere: The names of pods of other groups.
+        occupied: The replica indexes of pods that are to be deleted anyway and not among ``pods``. No index is used
+            twice at any moment: that of a terminating pod is free once the pod is gone.
         max_creates: How many pods may be created now. Hosts start together: a replica that is begun is completed.
     """
     live = [pod for pod in pods if not pod.deleting]
@@ -59,12 +62,14 @@ def decide_group(
     named, events = _named(cluster, group, live, elsewhere)
     hosts = group.num_of_hosts or 1
     if hosts > 1:
-        return _multi_host(group, pods, replicas, hosts, deletions, named, events, autoscaled, outdated, max_creates)
+        return _multi_host(
+            group, pods, replicas, hosts, deletions, named, events, autoscaled, outdated, occupied, max_creates
+        )
     deletions.update((uid, reason) for uid, reason in named.items() if uid not in deletions)
     kept = [pod for pod in live if pod.metadata.uid not in deletions]
     missing = replicas - len(kept)
     if missing >= 0:
-        free = _free_indexes((pod.replica_index for pod in kept), min(missing, max_creates))
+        free = _free_indexes((*occupied, *(pod.replica_index for pod in pods)), min(missing, max_creates))
         return GroupDecision(tuple(CreatePod(group, index) for index in free), deletions, events)
     if not autoscaled:
         for pod in deletion_order(kept, outdated)[:-missing]:
@@ -96,6 +101,7 @@ def _multi_host(
     events: tuple[Event, ...],
     autoscaled: bool,
     outdated: Collection[str],
+    occupied: Collection[int | None],
     max_creates: int,
 ) -> GroupDecision:
     whole, deletions = _unindexed_replicas(filter(_is_unindexed, pods), hosts, {**named, **ended}, outdated)
@@ -111,7 +117,7 @@ def _multi_host(
                 creates += _missing_hosts(group, name, live, hosts)
     missing = replicas - len(whole)
     begun = min(missing, _replicas_in(max_creates - len(creates), hosts))
-    for index in _free_indexes((members[0].replica_index for members in whole), begun):
+    for index in _free_indexes((*occupied, *(pod.replica_index for pod in pods)), begun):
         creates += [CreatePod(group, index, host) for host in range(hosts)]
     if missing < 0 and not autoscaled:
         ordered = sorted(whole, key=lambda members: min(_rank(pod, outdated) for pod in members))
