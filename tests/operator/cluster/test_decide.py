@@ -232,7 +232,7 @@ def test_a_refused_spec_changes_nothing_but_the_conditions() -> None:
     accepted = condition_of(world.cluster.status.conditions, "Accepted")
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", "InvalidSpec")
-    assert (world.cluster.status.observed_generation, world.cluster.status.state) == (1, "ready")
+    assert (world.cluster.status.observed_generation, world.cluster.status.state) == (2, "ready")
 
 
 def test_a_refused_spec_can_still_be_suspended() -> None:
@@ -243,7 +243,7 @@ def test_a_refused_spec_can_still_be_suspended() -> None:
     assert [note.reason for note in world.decide().events] == ["InvalidRayClusterSpec"]
     world.settle()
     assert not world.pods
-    assert world.cluster.status.observed_generation == 1
+    assert world.cluster.status.observed_generation == 2
 
 
 def test_a_cluster_managed_by_another_is_left_alone() -> None:

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.client.values import as_dict
 from rayward.kube.core.meta import condition_of, is_true
+from rayward.kube.core.pod import ContainerStatus
 from rayward.kube.machinery.patch import merge_patch
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
 from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
-from tests.operator.cluster.world import NOW, World, cluster, settled, state, status
+from tests.operator.cluster.world import NOW, World, cluster, regroup, settled, state, status
 from tests.operator.stage import group, manifest
 
 
@@ -175,4 +176,106 @@ def test_a_refused_spec_that_is_suspended_says_so() -> None:
     assert (told.state, _ready(told)) == ("suspended", ("False", "Suspended"))
     assert is_true(told.conditions, "RayClusterSuspended")
     assert not is_true(told.conditions, "RayClusterProvisioned")
-    assert told.observed_generation == 1
+    assert told.observed_generation == 2
+
+
+def _kstatus(of: RayCluster) -> str:
+    """What kstatus makes of a resource it has no rules of its own for: generations before conditions."""
+    found = {condition.type: condition for condition in of.status.conditions or ()}
+    if of.status.observed_generation != of.metadata.generation:
+        return "InProgress"
+    if "Stalled" in found and found["Stalled"].status == "True":
+        return "Failed"
+    if "Reconciling" in found and found["Reconciling"].status == "True":
+        return "InProgress"
+    return "Current" if "Ready" in found and found["Ready"].status == "True" else "InProgress"
+
+
+def _waits_for_ready(of: RayCluster) -> bool:
+    """Whether ``kubectl wait --for=condition=Ready`` goes on waiting."""
+    ready = condition_of(of.status.conditions, "Ready")
+    return ready is None or ready.status != "True" or (ready.observed_generation or 0) < of.metadata.generation
+
+
+def _as_known(world: World) -> tuple[str, bool]:
+    told = msgspec.structs.replace(world.cluster, status=world.decide().status or world.cluster.status)
+    return _kstatus(told), _waits_for_ready(told)
+
+
+def _edited(world: World, image: str = "rayproject/ray:other") -> None:
+    head = world.cluster.spec.head_group_spec
+    spec = {**head.template["spec"], "containers": [{**head.template["spec"]["containers"][0], "image": image}]}
+    world.edit(head_group_spec=msgspec.structs.replace(head, template={**head.template, "spec": spec}))
+
+
+def test_every_tool_sees_a_new_cluster_become_ready() -> None:
+    world = World(cluster())
+    assert _as_known(world) == ("InProgress", True)
+    world.step()
+    assert _as_known(world) == ("InProgress", True)
+    world.settle()
+    assert _as_known(world) == ("Current", False)
+    world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
+    assert _as_known(world) == ("InProgress", True)
+
+
+def test_every_tool_sees_an_edit_until_the_last_pod_is_of_it() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _edited(world)
+    seen: list[tuple[str, bool]] = []
+    for _ in range(20):
+        seen.append(_as_known(world))
+        busy = world.step()
+        busy = world.end() or busy
+        if not (world.start() or busy):
+            break
+    world.step()
+    assert set(seen[:-1]) == {("InProgress", True)}
+    assert _as_known(world) == ("Current", False)
+
+
+def test_every_tool_sees_that_a_strategy_keeps_a_cluster_drifted() -> None:
+    world = settled()
+    _edited(world)
+    world.settle()
+    assert _as_known(world) == ("Failed", True)
+    stalled = condition_of(world.cluster.status.conditions, "Stalled")
+    assert stalled is not None
+    assert stalled.reason == "TemplateChanged"
+    assert "headGroupSpec.spec.containers[ray].image" in stalled.message
+    assert "spec.upgradeStrategy.type" in stalled.message
+
+
+def test_every_tool_sees_a_rejected_spec_and_its_correction() -> None:
+    world = settled()
+    good = world.cluster.spec.head_group_spec
+    world.edit(head_group_spec=msgspec.structs.replace(good, template={}))
+    world.settle()
+    assert _as_known(world) == ("Failed", True)
+    world.edit(head_group_spec=good)
+    assert _as_known(world) == ("Current", False)
+
+
+def test_a_failed_write_keeps_every_tool_waiting() -> None:
+    world = settled()
+    regroup(world, replicas=3)
+    failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
+    told = msgspec.structs.replace(world.cluster, status=failed)
+    assert (_kstatus(told), _waits_for_ready(told)) == ("InProgress", True)
+
+
+def test_the_heads_readiness_has_two_names_and_the_autoscaler_one() -> None:
+    world = settled(manifest(enableInTreeAutoscaling=True))
+
+    def found(kind: str) -> tuple[str, str] | None:
+        condition = condition_of(status_of(world.state(), NOW).conditions, kind)
+        return None if condition is None else (condition.status, condition.reason)
+
+    assert found("HeadPodRunningAndReady") == found("HeadPodReady") == ("True", "HeadPodRunningAndReady")
+    assert found("AutoscalerHealthy") == ("False", "AutoscalerNotReady")
+    (head,) = world.live("headgroup")
+    running = (*(head.status.container_statuses or ()), ContainerStatus(name="autoscaler", ready=True))
+    world.set_status(head.metadata.name, msgspec.structs.replace(head.status, container_statuses=running))
+    assert found("AutoscalerHealthy") == ("True", "AutoscalerRunning")
+    world.edit(enable_in_tree_autoscaling=False)
+    assert found("AutoscalerHealthy") is None

@@ -20,7 +20,7 @@ from rayward.operator.cluster.drift import (
     Drift,
     adopt,
     drift_of,
-    is_adopted,
+    is_outdated_head,
     not_drained,
     outdated_workers,
     rolling_update,
@@ -127,7 +127,7 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
     effect = renewal(cluster)
-    if effect is Effect.RECREATE and heads and _is_outdated_head(state, heads[0]):
+    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0]):
         return _recreate(heads[0], workers)
     deletions: Deletions = {_uid(pod): "the cluster has another head Pod" for pod in heads[1:]}
     if heads and (reason := heads[0].ended()):
@@ -182,11 +182,6 @@ def _pods_elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str
     """The names of pods of other groups, where the spec names pods at all."""
     named = group.scale_strategy is not None and group.scale_strategy.workers_to_delete
     return frozenset(pod.metadata.name for pod in pods if pod.group != group.group_name) if named else frozenset()
-
-
-def _is_outdated_head(state: State, head: RayPod) -> bool:
-    made_from = head.metadata.annotation(labels.RECREATE_HASH)
-    return is_adopted(head) and bool(made_from) and not state.desired.is_release(made_from)
 
 
 def _recreate(head: RayPod, workers: Sequence[RayPod]) -> _Pods:

@@ -12,11 +12,13 @@ from itertools import islice
 from typing import Final
 
 from rayward.kinds import labels
+from rayward.kinds.effects import Effect, renewal
 from rayward.kinds.hashing import VERSION, hash_version
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.shapes import OPERATOR, drift, is_outdated, unknown_template
-from rayward.kube.core.meta import is_controlled_by
+from rayward.kube.core.meta import condition_of, is_controlled_by
 from rayward.kube.core.resource import PODS
+from rayward.operator.cluster import conditions
 from rayward.operator.cluster.desired import Desired, place_of
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.state import Event, Patch
@@ -71,6 +73,23 @@ def outdated_workers(desired: Desired, workers: Iterable[RayPod]) -> frozenset[s
         if current is not None and recorded and recorded != current and is_outdated(recorded, current):
             found.add(pod.metadata.uid)
     return frozenset(found)
+
+
+def is_outdated_head(desired: Desired, head: RayPod) -> bool:
+    """Whether an edit of anything that pods are made from came after the head."""
+    made_from = head.metadata.annotation(labels.RECREATE_HASH)
+    return is_adopted(head) and bool(made_from) and not desired.is_release(made_from)
+
+
+def is_replacing(cluster: RayCluster, desired: Desired, pods: Sequence[RayPod]) -> bool:
+    """Whether the operator replaces pods because of an edit; what it leaves drifted, it leaves for good."""
+    effect = renewal(cluster)
+    if effect is Effect.NEXT_PODS:
+        return False
+    live = [pod for pod in pods if not pod.deleting]
+    heads = [pod for pod in live if pod.is_head] if effect is Effect.RECREATE else []
+    workers = [pod for pod in live if pod.is_worker]
+    return any(is_outdated_head(desired, head) for head in heads) or bool(outdated_workers(desired, workers))
 
 
 def rolling_update(pods: Sequence[RayPod], outdated: Collection[str]) -> Deletions:
@@ -147,7 +166,8 @@ def _has_old_hash(desired: Desired, pod: RayPod) -> bool:
 def _made_from(cluster: RayCluster, pod: RayPod) -> bool:
     """Whether the spec is still the one that the other operator saw."""
     generation = cluster.metadata.generation
-    if cluster.status.observed_generation == generation:
+    accepted = condition_of(cluster.status.conditions, conditions.ACCEPTED)
+    if cluster.status.observed_generation == generation and (accepted is None or accepted.status == "True"):
         return True
     # It may have been stopped before it wrote its first status.
     return generation == 1 and is_controlled_by(pod, cluster)

@@ -8,14 +8,15 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kinds import labels
 from rayward.kinds.raycluster import HeadInfo, RayCluster, RayClusterStatus
 from rayward.kinds.shapes import features, max_workers, min_workers
-from rayward.kube.core.meta import is_true, rfc3339
+from rayward.kube.core.meta import condition_of, is_true, rfc3339
 from rayward.kube.core.objects import Condition
 from rayward.kube.core.service import Service
 from rayward.operator.cluster import conditions
 from rayward.operator.cluster.conditions import Conditions
-from rayward.operator.cluster.drift import NO_DRIFT, Drift
+from rayward.operator.cluster.drift import NO_DRIFT, Drift, is_replacing
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.pod_problems import IMAGE, PodProblem, pod_problems, version_mismatch
 from rayward.operator.cluster.state import Failure, Observed, State
@@ -27,6 +28,11 @@ _INT32_MAX: Final = 2**31 - 1
 
 # What changes again and again while pods start: it may wait a moment for more of its kind.
 _PROGRESS: Final = ("available_worker_replicas", "ready_worker_replicas", "head")
+_OF_HEAD: Final = (conditions.HEAD_READY, conditions.HEAD_RUNNING_AND_READY, conditions.AUTOSCALER_HEALTHY)
+_KEPT: Final = (
+    "Running pods keep it: delete them, set spec.upgradeStrategy.type to Recreate, or annotate the RayCluster with "
+    f"{labels.ROLLING_UPDATE}=workers before the next edit"
+)
 
 
 def status_of(
@@ -48,12 +54,17 @@ def status_of(
     else:
         updated.drop(conditions.REPLICA_FAILURE)
     conditions.set_head_ready(updated, head)
+    conditions.set_autoscaler_healthy(updated, head, autoscaled=features.autoscaling(cluster) and not suspend)
     _set_provisioned(updated, before.conditions, suspend, complete, bool(observed.pods))
     _set_suspension(updated, suspend, bool(observed.pods))
     _set_ready(updated, live, desired, observed, suspend, failure)
     updated.set_once_true(conditions.DRIFTED, bool(drift.pods), ("TemplateChanged", "InAgreement"), drift.message)
     mismatch = version_mismatch(live, cluster.spec.ray_version)
     updated.set_once_true(conditions.VERSION_MISMATCH, bool(mismatch), ("ImageTag", "InAgreement"), mismatch)
+    replacing = is_replacing(cluster, state.desired, observed.pods)
+    stalled = "" if not drift.pods or replacing or failure is not None else f"{drift.message}. {_KEPT}"
+    settled = not observed.pods if suspend else complete and not (drift.pods or replacing)
+    _set_progress(updated, before, settled=settled, stalled=("TemplateChanged", stalled))
     service = head_service_of(cluster, observed.services)
     resources = state.desired.totals
     workers = [pod for pod in live if pod.is_worker]
@@ -74,15 +85,15 @@ def status_of(
         endpoints=endpoints_of(service) if service else before.endpoints,
         head=_head_info(head, service),
         conditions=updated.value,
-        # A spec whose writes failed has not been observed.
-        observed_generation=before.observed_generation if failure is not None else cluster.metadata.generation,
+        # It stays behind until the cluster is what the generation asks for, or will not be without another edit.
+        observed_generation=cluster.metadata.generation if settled or stalled else before.observed_generation,
     )
 
 
 def rejected_status(
     cluster: RayCluster, observed: Observed, now: datetime, reason: str, message: str
 ) -> RayClusterStatus:
-    """The status of a cluster whose spec is rejected: it shows what runs, and the generation is not observed."""
+    """The status of a cluster whose spec is rejected: it shows what runs, and is stalled at this generation."""
     before = cluster.status
     updated = Conditions(before.conditions, cluster.metadata.generation, now)
     updated.set(conditions.ACCEPTED, False, reason, message)
@@ -97,13 +108,14 @@ def rejected_status(
         _set_suspension(updated, suspend, bool(observed.pods))
     # How many pods there should be, the last accepted spec said.
     last_desired = before.desired_worker_replicas
-    if not suspend and not (live and before.observed_generation):
+    if not suspend and not (live and before.head is not None):
         updated.set(conditions.READY, False, reason, message)
     elif not suspend and len(live) <= last_desired:
         missing = f"{len(live)} of {last_desired + 1} pods exist; no pods are created while the spec is invalid"
         updated.set(conditions.READY, False, reason, f"{missing}: {message}")
     else:
         _set_ready(updated, live, last_desired, observed, suspend, None)
+    _set_progress(updated, before, settled=False, stalled=(reason, message))
     workers = [pod for pod in live if pod.is_worker]
     return msgspec.structs.replace(
         before,
@@ -112,6 +124,7 @@ def rejected_status(
         ready_worker_replicas=sum(pod.ready for pod in workers),
         state_transition_times=_transition_times(before, state, now),
         conditions=updated.value,
+        observed_generation=cluster.metadata.generation,
     )
 
 
@@ -229,6 +242,21 @@ def _set_ready(
         updated.set(conditions.READY, False, "PodsStarting", f"{ready} of {desired + 1} pods are ready")
 
 
+def _set_progress(updated: Conditions, before: RayClusterStatus, *, settled: bool, stalled: tuple[str, str]) -> None:
+    """Conditions as kstatus reads them. Ready speaks of this generation only once the cluster is what it asks for."""
+    reason, message = stalled
+    ready = condition_of(updated.value, conditions.READY)
+    assert ready is not None
+    if settled or message:
+        updated.set(conditions.RECONCILING, False, "Settled" if settled else "Stalled")
+    else:
+        why = "PodsOutdated" if ready.status == "True" else ready.reason
+        updated.set(conditions.RECONCILING, True, why, "The cluster is not yet what the spec asks for")
+    updated.set_once_true(conditions.STALLED, bool(message), (reason, "NotStalled"), message)
+    if not settled and ready.status == "True":
+        updated.keep_generation(conditions.READY, before.conditions)
+
+
 def _more_failing(count: int) -> str:
     if not count:
         return ""
@@ -264,7 +292,7 @@ def _transition_times(before: RayClusterStatus, state: str, now: datetime) -> di
 
 
 def _statuses(found: Sequence[Condition] | None) -> set[tuple[str, str]]:
-    return {(condition.type, condition.status) for condition in found or () if condition.type != conditions.HEAD_READY}
+    return {(condition.type, condition.status) for condition in found or () if condition.type not in _OF_HEAD}
 
 
 def _whole_condition(condition: Condition) -> dict[str, Any]:
