@@ -13,8 +13,8 @@ from rayward.kinds.shapes.startcommand import SHELL
 _WAITING: Final = "wait-gcs-ready"
 _COPIED: Final = ("image", "imagePullPolicy", "securityContext", "env", "volumeMounts")
 
-# GCS has gRPC's health service, with and without a token. `ray health-check` imports Ray, seconds of work for a fifth of
-# a CPU, and has no time-out: so the one request is written here by hand, in plain Python.
+# GCS has gRPC's health service, with and without a token. `ray health-check` imports Ray, seconds of work for a fifth
+# of a CPU, and has no time-out: so the one request is written here by hand, in plain Python.
 _ASK: Final = """\
 import os, socket, struct, sys
 def frame(kind, flags, stream, payload):
