@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import os
 import re
+import statistics
 import sys
 import tempfile
 import time
@@ -46,6 +47,8 @@ class Figures:
     """What one operator took."""
 
     seconds: float
+    median: float
+    """When half of the clusters were ready, as a share of ``seconds``."""
     cpu: float
     peak_megabytes: float
     calls: dict[str, float]
@@ -55,7 +58,8 @@ class Figures:
         """One line of the table."""
         calls = sum(self.calls.values()) / count
         idle = f"{self.idle_percent:7.2f} %" if self.idle_percent is not None else "        -"
-        return f"{name:16}{self.seconds:8.1f} s{self.cpu:9.1f} s{self.peak_megabytes:8.0f} MB{calls:9.2f}{idle}"
+        times = f"{self.seconds:8.1f} s{self.median:9.2f}{self.cpu:9.1f} s"
+        return f"{name:16}{times}{self.peak_megabytes:8.0f} MB{calls:9.2f}{idle}"
 
 
 def _ours(plane: RealControlPlane, folder: Path) -> list[str]:
@@ -107,11 +111,12 @@ async def _measure(plane: RealControlPlane, pid: int, count: int, idle_seconds: 
         await reflector.wait_synced()
         # One cluster before the count begins: caches are full and code is loaded on both sides.
         await _make(client, ["warm-up"])
-        await _until_ready(clusters, 1)
+        await _ready_times(clusters, 1)
         calls, cpu, began = await _calls(client), _cpu(pid), time.perf_counter()
+        waiting = asyncio.ensure_future(_ready_times(clusters, count + 1))
         await _make(client, [f"bench-{number}" for number in range(count)])
-        await _until_ready(clusters, count + 1)
-        seconds, used = time.perf_counter() - began, _cpu(pid) - cpu
+        times = await waiting
+        seconds = times[-1] - began
         # Events are written behind.
         await asyncio.sleep(5)
         used = _cpu(pid) - cpu
@@ -119,7 +124,8 @@ async def _measure(plane: RealControlPlane, pid: int, count: int, idle_seconds: 
         idle = await _idle(pid, idle_seconds) if idle_seconds else None
         following.cancel()
         made = {name: after[name] - calls.get(name, 0) for name in after if after[name] != calls.get(name, 0)}
-        return Figures(seconds, used, _peak_megabytes(pid), made, idle)
+        median = (statistics.median(times[1:]) - began) / seconds
+        return Figures(seconds, median, used, _peak_megabytes(pid), made, idle)
 
 
 async def _make(client: Client, names: list[str]) -> None:
@@ -132,19 +138,21 @@ async def _make(client: Client, names: list[str]) -> None:
     await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
 
 
-async def _until_ready(clusters: Cache[RayCluster], count: int) -> None:
-    ready: set[str] = set()
+async def _ready_times(clusters: Cache[RayCluster], count: int) -> list[float]:
+    """When each of ``count`` clusters became ready, in order."""
+    ready: dict[str, float] = {}
     done = asyncio.Event()
 
     def listener(old: RayCluster | None, new: RayCluster | None) -> None:
         if new is not None and new.status.state == "ready":
-            ready.add(new.metadata.name)
+            ready.setdefault(new.metadata.name, time.perf_counter())
             if len(ready) >= count:
                 done.set()
 
     clusters.subscribe(listener)
     async with asyncio.timeout(PATIENCE):
         await done.wait()
+    return sorted(ready.values())
 
 
 async def _calls(client: Client) -> dict[str, float]:
@@ -187,7 +195,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--calls", action="store_true", help="also print the calls one by one")
     options: Any = parser.parse_args(words)
     print(f"{options.count} RayClusters of 1 + {WORKERS} at once, until all are ready")
-    print(f"{'':16}{'wall':>10}{'CPU':>11}{'peak':>11}{'calls':>9}{'idle':>9}")
+    print(f"{'':16}{'wall':>10}{'median':>9}{'CPU':>11}{'peak':>11}{'calls':>9}{'idle':>9}")
     for name in options.only.split(","):
         figures = measure(OPERATORS[name], options.count, options.idle)
         print(figures.row(name, options.count), flush=True)

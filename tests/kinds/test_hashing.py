@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rayward.kinds.hashing import release_hash
+from rayward.kinds.hashing import hash_version, is_hash_of, release_hash
 from tests.kinds.clusters import Object, changed, manifest, typed
 
 SPEC = "spec"
@@ -37,11 +37,43 @@ def _rich() -> Object:
         pytest.param({"spec": {}}, "v1-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing"),
         pytest.param(manifest(), "v1-07ed1960e448d40bbcc8bd058ce48524", id="small"),
         pytest.param(_rich(), "v1-b7528c538748b5bc0eeac2bbf9ca0ec1", id="rich"),
+        pytest.param({"spec": {}}, "v2-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing, v2"),
+        pytest.param(manifest(), "v2-07ed1960e448d40bbcc8bd058ce48524", id="small, v2"),
+        pytest.param(_rich(), "v2-3f1ecdebbc0c905587d4856fac495651", id="rich, v2"),
     ],
 )
 def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
     """Stored hashes outlive the process: if one of these changes, clusters are replaced for nothing."""
-    assert _hash(value) == expected
+    spec = typed(value).spec
+    version = hash_version(expected)
+    assert version is not None
+    assert release_hash(spec, version=version) == expected
+    assert is_hash_of(expected, spec)
+
+
+def test_a_stored_hash_is_of_a_spec_in_the_version_it_was_stored_in() -> None:
+    spec, other = typed(manifest()).spec, typed(changed(manifest(), f"{SPEC}.rayVersion", "2.61.0")).spec
+    for version in ("v1", "v2"):
+        stored = release_hash(spec, version=version)
+        assert is_hash_of(stored, spec)
+        assert not is_hash_of(stored, other)
+    assert not is_hash_of("EU5O3K9J", spec), "KubeRay's"
+    assert not is_hash_of("", spec)
+
+
+@pytest.mark.parametrize(
+    ("one", "another"),
+    [
+        ({"cpu": "1"}, {"cpu": "1000m"}),
+        ({"cpu": "1"}, {"cpu": 1}),
+        ({"memory": "2048Mi"}, {"memory": "2Gi"}),
+        ({"memory": "1G"}, {"memory": "1000000000"}),
+        ({"cpu": 0.5}, {"cpu": "500m"}),
+    ],
+)
+def test_how_an_amount_is_written_does_not_count(one: Object, another: Object) -> None:
+    path = f"{POD}.containers.0.resources.limits"
+    assert _hash(changed(manifest(), path, one)) == _hash(changed(manifest(), path, another)) != _hash(manifest())
 
 
 @pytest.mark.parametrize(
@@ -77,6 +109,19 @@ def test_sizes_queues_and_suspension_do_not_count(path: str, part: Any) -> None:
         (f"{SPEC}.enableInTreeAutoscaling", False),
         (f"{SPEC}.authOptions", None),
         (f"{SPEC}.gcsFaultToleranceOptions", None),
+        (f"{GROUP}.template.metadata", {}),
+        (f"{GROUP}.template.metadata", {"creationTimestamp": None, "labels": {}}),
+        (f"{POD}.containers.0.env", []),
+        (f"{POD}.containers.0.args", []),
+        (f"{POD}.containers.0.resources", {}),
+        (f"{POD}.containers.0.resources", {"limits": {}, "requests": None}),
+        (f"{POD}.containers.0.imagePullPolicy", "IfNotPresent"),
+        (f"{POD}.securityContext", {}),
+        (f"{POD}.affinity", {"nodeAffinity": {}}),
+        (f"{POD}.hostNetwork", False),
+        (f"{POD}.restartPolicy", "Always"),
+        (f"{POD}.terminationGracePeriodSeconds", 30),
+        (f"{SPEC}.autoscalerOptions", None),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
@@ -92,8 +137,12 @@ def test_how_nothing_is_written_does_not_count(path: str, part: Any) -> None:
         (f"{GROUP}.rayStartParams.num-cpus", ""),
         (f"{GROUP}.idleTimeoutSeconds", 0),
         (f"{POD}.containers.0.image", "rayproject/ray:2.61.0"),
-        (f"{POD}.containers.0.env", []),
-        (f"{POD}.hostNetwork", False),
+        (f"{POD}.containers.0.env", [{"name": "A"}]),
+        (f"{POD}.hostNetwork", True),
+        (f"{POD}.terminationGracePeriodSeconds", 0),
+        (f"{POD}.nodeSelector", {"gpu": ""}),
+        (f"{POD}.volumes", [{"name": "v", "emptyDir": {}}]),
+        (f"{POD}.containers.0.args", [""]),
         (f"{POD}.containers.0.resources.limits.tolerations", "1"),
         (f"{SPEC}.rayVersion", "2.61.0"),
         (f"{SPEC}.enableInTreeAutoscaling", True),

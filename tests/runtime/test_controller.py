@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from rayward.kube.core.meta import controller_of
 from rayward.kube.core.objects import Key, KubeObject
@@ -8,6 +9,7 @@ from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.queue import HIGH
 from tests.runtime.objects import owned, pod
 from tests.runtime.virtual import VirtualClock, run
 
@@ -17,14 +19,14 @@ CLUSTERS = Resource("ray.io", "v1", "rayclusters", "RayCluster")
 class Process:
     """A controller of clusters with a cache of theirs and one of their pods."""
 
-    def __init__(self) -> None:
+    def __init__(self, priority: Callable[[Key], int] | None = None) -> None:
         self.clusters = Cache(CLUSTERS, KubeObject)
         self.pods = Cache(PODS, Pod)
         self.runs: list[Key] = []
         self.after = DONE
         self.controller = Controller("cluster", self._reconcile, workers=1, clock=VirtualClock(), chance=lambda: 0.5)
         self.controller.watch(self.clusters)
-        self.controller.watch(self.pods, _owner)
+        self.controller.watch(self.pods, _owner, priority)
         self.task = asyncio.ensure_future(self.controller.run())
 
     async def _reconcile(self, key: Key) -> Result:
@@ -76,6 +78,20 @@ def test_edits_come_before_the_first_list() -> None:
         process.clusters.replace([cluster("a1", 1), cluster("a2", 2)], "2")
         process.clusters.put(*cluster("a2", 3))
         assert await process.settle() == [Key("a", "a2"), Key("a", "a1")]
+        process.task.cancel()
+
+    run(scenario())
+
+
+def test_what_was_begun_is_finished_before_something_new_is_begun() -> None:
+    async def scenario() -> None:
+        process = Process(priority=lambda key: HIGH if key == N else 0)
+        for cache in (process.clusters, process.pods):
+            cache.replace([], "1")
+        process.clusters.put(*cluster("other", 2))
+        process.clusters.put(*cluster("another", 3))
+        process.pods.put(*pod("p", 4, ownerReferences=owned("u")))
+        assert await process.settle() == [N, Key("a", "other"), Key("a", "another")]
         process.task.cancel()
 
     run(scenario())

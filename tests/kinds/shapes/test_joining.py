@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import socket
 import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -26,7 +30,7 @@ def shell(tmp_path: Path) -> Path:
 
 
 def _run(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    search = f"{folder}:/usr/bin:/bin"
+    search = f"{folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
     return subprocess.run(
         ["/bin/bash", "-c", script],
         env={"PATH": search, **env},
@@ -62,15 +66,79 @@ def test_it_waits_after_what_the_user_prepares() -> None:
     assert names == ["before", "wait-gcs-ready"]
 
 
-def test_it_asks_ray_once_the_port_answers(shell: Path) -> None:
-    script: str = _waiting()["args"][0].replace("demo-head-svc.lab.svc.cluster.local", "127.0.0.1")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port = listening.getsockname()[1]
+def _frame(kind: int, payload: bytes, flags: int = 0, stream: int = 1) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes((kind, flags)) + stream.to_bytes(4, "big") + payload
 
-        done = _run(script.replace("6379", str(port)), shell)
+
+_HEADERS = _frame(1, b"\x88", 4)
+_NOT_SERVING = _frame(4, b"", stream=0) + _HEADERS + _frame(0, b"\0\0\0\0\2\x08\x02")
+_SERVING = _frame(4, b"", stream=0) + _HEADERS + _frame(0, b"\0\0\0\0\2\x08\x01")
+
+
+def _script(port: int) -> str:
+    script: str = _waiting()["args"][0].replace("demo-head-svc.lab.svc.cluster.local", "127.0.0.1")
+    return script.replace("6379", str(port)).replace("settimeout(5)", "settimeout(0.2)")
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        pytest.param([_SERVING], id="at once"),
+        pytest.param([_NOT_SERVING, _SERVING], id="not serving yet"),
+        pytest.param([_frame(7, b"", stream=0), _SERVING], id="rejected"),
+        pytest.param([b"", _SERVING], id="closed"),
+        pytest.param([None, _SERVING], id="never answered"),
+    ],
+)
+def test_it_asks_the_health_of_gcs_until_it_serves(shell: Path, answers: list[bytes | None]) -> None:
+    asked: list[bytes] = []
+    held: list[socket.socket] = []
+
+    def serve(listening: socket.socket) -> None:
+        waiting = list(answers)
+        while waiting:
+            connection, _ = listening.accept()
+            held.append(connection)
+            request = connection.recv(4096)
+            if not request:
+                # The shell looks whether anything listens before it asks.
+                continue
+            asked.append(request)
+            answer = waiting.pop(0)
+            if answer is not None:
+                connection.sendall(answer)
+                connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=serve, args=(listening,), daemon=True)
+        server.start()
+        done = _run(_script(listening.getsockname()[1]), shell)
+        server.join(10)
+    for connection in held:
+        connection.close()
 
     assert done.returncode == 0, done.stderr
-    assert (shell / "calls").read_text() == f"health-check --address 127.0.0.1:{port}\n" * 2
+    assert done.stdout.startswith("The head answers after ")
+    assert len(asked) == len(answers)
+    assert all(b"/grpc.health.v1.Health/Check" in request for request in asked)
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("auth", [{}, {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 32}], ids=["open", "token"])
+def test_a_real_gcs_says_that_it_serves(shell: Path, auth: dict[str, str]) -> None:
+    (package,) = importlib.util.find_spec("ray").submodule_search_locations  # pyright: ignore[reportOptionalMemberAccess, reportGeneralTypeIssues, reportOptionalIterable]
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    command = [f"{package}/core/src/ray/gcs/gcs_server", f"--gcs_server_port={port}", "--node-ip-address=127.0.0.1"]
+    command += [f"--log_dir={shell}", "--session-name=t", "--config_list=e30="]
+    with subprocess.Popen(
+        command, env={**os.environ, **auth}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as gcs:
+        try:
+            done = _run(_script(port), shell)
+        finally:
+            gcs.terminate()
+    assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The head answers after ")
 
 

@@ -1,7 +1,8 @@
-"""Decisions about one cluster, without a server."""
+"""What is decided about a cluster, and where decisions lead."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -13,30 +14,32 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import ScaleStrategy, UpgradeStrategy
 from rayward.kinds.shapes import desired_workers
 from rayward.kube.core.meta import condition_of
+from rayward.kube.core.objects import Condition
+from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, ContainerStatus, PodStatus
 from rayward.kube.core.resource import JOBS, SERVICES
-from rayward.operator.cluster.plan import Make, NewPod, Remove
+from rayward.operator.cluster.state import Create, CreatePod, Delete
 from tests.operator.cluster.world import World, annotate, cluster, groups, hold, regroup, removed, settled, status
 from tests.operator.stage import Object, group, manifest, template
 
 
 def _created(world: World) -> list[tuple[str, int, int]]:
-    return [write.slot for stage in world.plan().stages for write in stage if isinstance(write, NewPod)]
+    return [write.slot for stage in world.decide().stages for write in stage if isinstance(write, CreatePod)]
 
 
 def test_a_new_cluster_asks_for_its_head_service_and_all_pods_at_once() -> None:
-    (stage,) = World(cluster()).plan().stages
-    assert [write.slot for write in stage if isinstance(write, NewPod)] == [
+    (stage,) = World(cluster()).decide().stages
+    assert [write.slot for write in stage if isinstance(write, CreatePod)] == [
         ("", 0, 0),
         ("small", 0, 0),
         ("small", 1, 0),
     ]
-    assert [write.resource for write in stage if isinstance(write, Make)] == [SERVICES]
+    assert [write.resource for write in stage if isinstance(write, Create)] == [SERVICES]
 
 
 def test_nothing_is_planned_for_what_is_as_it_should_be() -> None:
     world = settled()
-    assert not world.plan().writes
-    assert world.plan().status is None
+    assert not world.decide().writes
+    assert world.decide().status is None
 
 
 def test_the_status_is_left_for_the_run_that_sees_what_was_written() -> None:
@@ -75,7 +78,7 @@ def test_nothing_is_made_while_the_old_head_ends() -> None:
     world = settled()
     for pod in world.live():
         world.mark_deleted(pod.metadata.name)
-    assert not world.plan().writes
+    assert not world.decide().writes
     world.end()
     assert len(_created(world)) == 3
 
@@ -90,7 +93,30 @@ def test_a_head_that_must_not_come_back_does_not() -> None:
 def test_a_worker_that_hangs_is_replaced() -> None:
     world = settled()
     world.mark_deleted(world.live("small")[0].metadata.name)
-    assert _created(world) == [("small", 0, 0)]
+    assert _created(world) == [("small", 2, 0)], "the index of the one that hangs is not free"
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+def test_no_two_workers_have_one_index_at_any_moment(hosts: int) -> None:
+    world = settled(manifest(groups=[group(replicas=3, numOfHosts=hosts)]))
+    first = world.live("small")[0]
+    world.mark_deleted(first.metadata.name)
+    world.step()
+    world.step()
+    assert len(world.live("small")) == 3 * hosts
+    places = Counter((pod.replica_index, pod.host_index) for pod in world.pods.values() if pod.is_worker)
+    assert set(places.values()) == {1}
+    world.end()
+    world.settle()
+    assert sorted({pod.replica_index or 0 for pod in world.live("small")}) == [1, 2, 3]
+
+
+def test_a_worker_of_a_failed_ones_group_does_not_get_its_index_while_it_terminates() -> None:
+    world = settled(manifest(groups=[group(replicas=2)]))
+    failed = world.live("small")[0]
+    world.set_status(failed.metadata.name, status("Failed", ""))
+    creates = [write for stage in world.decide().stages for write in stage if isinstance(write, CreatePod)]
+    assert [new.replica for new in creates] == [2]
 
 
 def test_scaling_down_takes_what_is_missed_least() -> None:
@@ -119,7 +145,7 @@ def test_workers_to_delete_take_only_pods_of_their_group() -> None:
     gone_already = "plain-one-worker-zzzzz"
     regroup(world, scale_strategy=ScaleStrategy([stranger, named, gone_already, "head"]))
     assert removed(world) == {named}
-    (told,) = [note.message for note in world.plan().notes]
+    (told,) = [note.message for note in world.decide().events]
     assert f"{stranger}, head" in told
 
 
@@ -129,7 +155,7 @@ def test_workers_to_delete_tell_a_pod_of_another_group_whose_name_begins_alike()
     stranger = world.live(f"{long}b")[0].metadata.name
     regroup(world, scale_strategy=ScaleStrategy([stranger]))
     assert not removed(world)
-    assert stranger in world.plan().notes[0].message
+    assert stranger in world.decide().events[0].message
 
 
 def test_any_number_of_workers_is_made_a_portion_at_a_time() -> None:
@@ -146,18 +172,18 @@ def test_any_number_of_workers_is_made_a_portion_at_a_time() -> None:
 def test_deletions_are_acknowledged_before_anything_takes_their_place() -> None:
     world = settled()
     regroup(world, scale_strategy=ScaleStrategy([world.live("small")[0].metadata.name]))
-    first, second = world.plan().stages
-    assert [type(write) for write in (*first, *second)] == [Remove, NewPod]
+    first, second = world.decide().stages
+    assert [type(write) for write in (*first, *second)] == [Delete, CreatePod]
 
 
 def test_recreate_deletes_the_head_last() -> None:
     world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
     regroup(world, template=template(image="rayproject/ray:2.53.0"))
-    *workers, head = [write for stage in world.plan().stages for write in stage if isinstance(write, Remove)]
+    *workers, head = [write for stage in world.decide().stages for write in stage if isinstance(write, Delete)]
     assert head.pod is not None
     assert head.pod.is_head
     assert {write.name for write in workers} == {pod.metadata.name for pod in world.live("small")}
-    assert len(world.plan().stages) == 2
+    assert len(world.decide().stages) == 2
 
 
 def test_recreate_finishes_what_a_crash_left_half_done() -> None:
@@ -172,7 +198,7 @@ def test_recreate_finishes_what_a_crash_left_half_done() -> None:
 def test_without_a_strategy_a_changed_template_only_shows() -> None:
     world = settled()
     regroup(world, template=template(image="rayproject/ray:2.53.0"))
-    assert not world.plan().writes
+    assert not world.decide().writes
     world.step()
     drifted = condition_of(world.cluster.status.conditions, "Drifted")
     assert drifted is not None
@@ -183,8 +209,8 @@ def test_without_a_strategy_a_changed_template_only_shows() -> None:
 def test_a_half_made_replica_is_completed_and_a_broken_one_replaced() -> None:
     world = World(cluster(manifest(groups=[group(replicas=1, numOfHosts=2)])))
     small = world.cluster.groups[0]
-    world.add_pod(NewPod(None))
-    half = world.add_pod(NewPod(small, 0, 0), "small-aaaaa")
+    world.add_pod(CreatePod(None))
+    half = world.add_pod(CreatePod(small, 0, 0), "small-aaaaa")
     assert _created(world) == [("small", 0, 1)]
     world.settle()
     assert half in world.pods
@@ -199,14 +225,14 @@ def test_a_refused_spec_changes_nothing_but_the_conditions() -> None:
     world = settled()
     first = groups(world)[0]
     world.edit(worker_group_specs=[first, first])
-    todo = world.plan()
+    todo = world.decide()
     assert not todo.writes
-    assert [note.reason for note in todo.notes] == ["InvalidRayClusterSpec"]
+    assert [note.reason for note in todo.events] == ["InvalidRayClusterSpec"]
     world.step()
     accepted = condition_of(world.cluster.status.conditions, "Accepted")
     assert accepted is not None
     assert (accepted.status, accepted.reason) == ("False", "InvalidSpec")
-    assert (world.cluster.status.observed_generation, world.cluster.status.state) == (1, "ready")
+    assert (world.cluster.status.observed_generation, world.cluster.status.state) == (2, "ready")
 
 
 def test_a_refused_spec_can_still_be_suspended() -> None:
@@ -214,14 +240,14 @@ def test_a_refused_spec_can_still_be_suspended() -> None:
     first = groups(world)[0]
     world.edit(worker_group_specs=[first, first], suspend=True)
     assert removed(world) == set(world.pods)
-    assert [note.reason for note in world.plan().notes] == ["InvalidRayClusterSpec"]
+    assert [note.reason for note in world.decide().events] == ["InvalidRayClusterSpec"]
     world.settle()
     assert not world.pods
-    assert world.cluster.status.observed_generation == 1
+    assert world.cluster.status.observed_generation == 2
 
 
 def test_a_cluster_managed_by_another_is_left_alone() -> None:
-    todo = World(cluster(manifest(managedBy="kueue.x-k8s.io/multikueue"))).plan()
+    todo = World(cluster(manifest(managedBy="kueue.x-k8s.io/multikueue"))).decide()
     assert not todo.writes
     assert todo.status is None
 
@@ -243,10 +269,10 @@ class TestDeparture:
         world = self._deleting()
         assert len(removed(world)) == 3
         world.step()
-        assert not world.plan().writes
+        assert not world.decide().writes
         world.end()
-        (stage,) = world.plan().stages
-        assert [write.resource for write in stage if isinstance(write, Make)] == [JOBS]
+        (stage,) = world.decide().stages
+        assert [write.resource for write in stage if isinstance(write, Create)] == [JOBS]
 
     def test_patience_ends(self) -> None:
         world = self._deleting("2025-12-31T23:00:00Z")
@@ -320,4 +346,39 @@ def test_whatever_happens_it_ends_as_the_spec_says_and_nothing_is_ever_too_many(
     assert {name: count for name, count in world.most.items() if name != "headgroup" and count > allowed[name]} == {}
     assert world.cluster.status.observed_generation == world.cluster.metadata.generation
     assert world.cluster.status.state == ("suspended" if suspended else "ready")
-    assert not world.plan().writes
+    assert not world.decide().writes
+
+
+def _annotate(world: World, **annotations: str) -> None:
+    """As ``kubectl annotate`` does: the generation stays."""
+    metadata = msgspec.structs.replace(world.cluster.metadata, annotations=annotations)
+    world.cluster = msgspec.structs.replace(world.cluster, metadata=metadata)
+
+
+def test_an_annotation_that_does_nothing_is_told_though_no_generation_is_new() -> None:
+    world = settled()
+    assert world.cluster.status.observed_generation == world.cluster.metadata.generation
+    assert world.decide().events == ()
+    _annotate(world, **{labels.ROLLING_UPDATE: "worker"})
+    (note,) = world.decide().events
+    assert (note.type, note.reason) == ("Warning", "UnexpectedRayClusterSpec")
+    assert "'worker', which does nothing" in note.message
+    _annotate(world, **{labels.ROLLING_UPDATE: "workers"})
+    assert world.decide().events == ()
+
+
+def test_the_last_words_of_a_pod_are_read_while_the_spec_is_refused_too() -> None:
+    world = settled(manifest())
+    world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, template={}))
+    crashing = ContainerStatus(
+        name="ray", restart_count=2, state=ContainerState(waiting=ContainerStateWaiting("CrashLoopBackOff"))
+    )
+    (head,) = world.live("headgroup")
+    world.set_status(
+        head.metadata.name,
+        PodStatus(
+            phase="Running", conditions=(Condition(type="Ready", status="False"),), container_statuses=(crashing,)
+        ),
+    )
+    (wanted,) = world.decide().logs
+    assert (wanted.pod, wanted.container, wanted.restarts) == (head.metadata.name, "ray", 2)

@@ -94,14 +94,15 @@ async def test_a_refused_edit_is_told_and_changes_nothing(ray: Stage) -> None:
     async with ray.operator():
         await ray.create(manifest())
         await ray.until_pods(3)
-        seen = (await ray.cluster())["status"]["observedGeneration"]
         env = "/spec/headGroupSpec/template/spec/containers/0/env"
         await ray.patch(put(env, [{"name": "RAY_REDIS_ADDRESS", "value": "redis:6379"}]))
         refused = await ray.until_condition("Accepted", status="False")
         assert refused["reason"] == "InvalidSpec"
         assert "spec.headGroupSpec" in refused["message"]
         cluster = await ray.cluster()
-        assert cluster["status"]["observedGeneration"] == seen < cluster["metadata"]["generation"]
+        assert cluster["status"]["observedGeneration"] == cluster["metadata"]["generation"]
+        assert condition(cluster, "Stalled")["reason"] == "InvalidSpec"
+        assert condition(cluster, "Ready")["observedGeneration"] < cluster["metadata"]["generation"]
         assert cluster["status"]["state"] == "ready"
         assert len(await ray.pods()) == 3
         await ray.until_reasons("InvalidRayClusterSpec")

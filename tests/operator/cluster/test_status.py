@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.client.values import as_dict
 from rayward.kube.core.meta import condition_of, is_true
+from rayward.kube.core.pod import ContainerStatus
 from rayward.kube.machinery.patch import merge_patch
 from rayward.operator.cluster import status as statuses
-from rayward.operator.cluster.decide import SETTLE_SECONDS, plan
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import NewPod
+from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
+from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
-from tests.operator.cluster.world import NOW, World, cluster, settled, status
+from tests.operator.cluster.world import NOW, World, cluster, regroup, settled, state, status
 from tests.operator.stage import group, manifest
 
 
@@ -31,7 +31,7 @@ def _ready(of: RayClusterStatus) -> tuple[str, str]:
 def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> None:
     world = settled()
     world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
-    told = status_of(world.cluster, world.observed(), NOW)
+    told = status_of(world.state(), NOW)
     assert told.state == "ready"
     assert _ready(told) == ("False", "PodsStarting")
     assert (told.available_worker_replicas, told.ready_worker_replicas) == (2, 1)
@@ -39,19 +39,19 @@ def test_ready_stays_though_a_worker_is_lost_but_the_condition_does_not() -> Non
 
 def test_counts_of_all_groups_together_fit_their_fields() -> None:
     huge = [group(name, 2**31 - 1, minReplicas=2**31 - 1, maxReplicas=2**31 - 1) for name in ("one", "two")]
-    told = status_of(cluster(manifest(groups=huge)), Observed(), NOW)
+    told = status_of(state(cluster(manifest(groups=huge))), NOW)
     counts = (told.desired_worker_replicas, told.min_worker_replicas, told.max_worker_replicas)
     assert counts == (2**31 - 1,) * 3
 
 
 def test_a_failure_is_told_and_taken_back() -> None:
     world = settled()
-    failed = status_of(world.cluster, world.observed(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
+    failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
     found = condition_of(failed.conditions, "ReplicaFailure")
     assert found is not None
     assert (found.status, found.reason, found.message) == ("True", "FailedCreateWorkerPod", "no quota")
     after = msgspec.structs.replace(world.cluster, status=failed)
-    assert condition_of(status_of(after, world.observed(), NOW).conditions, "ReplicaFailure") is None
+    assert condition_of(status_of(state(after, world.observed()), NOW).conditions, "ReplicaFailure") is None
 
 
 def test_the_time_of_writing_alone_is_no_news() -> None:
@@ -70,16 +70,16 @@ def _half_started() -> World:
 @pytest.mark.parametrize(("waited", "told"), [(None, False), (SETTLE_SECONDS / 2, False), (SETTLE_SECONDS, True)])
 def test_progress_waits_a_moment_for_more(waited: float | None, told: bool) -> None:
     world = _half_started()
-    todo = plan(world.cluster, world.observed(waited=waited), NOW)
+    todo = decide(world.state(waited=waited), NOW)
     assert (todo.status is not None) is told
-    assert todo.waits is not told
+    assert todo.batches_status is not told
     assert (todo.requeue_after is None) is told
 
 
 def test_readiness_does_not_wait() -> None:
     world = _half_started()
     world.start()
-    assert plan(world.cluster, world.observed(), NOW).status is not None
+    assert decide(world.state(), NOW).status is not None
 
 
 def test_conditions_are_whole_as_the_schema_asks() -> None:
@@ -104,10 +104,10 @@ def test_a_patch_leads_from_one_status_to_the_other(before: dict[str, object], a
 
 def test_a_refused_spec_tells_what_runs() -> None:
     world = settled()
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert told.observed_generation == world.cluster.status.observed_generation
     assert _ready(told) == ("True", "AllPodsReady")
-    nothing = statuses.refused_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
+    nothing = statuses.rejected_status(RayCluster(), Observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(nothing) == ("False", "InvalidSpec")
 
 
@@ -121,15 +121,15 @@ def _is_unready(world: World) -> None:
 
 
 def _grew(world: World) -> None:
-    world.add_pod(NewPod(world.cluster.groups[0], 5))
+    world.add_pod(CreatePod(world.cluster.groups[0], 5))
     world.start()
 
 
 @pytest.mark.parametrize(
     ("happens", "reason", "message"),
     [
-        pytest.param(lambda world: _lose(world, "small"), "InvalidSpec", "1 of 3 pods are there", id="workers lost"),
-        pytest.param(lambda world: _lose(world, "headgroup"), "InvalidSpec", "2 of 3 pods are there", id="head lost"),
+        pytest.param(lambda world: _lose(world, "small"), "InvalidSpec", "1 of 3 pods exist", id="workers lost"),
+        pytest.param(lambda world: _lose(world, "headgroup"), "InvalidSpec", "2 of 3 pods exist", id="head lost"),
         pytest.param(lambda world: _lose(world, "headgroup", "small"), "InvalidSpec", "spec.x: no", id="all lost"),
         pytest.param(_is_unready, "PodsStarting", "2 of 3 pods are ready", id="one is not ready"),
         pytest.param(_grew, "ScalingDown", "4 pods run", id="one too many"),
@@ -140,7 +140,7 @@ def test_ready_does_not_outlive_the_pods_of_a_refused_spec(
 ) -> None:
     world = settled()
     happens(world)
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("False", reason)
     found = condition_of(told.conditions, "Ready")
     assert found is not None
@@ -150,30 +150,132 @@ def test_ready_does_not_outlive_the_pods_of_a_refused_spec(
 def test_pods_of_a_spec_that_was_never_accepted_are_not_counted_against_it() -> None:
     world = settled()
     world.cluster = msgspec.structs.replace(world.cluster, status=RayClusterStatus())
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("False", "InvalidSpec")
 
 
 def test_readiness_comes_back_with_the_pods_though_the_spec_is_still_refused() -> None:
     world = settled()
     _is_unready(world)
-    lost = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    lost = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     world.cluster = msgspec.structs.replace(world.cluster, status=lost)
     world.set_status(world.live("small")[0].metadata.name, status())
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert _ready(told) == ("True", "AllPodsReady")
 
 
 def test_a_refused_spec_that_is_suspended_says_so() -> None:
     world = settled()
     world.edit(suspend=True)
-    ending = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    ending = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert (ending.state, _ready(ending)) == ("ready", ("False", "Suspended"))
     assert is_true(ending.conditions, "RayClusterSuspending")
     _lose(world, "headgroup", "small")
     world.end()
-    told = statuses.refused_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
+    told = statuses.rejected_status(world.cluster, world.observed(), NOW, "InvalidSpec", "spec.x: no")
     assert (told.state, _ready(told)) == ("suspended", ("False", "Suspended"))
     assert is_true(told.conditions, "RayClusterSuspended")
     assert not is_true(told.conditions, "RayClusterProvisioned")
-    assert told.observed_generation == 1
+    assert told.observed_generation == 2
+
+
+def _kstatus(of: RayCluster) -> str:
+    """What kstatus makes of a resource it has no rules of its own for: generations before conditions."""
+    found = {condition.type: condition for condition in of.status.conditions or ()}
+    if of.status.observed_generation != of.metadata.generation:
+        return "InProgress"
+    if "Stalled" in found and found["Stalled"].status == "True":
+        return "Failed"
+    if "Reconciling" in found and found["Reconciling"].status == "True":
+        return "InProgress"
+    return "Current" if "Ready" in found and found["Ready"].status == "True" else "InProgress"
+
+
+def _waits_for_ready(of: RayCluster) -> bool:
+    """Whether ``kubectl wait --for=condition=Ready`` goes on waiting."""
+    ready = condition_of(of.status.conditions, "Ready")
+    return ready is None or ready.status != "True" or (ready.observed_generation or 0) < of.metadata.generation
+
+
+def _as_known(world: World) -> tuple[str, bool]:
+    told = msgspec.structs.replace(world.cluster, status=world.decide().status or world.cluster.status)
+    return _kstatus(told), _waits_for_ready(told)
+
+
+def _edited(world: World, image: str = "rayproject/ray:other") -> None:
+    head = world.cluster.spec.head_group_spec
+    spec = {**head.template["spec"], "containers": [{**head.template["spec"]["containers"][0], "image": image}]}
+    world.edit(head_group_spec=msgspec.structs.replace(head, template={**head.template, "spec": spec}))
+
+
+def test_every_tool_sees_a_new_cluster_become_ready() -> None:
+    world = World(cluster())
+    assert _as_known(world) == ("InProgress", True)
+    world.step()
+    assert _as_known(world) == ("InProgress", True)
+    world.settle()
+    assert _as_known(world) == ("Current", False)
+    world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
+    assert _as_known(world) == ("InProgress", True)
+
+
+def test_every_tool_sees_an_edit_until_the_last_pod_is_of_it() -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _edited(world)
+    seen: list[tuple[str, bool]] = []
+    for _ in range(20):
+        seen.append(_as_known(world))
+        busy = world.step()
+        busy = world.end() or busy
+        if not (world.start() or busy):
+            break
+    world.step()
+    assert set(seen[:-1]) == {("InProgress", True)}
+    assert _as_known(world) == ("Current", False)
+
+
+def test_every_tool_sees_that_a_strategy_keeps_a_cluster_drifted() -> None:
+    world = settled()
+    _edited(world)
+    world.settle()
+    assert _as_known(world) == ("Failed", True)
+    stalled = condition_of(world.cluster.status.conditions, "Stalled")
+    assert stalled is not None
+    assert stalled.reason == "TemplateChanged"
+    assert "headGroupSpec.spec.containers[ray].image" in stalled.message
+    assert "spec.upgradeStrategy.type" in stalled.message
+
+
+def test_every_tool_sees_a_rejected_spec_and_its_correction() -> None:
+    world = settled()
+    good = world.cluster.spec.head_group_spec
+    world.edit(head_group_spec=msgspec.structs.replace(good, template={}))
+    world.settle()
+    assert _as_known(world) == ("Failed", True)
+    world.edit(head_group_spec=good)
+    assert _as_known(world) == ("Current", False)
+
+
+def test_a_failed_write_keeps_every_tool_waiting() -> None:
+    world = settled()
+    regroup(world, replicas=3)
+    failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
+    told = msgspec.structs.replace(world.cluster, status=failed)
+    assert (_kstatus(told), _waits_for_ready(told)) == ("InProgress", True)
+
+
+def test_the_heads_readiness_has_two_names_and_the_autoscaler_one() -> None:
+    world = settled(manifest(enableInTreeAutoscaling=True))
+
+    def found(kind: str) -> tuple[str, str] | None:
+        condition = condition_of(status_of(world.state(), NOW).conditions, kind)
+        return None if condition is None else (condition.status, condition.reason)
+
+    assert found("HeadPodRunningAndReady") == found("HeadPodReady") == ("True", "HeadPodRunningAndReady")
+    assert found("AutoscalerHealthy") == ("False", "AutoscalerNotReady")
+    (head,) = world.live("headgroup")
+    running = (*(head.status.container_statuses or ()), ContainerStatus(name="autoscaler", ready=True))
+    world.set_status(head.metadata.name, msgspec.structs.replace(head.status, container_statuses=running))
+    assert found("AutoscalerHealthy") == ("True", "AutoscalerRunning")
+    world.edit(enable_in_tree_autoscaling=False)
+    assert found("AutoscalerHealthy") is None

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from rayward.kinds import labels
 from rayward.kinds.raycluster import ScaleStrategy, WorkerGroup
 from rayward.kube.core.pod import PodStatus
-from rayward.operator.cluster.plan import NewPod
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.workers import GroupPlan, plan_group
+from rayward.operator.cluster.state import CreatePod
+from rayward.operator.cluster.workers import GroupDecision, decide_group
 from tests.operator.cluster.world import World, cluster, status
 from tests.operator.stage import group, manifest
 
@@ -23,7 +23,7 @@ def _world(replicas: int = 2, hosts: int = 1) -> World:
     world = World(cluster(manifest(groups=[group(replicas=replicas, numOfHosts=hosts)])))
     for replica in range(replicas):
         for host in range(hosts):
-            name = world.add_pod(NewPod(world.cluster.groups[0], replica, host), f"small-r{replica}")
+            name = world.add_pod(CreatePod(world.cluster.groups[0], replica, host), f"small-r{replica}")
             world.set_status(name, status())
     return world
 
@@ -37,8 +37,8 @@ def _of_kuberay(world: World) -> list[RayPod]:
     return world.live()
 
 
-def _plan(world: World, replicas: int, *, autoscaled: bool = False, most: int = 500) -> GroupPlan:
-    return plan_group("plain", _group(world), world.live(), replicas, autoscaled=autoscaled, most=most)
+def _plan(world: World, replicas: int, *, autoscaled: bool = False, most: int = 500) -> GroupDecision:
+    return decide_group("plain", _group(world), world.live(), replicas, autoscaled=autoscaled, max_creates=most)
 
 
 def _group(world: World) -> WorkerGroup:
@@ -59,7 +59,7 @@ def test_a_group_of_any_size_is_made_a_portion_at_a_time_and_replicas_whole(host
 def test_half_made_replicas_are_completed_a_portion_at_a_time(most: int) -> None:
     world = World(cluster(manifest(groups=[group(replicas=3, numOfHosts=2)])))
     for replica in range(3):
-        world.add_pod(NewPod(_group(world), replica, 0), f"small-r{replica}")
+        world.add_pod(CreatePod(_group(world), replica, 0), f"small-r{replica}")
     assert len(_plan(world, 3, most=most).creates) == min(most, 3)
 
 
@@ -70,20 +70,20 @@ def test_portions_lead_where_one_run_would(there: int, hosts: int, replicas: int
         for new in _plan(world, replicas, most=most).creates:
             world.add_pod(new, f"small-r{new.replica}")
     assert len(world.live()) == replicas * hosts
-    assert _plan(world, replicas) == GroupPlan()
+    assert _plan(world, replicas) == GroupDecision()
 
 
 class TestReplicasWithoutNames:
     def test_they_count_and_nothing_goes_when_they_are_taken_over(self) -> None:
         world = _world(2, 4)
         _of_kuberay(world)
-        assert _plan(world, 2) == GroupPlan()
+        assert _plan(world, 2) == GroupDecision()
 
     def test_scaling_up_makes_only_what_is_missing(self) -> None:
         world = _world(2, 4)
         _of_kuberay(world)
         planned = _plan(world, 3)
-        assert not planned.doomed
+        assert not planned.deletions
         assert [new.slot for new in planned.creates] == [("small", 0, host) for host in range(4)]
 
     def test_scaling_down_takes_whole_replicas_the_least_missed_first(self) -> None:
@@ -92,41 +92,41 @@ class TestReplicasWithoutNames:
         idle = pods[1].metadata
         world.set_status(idle.name, status("Pending", "False"))
         planned = _plan(world, 1)
-        assert len(planned.doomed) == 4
-        assert idle.uid in planned.doomed
+        assert len(planned.deletions) == 4
+        assert idle.uid in planned.deletions
         assert not planned.creates
-        assert not _plan(world, 1, autoscaled=True).doomed
+        assert not _plan(world, 1, autoscaled=True).deletions
 
     def test_a_lost_host_takes_a_replica_with_it_and_no_more(self) -> None:
         world = _world(2, 4)
         ended = _of_kuberay(world)[0].metadata
         world.set_status(ended.name, PodStatus(phase="Failed"))
         planned = _plan(world, 2)
-        assert ended.uid in planned.doomed
-        assert len(planned.doomed) == 4
+        assert ended.uid in planned.deletions
+        assert len(planned.deletions) == 4
         assert len(planned.creates) == 4
 
     def test_they_stand_beside_replicas_with_names(self) -> None:
         world = _world(1, 2)
         _of_kuberay(world)
         for host in range(2):
-            world.set_status(world.add_pod(NewPod(_group(world), 0, host), "small-r0"), status())
-        assert _plan(world, 2) == GroupPlan()
-        assert len(_plan(world, 1).doomed) == 2
+            world.set_status(world.add_pod(CreatePod(_group(world), 0, host), "small-r0"), status())
+        assert _plan(world, 2) == GroupDecision()
+        assert len(_plan(world, 1).deletions) == 2
 
     def test_pods_of_ours_that_were_made_for_single_hosts_still_go(self) -> None:
         world = _world(2, 1)
         hosts = msgspec.structs.replace(_group(world), num_of_hosts=2)
-        planned = plan_group("plain", hosts, world.live(), 1, autoscaled=False)
-        assert len(planned.doomed) == 2
+        planned = decide_group("plain", hosts, world.live(), 1, autoscaled=False)
+        assert len(planned.deletions) == 2
 
 
 class TestWorkersToDelete:
     def _told(self, *named: str, elsewhere: tuple[str, ...] = ()) -> list[str]:
         world = _world(1)
         listed = msgspec.structs.replace(_group(world), scale_strategy=ScaleStrategy(list(named)))
-        planned = plan_group("plain", listed, world.live(), 1, autoscaled=True, elsewhere=elsewhere)
-        return [note.message for note in planned.notes]
+        planned = decide_group("plain", listed, world.live(), 1, autoscaled=True, elsewhere=elsewhere)
+        return [note.message for note in planned.events]
 
     @pytest.mark.parametrize(
         "gone", ["plain-small-worker-zzzzz", "plain-small-worker-00001", "plain-small-worker-4x9kq"]

@@ -1,4 +1,4 @@
-"""Clusters and pods for decisions, and a world small enough to be certain of in which plans are carried out."""
+"""Clusters and pods for decisions, and a world small enough to be certain of in which decisions are applied."""
 
 from __future__ import annotations
 
@@ -14,10 +14,21 @@ from rayward.kube.core.objects import Condition, KubeObject, ObjectMeta
 from rayward.kube.core.pod import ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus
 from rayward.kube.core.resource import PODS, SECRETS, SERVICES, Resource
 from rayward.kube.core.service import Service
-from rayward.operator.cluster.decide import plan
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Plan, Remove, Write
+from rayward.operator.cluster.decide import decide
+from rayward.operator.cluster.desired import Desired
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.state import (
+    Create,
+    CreatePod,
+    CreateSecret,
+    Decision,
+    Delete,
+    Observed,
+    Patch,
+    SetFinalizers,
+    State,
+    Write,
+)
 from tests.operator.stage import Object, manifest
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +39,11 @@ def cluster(made: Object | None = None, *, uid: str = "c", generation: int = 1) 
     whole = made or manifest()
     metadata = {"namespace": "ns", "uid": uid, "generation": generation, **whole["metadata"]}
     return msgspec.convert({**whole, "metadata": metadata}, RayCluster)
+
+
+def state(of: RayCluster, observed: Observed | None = None) -> State:
+    """What a decision about a cluster reads."""
+    return State(of, observed or Observed(), Desired(of))
 
 
 def status(phase: str = "Running", ready: str = "True", ended: int | None = None) -> PodStatus:
@@ -53,23 +69,27 @@ class World:
         services = tuple(found for found in self.children.values() if isinstance(found, Service))
         return Observed(pods=tuple(self.pods.values()), owned=dict(self.children), services=services, **more)
 
-    def plan(self) -> Plan:
+    def state(self, **more: Any) -> State:
+        """What a decision reads."""
+        return state(self.cluster, self.observed(**more))
+
+    def decide(self) -> Decision:
         """What is decided about it."""
-        return plan(self.cluster, self.observed(), NOW)
+        return decide(self.state(), NOW)
 
     def step(self, most_writes: int | None = None) -> bool:
         """Carry out one plan, or only its first writes; whether there was anything to do."""
-        todo = self.plan()
+        decision = self.decide()
         done = 0
-        for stage in todo.stages:
+        for stage in decision.stages:
             for write in stage:
                 if done == most_writes:
                     return True
-                self._carry_out(write)
+                self._apply(write)
                 done += 1
-        if not todo.writes and todo.status is not None:
-            self.cluster = msgspec.structs.replace(self.cluster, status=todo.status)
-        return todo.writes
+        if not decision.writes and decision.status is not None:
+            self.cluster = msgspec.structs.replace(self.cluster, status=decision.status)
+        return decision.writes
 
     def settle(self, turns: int = 50) -> None:
         """Plans are carried out and pods start and end, until nothing is left to do."""
@@ -81,7 +101,7 @@ class World:
                 # The last word of the status.
                 self.step()
                 return
-        raise AssertionError(f"still busy: {self.plan()}")
+        raise AssertionError(f"still busy: {self.decide()}")
 
     def start(self) -> bool:
         """Every pod that can becomes ready."""
@@ -117,7 +137,7 @@ class World:
         """Pods that nobody asked to go."""
         return [pod for pod in self.pods.values() if not pod.deleting and group in (None, pod.group)]
 
-    def add_pod(self, new: NewPod, replica_name: str = "") -> str:
+    def add_pod(self, new: CreatePod, replica_name: str = "") -> str:
         """A pod as our operator makes it."""
         self._made += 1
         suffix = f"{self._made:05}"
@@ -134,27 +154,27 @@ class World:
         self._count()
         return pod.metadata.name
 
-    def _carry_out(self, write: Write) -> None:
-        if isinstance(write, NewPod):
+    def _apply(self, write: Write) -> None:
+        if isinstance(write, CreatePod):
             self.add_pod(write)
-        elif isinstance(write, Remove):
+        elif isinstance(write, Delete):
             if write.resource == PODS:
                 assert self.pods[write.name].metadata.uid == write.uid
                 self.mark_deleted(write.name)
             else:
                 del self.children[write.resource, write.name]
-        elif isinstance(write, Make):
+        elif isinstance(write, Create):
             kind = Service if write.resource == SERVICES else KubeObject
             self.children[write.resource, write.body["metadata"]["name"]] = msgspec.convert(write.body, kind)
-        elif isinstance(write, NewSecret):
+        elif isinstance(write, CreateSecret):
             self.children[SECRETS, write.name] = KubeObject(ObjectMeta(name=write.name))
-        elif isinstance(write, Finalizers):
+        elif isinstance(write, SetFinalizers):
             metadata = msgspec.structs.replace(self.cluster.metadata, finalizers=write.finalizers)
             self.cluster = msgspec.structs.replace(self.cluster, metadata=metadata)
         else:
-            self._mend(write)
+            self._patch(write)
 
-    def _mend(self, write: Mend) -> None:
+    def _patch(self, write: Patch) -> None:
         marks = write.body["metadata"]["annotations"]
         holders: dict[Any, Any] = self.pods if write.resource == PODS else self.children
         place: Any = write.name if write.resource == PODS else (write.resource, write.name)
@@ -200,4 +220,4 @@ def hold(world: World, name: str) -> None:
 
 def removed(world: World) -> set[str]:
     """The names of what the plan deletes."""
-    return {write.name for stage in world.plan().stages for write in stage if isinstance(write, Remove)}
+    return {write.name for stage in world.decide().stages for write in stage if isinstance(write, Delete)}

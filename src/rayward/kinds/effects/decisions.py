@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Effect
-from rayward.kinds.hashing import release_hash
+from rayward.kinds.hashing import is_hash_of, release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 
 
@@ -33,14 +33,13 @@ def release_change(
         running: The spec of the RayCluster.
         wanted: The spec asked for.
         in_place_only: The service's upgrade strategy is None.
-        running_hash: The release of the running cluster where it is recorded: sizes of the live spec never count, but
-            an older version of the hash may.
+        running_hash: The release of the running cluster where it is recorded, in whichever version of the hash.
     """
     before, after = running_hash or release_hash(running), release_hash(wanted)
-    if before == after:
+    if is_hash_of(before, wanted):
         return ReleaseChange(Effect.IGNORED, after)
     count = len(running.worker_group_specs or ())
-    if count < len(wanted.worker_group_specs or ()) and release_hash(wanted, count) == before:
+    if count < len(wanted.worker_group_specs or ()) and is_hash_of(before, wanted, count):
         return ReleaseChange(Effect.SCALE, after)
     return ReleaseChange(Effect.NEXT_CLUSTER if in_place_only else Effect.NEW_CLUSTER, after)
 

@@ -38,25 +38,30 @@ class ReplicaPlace:
     host_index: int
 
 
-def head_pod(cluster: RayCluster, name: str) -> Object:
-    """The head. A name in its template is the user's choice and goes before ``name``."""
+def head_pod(cluster: RayCluster, name: str, *, release: str = "", record: str = "") -> Object:
+    """The head. A name in its template is the user's choice and goes before ``name``.
+
+    ``release`` and ``record`` are of this spec, for callers that know them already.
+    """
     head = cluster.spec.head_group_spec
     pod = _plain_head(cluster, name)
     pod["metadata"]["annotations"] |= {
-        labels.RECREATE_HASH: release_hash(cluster.spec),
+        labels.RECREATE_HASH: release or release_hash(cluster.spec),
         labels.OPERATOR_VERSION: OPERATOR,
-        labels.TEMPLATE: template_record(head, cluster),
+        labels.TEMPLATE: record or template_record(head, cluster),
     }
     return pod
 
 
-def worker_pod(cluster: RayCluster, group: WorkerGroup, name: str, place: ReplicaPlace | None = None) -> Object:
-    """A worker of ``group``; ``place`` is the first one where it is not given."""
+def worker_pod(
+    cluster: RayCluster, group: WorkerGroup, name: str, place: ReplicaPlace | None = None, *, record: str = ""
+) -> Object:
+    """A worker of ``group``; ``place`` is the first one where it is not given, ``record`` as for a head."""
     pod = _skeleton(cluster, group, name, labels.WORKER, group.group_name)
     metadata, spec = pod["metadata"], pod["spec"]
     metadata["name"] = name
     metadata["labels"] |= _place_labels(group, place or ReplicaPlace("", 0, 0))
-    metadata["annotations"][labels.TEMPLATE] = template_record(group, cluster)
+    metadata["annotations"][labels.TEMPLATE] = record or template_record(group, cluster)
     ray: Object = spec["containers"][0]
     spec["initContainers"] = [*(spec.get("initContainers") or ()), joining.wait_for_head(cluster, ray)]
     faulttolerance.add_to_worker(cluster, ray)

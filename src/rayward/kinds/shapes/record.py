@@ -10,11 +10,12 @@ import binascii
 import hashlib
 import zlib
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.canonical import canonical, canonical_template
 from rayward.kinds.raycluster import HeadGroup, RayCluster, WorkerGroup
 from rayward.kinds.shapes import features
 from rayward.kinds.shapes.metadata import Object
@@ -41,7 +42,7 @@ def template_record(group: HeadGroup | WorkerGroup, cluster: RayCluster) -> str:
     if len(plain) < _COMPRESS_FROM:
         return plain.decode()
     packed = _COMPRESSED + base64.b64encode(zlib.compress(plain, 6)).decode()
-    return packed if len(packed) <= _MAX_RECORD else _DIGEST + hashlib.sha256(plain).hexdigest()
+    return packed if len(packed) <= _MAX_RECORD else _digests(plain)
 
 
 def unknown_template(current: str) -> str:
@@ -63,15 +64,45 @@ def drift(record: str, current: str) -> list[str]:
         return [_UNKNOWN_PATH]
     if not record or record == current:
         return []
+    if _DIGEST in (record[:7], current[:7]):
+        return [] if _same_digest(record, current) else [_TEMPLATE]
     before, now = _read(record), _read(current)
     if before is None or now is None:
-        return [_TEMPLATE if _DIGEST in (record[:7], current[:7]) else _RECORD_PATH]
+        return [_RECORD_PATH]
     paths: list[str] = []
-    for path in _differences(before, now, ""):
+    for path in _differences(_meaning(before), _meaning(now), ""):
         paths.append(path)
         if len(paths) == _MAX_PATHS:
             break
     return paths
+
+
+def _digests(plain: bytes) -> str:
+    """Two digests: of the template as it is written, which is all that older releases recorded, and as it is meant."""
+    meant = _encoder.encode(_meaning(msgspec.json.decode(plain)))
+    return f"{_DIGEST}{hashlib.sha256(plain).hexdigest()}:{hashlib.sha256(meant).hexdigest()}"
+
+
+def _same_digest(record: str, current: str) -> bool:
+    if not (record.startswith(_DIGEST) and current.startswith(_DIGEST)):
+        return False
+    written, _, meant = record.removeprefix(_DIGEST).partition(":")
+    written_now, _, meant_now = current.removeprefix(_DIGEST).partition(":")
+    return written == written_now or (meant != "" and meant == meant_now)
+
+
+def _meaning(inputs: Object) -> Object:
+    """The inputs in the one form that equal ones have, however they are written."""
+    found: Object = {
+        # Ray's own resources are no quantities of Kubernetes.
+        name: value if name == "resources" else canonical(value, name)
+        for name, value in inputs.items()
+        if name != _TEMPLATE
+    }
+    template = inputs.get(_TEMPLATE)
+    if isinstance(template, dict):
+        found[_TEMPLATE] = canonical_template(cast("Object", template))
+    return found
 
 
 def _inputs(group: HeadGroup | WorkerGroup, cluster: RayCluster) -> Object:

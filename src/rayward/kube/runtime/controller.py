@@ -39,14 +39,24 @@ class Controller(Workers[Key]):
         super().__init__(name, reconcile, workers=workers, observer=observer, clock=clock, chance=chance)
         self._writes = Writes(self.add)
 
-    def watch(self, cache: Cache[T], keys: Callable[[T | None, T | None], Iterable[Key]] | None = None) -> None:
-        """Run keys when ``cache`` changes: the object's own, or those that ``keys`` says of (old, new)."""
+    def watch(
+        self,
+        cache: Cache[T],
+        keys: Callable[[T | None, T | None], Iterable[Key]] | None = None,
+        priority: Callable[[Key], int] | None = None,
+    ) -> None:
+        """Run keys when ``cache`` changes.
+
+        Args:
+            cache: What is watched.
+            keys: The keys to run for a change from old to new; without it the object's own.
+            priority: The place of a key in the queue. Changes of a first list come last, whatever it says.
+        """
         mapped = keys or _own_key
 
         def listener(old: T | None, new: T | None) -> None:
-            priority = 0 if cache.synced else LOW
             for key in mapped(old, new):
-                self.add(key, priority=priority)
+                self.add(key, priority=LOW if not cache.synced else priority(key) if priority else 0)
 
         cache.subscribe(listener)
 

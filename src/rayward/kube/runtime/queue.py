@@ -15,6 +15,8 @@ K = TypeVar("K", bound=Hashable)
 PATIENCE = Backoff(0.05, 60.0)
 LOW = -100
 """The priority of what nobody is waiting for: the first list, resyncs."""
+HIGH = 100
+"""The priority of what is nearly done: in a burst most objects are then finished long before the last one is begun."""
 
 
 class QueueObserver(Protocol):

@@ -104,6 +104,11 @@ def storage_claim(cluster: RayCluster) -> Object | None:
     return {**claim, "spec": spec}
 
 
+def network_policy_count(cluster: RayCluster) -> int:
+    """How many policies ``network_policies`` returns."""
+    return 0 if cluster.spec.network_policy is None else 1 + len(cluster.groups)
+
+
 def network_policies(cluster: RayCluster) -> list[Object]:
     """One policy for the head and one for each group: the cluster's own traffic, and what the user adds."""
     options = cluster.spec.network_policy
@@ -136,12 +141,12 @@ def _policy(
         spec["ingress"] = [{"from": peers}, *fresh((rules and rules.ingress_rules) or [])]
     if mode in (_DENY_ALL, _EGRESS):
         spec["policyTypes"].append("Egress")
-        spec["egress"] = [{"to": fresh(peers)}, _names(), *fresh((rules and rules.egress_rules) or [])]
+        spec["egress"] = [{"to": fresh(peers)}, _dns(), *fresh((rules and rules.egress_rules) or [])]
     its_labels = application_labels(cluster) | {labels.GROUP: group}
     return {**child(cluster, NETWORK_POLICIES, name, its_labels), "spec": spec}
 
 
-def _names() -> Object:
+def _dns() -> Object:
     """Without names a worker cannot find its head."""
     return {"ports": [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]}
 

@@ -1,82 +1,97 @@
-"""What to do about one cluster."""
+"""What to do about one RayCluster: a pure function of its state and the time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from rayward.kinds import labels
-from rayward.kinds.hashing import release_hash
+from rayward.kinds.effects import Effect, renewal
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
 from rayward.kinds.shapes import desired_workers, features
-from rayward.kinds.validation import cluster_problems
+from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.resource import PODS
-from rayward.operator.cluster import ailments, conditions
-from rayward.operator.cluster.adoption import adopt, is_adopted
-from rayward.operator.cluster.belongings import plan_belongings
-from rayward.operator.cluster.departure import needs_finalizer, plan_departure, with_finalizer
-from rayward.operator.cluster.drifting import drift_of, outdated_workers
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import NOTHING, NewPod, Note, Plan, Remove, Write
+from rayward.operator.base.writing import is_managed_here
+from rayward.operator.cluster import conditions
+from rayward.operator.cluster.drift import (
+    Drift,
+    adopt,
+    drift_of,
+    is_outdated_head,
+    not_drained,
+    outdated_workers,
+    rolling_update,
+)
+from rayward.operator.cluster.finalize import add_finalizer, finalize, needs_finalizer
+from rayward.operator.cluster.ownership import decide_children
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.refusal import refuse, warnings
-from rayward.operator.cluster.rolling import next_to_roll, undrained
-from rayward.operator.cluster.status import Drift, changed, status_of, urgent
-from rayward.operator.cluster.workers import MOST_CREATES, Doomed, plan_group
+from rayward.operator.cluster.pod_problems import log_requests
+from rayward.operator.cluster.state import NOTHING, CreatePod, Decision, Delete, Event, Observed, State, Write
+from rayward.operator.cluster.status import changed, rejected_status, status_of, urgent
+from rayward.operator.cluster.workers import MAX_CREATES, Deletions, decide_group
 
 SETTLE_SECONDS: Final = 2.0
-"""How long progress may wait to be told together with more of it."""
+"""How long progress may wait to be written together with more of it."""
+_RECREATE: Final = "the spec changed and upgradeStrategy is Recreate"
 
-_OURS: Final = (None, "", "ray.io/kuberay-operator")
 
-
-def plan(cluster: RayCluster, observed: Observed, now: datetime) -> Plan:
+def decide(state: State, now: datetime) -> Decision:
     """Everything that the spec asks for and that is not so yet."""
-    if cluster.spec.managed_by not in _OURS:
+    cluster, observed = state.cluster, state.observed
+    if not is_managed_here(cluster.spec.managed_by):
         return NOTHING
     if cluster.deleting:
-        return plan_departure(cluster, observed, now)
-    problems = cluster_problems(cluster)
-    if problems:
-        refused = refuse(cluster, observed, now, problems)
-        # To stop is possible whatever else the spec says.
-        stopped = _suspension(observed) if cluster.spec.suspend else ()
-        return msgspec.structs.replace(refused, stages=(stopped,)) if stopped else refused
+        return finalize(cluster, observed, now)
+    if state.desired.problems:
+        return _reject(state, now)
     if needs_finalizer(cluster):
-        return with_finalizer(cluster)
-    belongings = plan_belongings(cluster, observed)
-    drift = drift_of(cluster, observed.pods)
-    pods = _plan_pods(cluster, observed, drift)
+        return add_finalizer(cluster)
+    children = decide_children(state)
+    drift = drift_of(state.desired, observed.pods)
+    pods = _decide_pods(state, drift)
     stages = (
-        (*belongings.before_pods, *pods.first),
-        (*belongings.beside_pods, *pods.then),
+        (*children.before_pods, *pods.deletes),
+        (*children.beside_pods, *pods.creates),
         pods.last,
     )
-    status, requeue_after = _telling(cluster, observed, status_of(cluster, observed, now, drift=drift))
-    return Plan(
+    status, requeue_after = _batched(cluster, observed, status_of(state, now, drift=drift))
+    return Decision(
         stages=tuple(stage for stage in stages if stage),
-        notes=(*warnings(cluster), *pods.notes),
+        events=(*_warnings(state), *pods.events),
         status=status,
-        logs=ailments.logs_wanted(observed.pods, observed.logs),
-        waits=requeue_after is not None,
+        logs=log_requests(observed.pods, observed.logs),
+        batches_status=requeue_after is not None,
         requeue_after=requeue_after,
     )
 
 
-class _Pods(msgspec.Struct, frozen=True):
-    """Deletions are acknowledged before anything takes their place: nobody ever sees a pod too many."""
+def _reject(state: State, now: datetime) -> Decision:
+    """A condition and an event; what runs keeps running, but for a cluster that is to be suspended."""
+    cluster, observed, problems = state.cluster, state.observed, state.desired.problems
+    about_name = all(problem.path.startswith("metadata") for problem in problems)
+    usual = "InvalidMetadata" if about_name else "InvalidSpec"
+    reason = FEATURE_MISSING if only_lacks_features(problems) else usual
+    message = listed(problems)
+    status = rejected_status(cluster, observed, now, reason, message)
+    event = "InvalidRayClusterMetadata" if about_name else "InvalidRayClusterSpec"
+    deletes = _suspend(observed) if cluster.spec.suspend else ()
+    return Decision(
+        stages=(deletes,) if deletes else (),
+        events=(Event("Warning", event, message),),
+        status=status if changed(cluster.status, status) else None,
+        logs=log_requests(observed.pods, observed.logs),
+    )
 
-    first: tuple[Write, ...] = ()
-    then: tuple[Write, ...] = ()
-    last: tuple[Write, ...] = ()
-    notes: tuple[Note, ...] = ()
+
+def _warnings(state: State) -> tuple[Event, ...]:
+    found = state.desired.warnings
+    return (Event("Warning", "UnexpectedRayClusterSpec", listed(found)),) if found else ()
 
 
-def _telling(
+def _batched(
     cluster: RayCluster, observed: Observed, status: RayClusterStatus
 ) -> tuple[RayClusterStatus | None, float | None]:
     """The status to write now, or when to look again because more of the same is likely to follow at once."""
@@ -89,91 +104,92 @@ def _telling(
     return status, None
 
 
-def _suspension(observed: Observed) -> tuple[Write, ...]:
+@dataclass(frozen=True, slots=True)
+class _Pods:
+    """Deletions are acknowledged before anything takes their place: nobody ever sees a pod too many."""
+
+    deletes: tuple[Write, ...] = ()
+    creates: tuple[Write, ...] = ()
+    last: tuple[Write, ...] = ()
+    events: tuple[Event, ...] = ()
+
+
+def _suspend(observed: Observed) -> tuple[Write, ...]:
     live = [pod for pod in observed.pods if not pod.deleting]
-    return _removals(live, dict.fromkeys(map(_uid, live), "the cluster is suspended"))
+    return _deletes(live, dict.fromkeys(map(_uid, live), "the cluster is suspended"))
 
 
-def _plan_pods(cluster: RayCluster, observed: Observed, drift: Drift) -> _Pods:
+def _decide_pods(state: State, drift: Drift) -> _Pods:
+    cluster, observed = state.cluster, state.observed
     if cluster.spec.suspend:
-        return _Pods(first=_suspension(observed))
+        return _Pods(deletes=_suspend(observed))
     live = [pod for pod in observed.pods if not pod.deleting]
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
-    if _recreates(cluster) and heads:
-        renewed = _renewal(cluster, heads[0], workers)
-        if renewed is not None:
-            return renewed
-    doomed: Doomed = {_uid(pod): "there is another head" for pod in heads[1:]}
-    if heads and (why := heads[0].ended()):
-        doomed[_uid(heads[0])] = why
-    head_ends = any(pod.is_head and pod.deleting for pod in observed.pods) and not heads
-    lingers = any(pod.is_head for pod in observed.lingering)
-    if not heads and not (head_ends or lingers) and _stays_headless(cluster):
+    effect = renewal(cluster)
+    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0]):
+        return _recreate(heads[0], workers)
+    deletions: Deletions = {_uid(pod): "the cluster has another head Pod" for pod in heads[1:]}
+    if heads and (reason := heads[0].ended()):
+        deletions[_uid(heads[0])] = reason
+    head_terminates = any(pod.is_head and pod.deleting for pod in observed.pods) and not heads
+    old_heads = [pod.metadata.name for pod in observed.predecessor_pods if pod.is_head]
+    if not heads and not (head_terminates or old_heads) and _stays_headless(cluster):
         return _Pods()
-    creates: list[NewPod] = []
-    notes: list[Note] = []
-    if not (heads or head_ends or lingers):
-        creates.append(NewPod(None))
-    if lingers:
-        old = ", ".join(pod.metadata.name for pod in observed.lingering if pod.is_head)
-        waits = f"waiting until {old} is gone, the head of a cluster that had this name before"
-        notes.append(Note("Normal", "WaitingForOldHead", waits))
-    outdated = outdated_workers(cluster, workers) if drift.pods else frozenset[str]()
+    creates: list[CreatePod] = []
+    events: list[Event] = []
+    if not (heads or head_terminates or old_heads):
+        creates.append(CreatePod(None))
+    if old_heads:
+        message = f"Waiting for head Pod {', '.join(old_heads)} of a deleted RayCluster of the same name to terminate"
+        events.append(Event("Normal", "WaitingForOldHead", message))
+    outdated = outdated_workers(state.desired, workers) if drift.pods else frozenset[str]()
     known = {group.group_name for group in cluster.groups}
     for pod in workers:
         if pod.group not in known:
-            doomed[_uid(pod)] = f"there is no group {pod.group} in the spec"
-    if _recreates(cluster):
-        doomed.update(dict.fromkeys(outdated, "the spec changed, and its upgradeStrategy is Recreate"))
+            deletions[_uid(pod)] = f"worker group {pod.group} is not in the spec"
+    if effect is Effect.RECREATE:
+        deletions.update(dict.fromkeys(outdated, _RECREATE))
     for group in cluster.groups:
-        members = [pod for pod in observed.pods if pod.is_worker and pod.group == group.group_name]
-        members = [pod for pod in members if _uid(pod) not in doomed]
+        pods = [pod for pod in observed.pods if pod.is_worker and pod.group == group.group_name]
+        members = [pod for pod in pods if _uid(pod) not in deletions]
         replicas = desired_workers(group) // max(group.num_of_hosts or 1, 1)
-        planned = plan_group(
+        decided = decide_group(
             cluster.metadata.name,
             group,
             members,
             replicas,
             autoscaled=features.autoscaling(cluster) and not group.suspend,
             outdated=outdated,
-            elsewhere=_elsewhere(group, observed.pods),
-            most=max(MOST_CREATES - len(creates), 0),
+            elsewhere=_pods_elsewhere(group, observed.pods),
+            occupied=[pod.replica_index for pod in pods],
+            max_creates=max(MAX_CREATES - len(creates), 0),
         )
-        doomed.update(planned.doomed)
-        notes += planned.notes
+        deletions.update(decided.deletions)
+        events += decided.events
         # Workers would join a head that is about to go.
-        if not (head_ends or lingers or (heads and _uid(heads[0]) in doomed)):
-            creates += planned.creates
-    if not creates and not doomed and features.rolls_workers(cluster):
-        doomed = next_to_roll(cluster.metadata.name, observed.pods, outdated)
-        notes += undrained(live, doomed)
-    staying = [pod for pod in live if _uid(pod) not in doomed]
-    return _Pods(_removals(live, doomed), tuple(creates), adopt(cluster, staying), tuple(notes))
+        if not (head_terminates or old_heads or (heads and _uid(heads[0]) in deletions)):
+            creates += decided.creates
+    if not creates and not deletions and effect is Effect.ROLLING_WORKERS:
+        deletions = rolling_update(observed.pods, outdated)
+        events += not_drained(live, deletions)
+    staying = [pod for pod in live if _uid(pod) not in deletions]
+    adopted = adopt(cluster, state.desired, staying)
+    return _Pods(_deletes(live, deletions), tuple(creates), adopted, tuple(events))
 
 
-def _elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str]:
+def _pods_elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str]:
     """The names of pods of other groups, where the spec names pods at all."""
     named = group.scale_strategy is not None and group.scale_strategy.workers_to_delete
     return frozenset(pod.metadata.name for pod in pods if pod.group != group.group_name) if named else frozenset()
 
 
-def _recreates(cluster: RayCluster) -> bool:
-    strategy = cluster.spec.upgrade_strategy
-    return strategy is not None and strategy.type == "Recreate"
-
-
-def _renewal(cluster: RayCluster, head: RayPod, workers: Sequence[RayPod]) -> _Pods | None:
-    """All pods go if the head was made from another spec: the head last, so that a crash between is noticed."""
-    current = release_hash(cluster.spec)
-    made_from = head.metadata.annotation(labels.RECREATE_HASH)
-    if not is_adopted(head) or not made_from or made_from == current:
-        return None
-    why = "the spec changed, and its upgradeStrategy is Recreate"
-    if workers:
-        first = _removals(workers, dict.fromkeys(map(_uid, workers), why))
-        return _Pods(first=first, last=_removals([head], {_uid(head): why}))
-    return _Pods(first=_removals([head], {_uid(head): why}))
+def _recreate(head: RayPod, workers: Sequence[RayPod]) -> _Pods:
+    """All pods go, the head last, so that a crash between is noticed."""
+    last = _deletes([head], {_uid(head): _RECREATE})
+    if not workers:
+        return _Pods(deletes=last)
+    return _Pods(deletes=_deletes(workers, dict.fromkeys(map(_uid, workers), _RECREATE)), last=last)
 
 
 def _stays_headless(cluster: RayCluster) -> bool:
@@ -181,9 +197,9 @@ def _stays_headless(cluster: RayCluster) -> bool:
     return asked and is_true(cluster.status.conditions, conditions.PROVISIONED)
 
 
-def _removals(pods: Sequence[RayPod], doomed: Doomed) -> tuple[Write, ...]:
+def _deletes(pods: Sequence[RayPod], deletions: Deletions) -> tuple[Write, ...]:
     return tuple(
-        Remove(PODS, pod.metadata.name, _uid(pod), pod, doomed[_uid(pod)]) for pod in pods if _uid(pod) in doomed
+        Delete(PODS, pod.metadata.name, _uid(pod), pod, deletions[_uid(pod)]) for pod in pods if _uid(pod) in deletions
     )
 
 

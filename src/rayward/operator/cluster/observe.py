@@ -1,4 +1,4 @@
-"""One cluster and what belongs to it, as one look at the caches found it."""
+"""Reads one cluster, its pods and its children from the caches."""
 
 from __future__ import annotations
 
@@ -30,8 +30,9 @@ from rayward.kube.core.resource import (
 from rayward.kube.core.service import Service
 from rayward.kube.runtime.cache import Cache, by_label, by_owner
 from rayward.kube.runtime.registry import Informers, Source
-from rayward.operator.cluster.memory import Memory
+from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.state import Observed
 
 BY_CLUSTER: Final = "cluster"
 BY_OWNER: Final = "owner"
@@ -100,42 +101,21 @@ def caches_of(informers: Informers) -> Caches:
     )
 
 
-class Observed(msgspec.Struct, frozen=True):
-    """What is there."""
-
-    pods: tuple[RayPod, ...] = ()
-    """The cluster's own, in the order they came; those it was seen to delete are terminating."""
-    lingering: tuple[RayPod, ...] = ()
-    """Pods of a cluster that had the same name and is gone."""
-    owned: Mapping[tuple[Resource, str], KubeObject] = msgspec.field(
-        default_factory=dict[tuple[Resource, str], KubeObject]
-    )
-    services: tuple[Service, ...] = ()
-    claim: KubeObject | None = None
-    cleanup_job: Job | None = None
-    logs: Mapping[tuple[str, str], tuple[int, str]] = msgspec.field(
-        default_factory=dict[tuple[str, str], tuple[int, str]]
-    )
-    """By pod uid and container: after how many restarts, and the last words then."""
-    waited: float | None = None
-    """Seconds since progress was first seen that the status does not tell yet."""
-
-
-def observe(caches: Caches, cluster: RayCluster, memory: Memory, now: float) -> Observed:
-    """Look at one cluster; what the caches do not show yet of our own writes is added from ``memory``."""
+def observe(caches: Caches, cluster: RayCluster, local: LocalState, now: float) -> Observed:
+    """What exists of one cluster; of its own writes what the caches do not show yet is added from ``local``."""
     metadata = cluster.metadata
     uid = metadata.uid
     mine: list[RayPod] = []
-    lingering: list[RayPod] = []
+    predecessors: list[RayPod] = []
     for pod in caches.pods.find(BY_CLUSTER, f"{metadata.namespace}/{metadata.name}"):
         if not (pod.is_head or pod.is_worker):
             continue
         owner = controller_of(pod)
         if owner is None or owner.uid == uid:
-            mine.append(memory.as_known(pod))
+            mine.append(local.with_deletion(pod))
         elif owner.kind == RAY_CLUSTERS.kind:
-            lingering.append(pod)
-    mine += memory.unseen(caches.pods)
+            predecessors.append(pod)
+    mine += local.unseen(caches.pods)
     services = tuple(caches.services.find(BY_OWNER, uid))
     jobs = caches.jobs.find(BY_OWNER, uid)
     owned: dict[tuple[Resource, str], KubeObject] = {(SERVICES, found.metadata.name): found for found in services}
@@ -145,11 +125,11 @@ def observe(caches: Caches, cluster: RayCluster, memory: Memory, now: float) -> 
     claim = caches.children[PERSISTENT_VOLUME_CLAIMS].get(Key(metadata.namespace, names.storage_claim(metadata.name)))
     return Observed(
         pods=tuple(mine),
-        lingering=tuple(lingering),
+        predecessor_pods=tuple(predecessors),
         owned=owned,
         services=services,
         claim=claim,
         cleanup_job=jobs[0] if jobs else None,
-        logs=memory.logs,
-        waited=None if memory.progress_at is None else now - memory.progress_at,
+        logs=local.logs,
+        waited=None if local.progress_at is None else now - local.progress_at,
     )

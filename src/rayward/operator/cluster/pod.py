@@ -108,11 +108,13 @@ class RayPod(KubeObject, frozen=True, gc=False):
         """Why it will never run Ray again; empty while it may."""
         phase = self.status.phase
         if phase in ("Failed", "Succeeded"):
-            return f"its phase is {phase}{_details(self.status.reason, self.status.message)}"
+            return f"Pod phase is {phase}{_details(self.status.reason, self.status.message)}"
         terminated = self.ray_container_terminated()
         if self.running and terminated is not None and self.spec.restart_policy == "Never":
             reason = terminated.reason or "no reason given"
-            return f"its Ray container ended with {terminated.exit_code} ({reason}) and its restartPolicy is Never"
+            return (
+                f"Ray container terminated with exit code {terminated.exit_code} ({reason}) and restartPolicy is Never"
+            )
         return ""
 
     def ray_container_terminated(self) -> ContainerStateTerminated | None:

@@ -1,4 +1,4 @@
-"""The loop: look, decide, write."""
+"""Observe, decide, apply, report: the reconcile of a RayCluster."""
 
 from __future__ import annotations
 
@@ -12,119 +12,126 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kinds.resources import RAY_CLUSTERS
-from rayward.kinds.validation import cluster_problems
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
-from rayward.kube.core.meta import rfc3339
+from rayward.kube.core.meta import is_true, rfc3339
+from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
 from rayward.kube.runtime.predicates import controller_key, label_key
+from rayward.kube.runtime.queue import HIGH
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.net.errors import NetworkError
 from rayward.operator.base.writing import WRITE, is_managed_here
 from rayward.operator.cluster import status as statuses
-from rayward.operator.cluster.carry import Carrier
-from rayward.operator.cluster.decide import plan
-from rayward.operator.cluster.drifting import drift_of
-from rayward.operator.cluster.memory import Memory
+from rayward.operator.cluster.apply import apply
+from rayward.operator.cluster.conditions import PROVISIONED
+from rayward.operator.cluster.decide import decide
+from rayward.operator.cluster.drift import drift_of
+from rayward.operator.cluster.events import Outcome, events, failure
+from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.metrics import ClusterMetrics
-from rayward.operator.cluster.observe import CLUSTERS, Observed, caches_of, observe
-from rayward.operator.cluster.outcomes import Outcome, failure, notes
-from rayward.operator.cluster.plan import LogWanted, Note, Plan
+from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe
+from rayward.operator.cluster.state import Decision, Event, LogRequest, State
 
 NAME: Final = "raycluster"
 
-_UNSEEN_SECONDS: Final = 60.0
-"""What is there and the caches do not show, such as a secret of the user's that the cluster uses, is looked for so
-often."""
+_UNWATCHED_SECONDS: Final = 60.0
+"""How often an object is checked that the cluster uses and no cache shows, such as a user's own secret."""
 _LOG_SECONDS: Final = 5.0
 _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096"}
 
 
-class ClusterReconciler(Reconciler[RayCluster, Memory]):
-    """Makes RayClusters true."""
+class ClusterReconciler(Reconciler[RayCluster, LocalState]):
+    """Reconciles RayClusters."""
 
     def __init__(self, environment: Environment, metrics: ClusterMetrics) -> None:
-        super().__init__(NAME, environment, CLUSTERS, WRITE, Memory)
+        super().__init__(NAME, environment, CLUSTERS, WRITE, LocalState)
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
-        self.controller.watch(caches.pods, label_key(labels.CLUSTER))
+        self.controller.watch(caches.pods, label_key(labels.CLUSTER), self._priority)
         for cache in caches.of_children:
             self.controller.watch(cache, controller_key(RAY_CLUSTERS))
+
+    def _priority(self, key: Key) -> int:
+        """Pods of a cluster that never was ready: it is nearly done, and goes before those that have none yet."""
+        cluster = self._caches.clusters.get(key)
+        return 0 if cluster is None or is_true(cluster.status.conditions, PROVISIONED) else HIGH
 
     def caches(self) -> Mapping[Resource, Cache[Any]]:
         """Where its writes show."""
         return self._caches.by_resource
 
     def manages(self, found: RayCluster) -> bool:
-        """Whether the cluster is left to this operator."""
+        """Whether ``spec.managedBy`` leaves the cluster to this operator."""
         return is_managed_here(found.spec.managed_by)
 
-    async def reconcile(self, found: RayCluster, local: Memory) -> Result:
-        """Observe, decide, write, report."""
-        key, memory = found.key, local
-        cluster = memory.with_status(found)
-        observed = observe(self._caches, cluster, memory, self.clock.now())
-        memory.forget_pods({pod.metadata.uid for pod in observed.pods})
-        todo = plan(cluster, observed, self.clock.utc())
-        self._tell(cluster, memory.news(todo.notes, cluster.metadata.generation))
-        memory.progress_at = (memory.progress_at or self.clock.now()) if todo.waits else None
-        if todo.logs:
-            await self._read_logs(cluster, memory, todo.logs)
-            self.controller.add(key)
-        again = todo.requeue_after
-        if todo.writes and await self._write(cluster, observed, memory, todo):
-            # The status is told by the next run, which sees what came of this one.
-            self.controller.add(key)
-        else:
-            if todo.status is not None:
-                await self._write_status(cluster, memory, todo.status)
-            if todo.writes:
-                again = min(again or _UNSEEN_SECONDS, _UNSEEN_SECONDS)
-        return DONE if again is None else Result(requeue_after=again)
+    async def reconcile(self, found: RayCluster, local: LocalState) -> Result:
+        """Observe, decide, apply, report."""
+        cluster = local.with_status(found)
+        observed = observe(self._caches, cluster, local, self.clock.now())
+        local.keep_pods({pod.metadata.uid for pod in observed.pods})
+        state = State(cluster, observed, local.desired(cluster))
 
-    async def _write(self, cluster: RayCluster, observed: Observed, memory: Memory, todo: Plan) -> bool:
-        """Carry it out; whether anything is other than before."""
-        carrier = Carrier(self.writer(cluster), cluster, memory)
-        outcomes: list[Outcome] = []
-        for stage in todo.stages:
-            outcomes += await carrier.carry_out(stage)
-            if any(outcome.error is not None for outcome in outcomes):
-                break
+        decision = decide(state, self.clock.utc())
+        self._emit(cluster, local.new_events(decision.events, cluster.metadata.generation))
+        local.progress_at = (local.progress_at or self.clock.now()) if decision.batches_status else None
+
+        if decision.logs:
+            await self._read_logs(cluster, local, decision.logs)
+            self.controller.add(found.key)
+        if decision.writes:
+            outcomes = await apply(self.writer(cluster), cluster, local, decision)
+            if await self._report(state, local, decision, outcomes):
+                # The next reconcile sees what was written and reports the status.
+                self.controller.add(found.key)
+                return _requeue(decision.requeue_after)
+
+        if decision.status is not None:
+            await self._write_status(cluster, local, decision.status)
+        if decision.writes:
+            return _requeue(min(decision.requeue_after or _UNWATCHED_SECONDS, _UNWATCHED_SECONDS))
+        return _requeue(decision.requeue_after)
+
+    async def _report(self, state: State, local: LocalState, decision: Decision, outcomes: list[Outcome]) -> bool:
+        """Emit events about the writes; whether anything changed.
+
+        Raises:
+            ApiError: The first failure, which the status shows: the key is retried with backoff.
+            NetworkError: The same.
+        """
+        cluster = state.cluster
+        happened = events(cluster, outcomes)
         failed = failure(outcomes)
-        happened = notes(cluster, outcomes)
         if failed is None:
-            self._tell(cluster, happened)
+            self._emit(cluster, happened)
             return any(outcome.changed for outcome in outcomes)
-        self._tell(cluster, [note for note in happened if note.type == "Normal"])
-        repeated = tuple(note for note in happened if note.type == "Warning")
-        self._tell(cluster, memory.news(repeated, cluster.metadata.generation))
+        self._emit(cluster, [event for event in happened if event.type == "Normal"])
+        warnings = [event for event in happened if event.type == "Warning"]
+        self._emit(cluster, local.new_events(warnings, cluster.metadata.generation))
         if not cluster.deleting:
-            status = todo.status if cluster_problems(cluster) else self._failed(cluster, observed, failed)
+            status = decision.status
+            if not state.desired.problems:
+                drift = drift_of(state.desired, state.observed.pods)
+                status = statuses.status_of(state, self.clock.utc(), drift=drift, failure=failed)
             if status is not None and statuses.changed(cluster.status, status):
-                await self._write_status(cluster, memory, status)
+                await self._write_status(cluster, local, status)
         raise next(outcome.error for outcome in outcomes if outcome.error is not None)
 
-    def _failed(self, cluster: RayCluster, observed: Observed, failed: statuses.Failure) -> RayClusterStatus:
-        drift = drift_of(cluster, observed.pods)
-        status = statuses.status_of(cluster, observed, self.clock.utc(), drift=drift, failure=failed)
-        # What could not be acted upon has not been observed.
-        return msgspec.structs.replace(status, observed_generation=cluster.status.observed_generation)
-
-    async def _write_status(self, cluster: RayCluster, memory: Memory, status: RayClusterStatus) -> None:
+    async def _write_status(self, cluster: RayCluster, local: LocalState, status: RayClusterStatus) -> None:
         status = msgspec.structs.replace(status, last_update_time=rfc3339(self.clock.utc()))
         change = statuses.patch(statuses.body(cluster.status), statuses.body(status))
         answer = await self.writer(cluster).patch_status(RAY_CLUSTERS, cluster, change, wait=False)
         if answer is not None:
-            memory.told_status(answer.metadata.resource_version, status)
+            local.status_written(answer.metadata.resource_version, status)
             self._metrics.status_written(cluster, status)
 
-    async def _read_logs(self, cluster: RayCluster, memory: Memory, wanted: Iterable[LogWanted]) -> None:
-        async def read(log: LogWanted) -> None:
+    async def _read_logs(self, cluster: RayCluster, local: LocalState, requests: Iterable[LogRequest]) -> None:
+        async def read(log: LogRequest) -> None:
             query = urlencode({"container": log.container, **_LOG_LIMITS})
             path = object_path(PODS, cluster.metadata.namespace, log.pod, "log")
             text = ""
@@ -132,12 +139,16 @@ class ClusterReconciler(Reconciler[RayCluster, Memory]):
                 request = Request("GET", f"{path}?{query}", accept="*/*", seconds=_LOG_SECONDS)
                 text = (await self.client.attempt(request)).body.decode(errors="replace").strip()
             except (ApiError, NetworkError):
-                # Its node may be the very thing that is broken: the restart is told without last words.
+                # Its node may be the very thing that is broken: the restart is reported without the log.
                 pass
-            memory.logs[log.uid, log.container] = (log.restarts, text)
+            local.logs[log.uid, log.container] = (log.restarts, text)
 
-        await asyncio.gather(*(read(log) for log in wanted))
+        await asyncio.gather(*(read(log) for log in requests))
 
-    def _tell(self, cluster: RayCluster, happened: Iterable[Note]) -> None:
-        for note in happened:
-            self.recorder.event(RAY_CLUSTERS, cluster, note.type, note.reason, note.message)
+    def _emit(self, cluster: RayCluster, happened: Iterable[Event]) -> None:
+        for event in happened:
+            self.recorder.event(RAY_CLUSTERS, cluster, event.type, event.reason, event.message)
+
+
+def _requeue(after: float | None) -> Result:
+    return DONE if after is None else Result(requeue_after=after)

@@ -1,4 +1,4 @@
-"""What a RayCluster's status says: KubeRay's fields with KubeRay's meaning, and conditions that tell the rest."""
+"""The status of a RayCluster: KubeRay's fields with KubeRay's meaning, and conditions for the rest."""
 
 from __future__ import annotations
 
@@ -8,21 +8,18 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kinds import labels
 from rayward.kinds.raycluster import HeadInfo, RayCluster, RayClusterStatus
-from rayward.kinds.shapes import (
-    desired_workers,
-    features,
-    max_workers,
-    min_workers,
-    resources_of,
-)
-from rayward.kube.core.meta import is_true, rfc3339
+from rayward.kinds.shapes import features, max_workers, min_workers
+from rayward.kube.core.meta import condition_of, is_true, rfc3339
 from rayward.kube.core.objects import Condition
 from rayward.kube.core.service import Service
-from rayward.operator.cluster import ailments, conditions
+from rayward.operator.cluster import conditions
 from rayward.operator.cluster.conditions import Conditions
-from rayward.operator.cluster.observe import Observed
+from rayward.operator.cluster.drift import NO_DRIFT, Drift, is_replacing
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.pod_problems import IMAGE, PodProblem, pod_problems, version_mismatch
+from rayward.operator.cluster.state import Failure, Observed, State
 
 READY: Final = "ready"
 SUSPENDED: Final = "suspended"
@@ -31,62 +28,49 @@ _INT32_MAX: Final = 2**31 - 1
 
 # What changes again and again while pods start: it may wait a moment for more of its kind.
 _PROGRESS: Final = ("available_worker_replicas", "ready_worker_replicas", "head")
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """What could not be written."""
-
-    reason: str
-    message: str
-
-
-class Drift(msgspec.Struct, frozen=True):
-    """Pods that were made from another template, and where it differs."""
-
-    pods: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()
-
-    @property
-    def message(self) -> str:
-        """As the condition says it."""
-        if not self.pods:
-            return "every pod was made from the template that the spec has"
-        return f"{', '.join(self.pods)} were made before the spec was changed in {', '.join(self.paths)}"
-
-
-NO_DRIFT: Final = Drift()
+_OF_HEAD: Final = (conditions.HEAD_READY, conditions.HEAD_RUNNING_AND_READY, conditions.AUTOSCALER_HEALTHY)
+_KEPT: Final = (
+    "Running pods keep it: delete them, set spec.upgradeStrategy.type to Recreate, or annotate the RayCluster with "
+    f"{labels.ROLLING_UPDATE}=workers before the next edit"
+)
 
 
 def status_of(
-    cluster: RayCluster, observed: Observed, now: datetime, *, drift: Drift = NO_DRIFT, failure: Failure | None = None
+    state: State, now: datetime, *, drift: Drift = NO_DRIFT, failure: Failure | None = None
 ) -> RayClusterStatus:
-    """The status of a cluster whose spec is acted upon."""
+    """The status of a cluster whose spec is valid."""
+    cluster, observed = state.cluster, state.observed
     before = cluster.status
     live = [pod for pod in observed.pods if not pod.deleting]
     head = head_of(observed.pods)
-    desired = sum(map(desired_workers, cluster.groups))
+    desired = state.desired.workers
     complete = failure is None and len(live) == desired + 1 and all(pod.up for pod in live)
     suspend = cluster.spec.suspend is True
-    state = _state(before.state, suspend, complete, bool(observed.pods))
-    told = Conditions(before.conditions, cluster.metadata.generation, now)
-    told.set(conditions.ACCEPTED, True, "SpecAccepted", "the spec can be acted upon")
+    phase = _state(before.state, suspend, complete, bool(observed.pods))
+    updated = Conditions(before.conditions, cluster.metadata.generation, now)
+    updated.set(conditions.ACCEPTED, True, "SpecAccepted", "The spec is valid")
     if failure is not None:
-        told.set(conditions.REPLICA_FAILURE, True, failure.reason, failure.message)
+        updated.set(conditions.REPLICA_FAILURE, True, failure.reason, failure.message)
     else:
-        told.drop(conditions.REPLICA_FAILURE)
-    conditions.set_head_ready(told, head)
-    _set_provisioned(told, before.conditions, suspend, complete, bool(observed.pods))
-    _set_suspension(told, suspend, bool(observed.pods))
-    _set_ready(told, live, desired, observed, suspend, failure)
-    told.set_if_worth_telling(conditions.DRIFTED, bool(drift.pods), ("TemplateChanged", "InAgreement"), drift.message)
-    other = ailments.other_version(live, cluster.spec.ray_version)
-    told.set_if_worth_telling(conditions.VERSION_MISMATCH, bool(other), ("ImageTag", "InAgreement"), other)
+        updated.drop(conditions.REPLICA_FAILURE)
+    conditions.set_head_ready(updated, head)
+    conditions.set_autoscaler_healthy(updated, head, autoscaled=features.autoscaling(cluster) and not suspend)
+    _set_provisioned(updated, before.conditions, suspend, complete, bool(observed.pods))
+    _set_suspension(updated, suspend, bool(observed.pods))
+    _set_ready(updated, live, desired, observed, suspend, failure)
+    updated.set_once_true(conditions.DRIFTED, bool(drift.pods), ("TemplateChanged", "InAgreement"), drift.message)
+    mismatch = version_mismatch(live, cluster.spec.ray_version)
+    updated.set_once_true(conditions.VERSION_MISMATCH, bool(mismatch), ("ImageTag", "InAgreement"), mismatch)
+    replacing = is_replacing(cluster, state.desired, observed.pods)
+    stalled = "" if not drift.pods or replacing or failure is not None else f"{drift.message}. {_KEPT}"
+    settled = not observed.pods if suspend else complete and not (drift.pods or replacing)
+    _set_progress(updated, before, settled=settled, stalled=("TemplateChanged", stalled))
     service = head_service_of(cluster, observed.services)
-    resources = resources_of(cluster)
+    resources = state.desired.totals
     workers = [pod for pod in live if pod.is_worker]
     return msgspec.structs.replace(
         before,
-        state=state,
+        state=phase,
         reason="",
         desired_worker_replicas=min(desired, _INT32_MAX),
         available_worker_replicas=sum(pod.running for pod in workers),
@@ -97,39 +81,41 @@ def status_of(
         desired_memory=resources.memory,
         desired_gpu=resources.gpu,
         desired_tpu=resources.tpu,
-        state_transition_times=_transition_times(before, state, now),
+        state_transition_times=_transition_times(before, phase, now),
         endpoints=endpoints_of(service) if service else before.endpoints,
         head=_head_info(head, service),
-        conditions=told.value,
-        observed_generation=cluster.metadata.generation,
+        conditions=updated.value,
+        # It stays behind until the cluster is what the generation asks for, or will not be without another edit.
+        observed_generation=cluster.metadata.generation if settled or stalled else before.observed_generation,
     )
 
 
-def refused_status(
+def rejected_status(
     cluster: RayCluster, observed: Observed, now: datetime, reason: str, message: str
 ) -> RayClusterStatus:
-    """The status of a cluster whose spec is refused: what runs is told, the generation does not count as seen."""
+    """The status of a cluster whose spec is rejected: it shows what runs, and is stalled at this generation."""
     before = cluster.status
-    told = Conditions(before.conditions, cluster.metadata.generation, now)
-    told.set(conditions.ACCEPTED, False, reason, message)
+    updated = Conditions(before.conditions, cluster.metadata.generation, now)
+    updated.set(conditions.ACCEPTED, False, reason, message)
     live = [pod for pod in observed.pods if not pod.deleting]
-    conditions.set_head_ready(told, head_of(observed.pods))
+    conditions.set_head_ready(updated, head_of(observed.pods))
     suspend = cluster.spec.suspend is True
     state = before.state
     if suspend:
-        # To stop is the one thing that a refused spec can ask for.
+        # Suspending is the one thing that a rejected spec can ask for.
         state = _state(before.state, suspend, False, bool(observed.pods))
-        _set_provisioned(told, before.conditions, suspend, False, bool(observed.pods))
-        _set_suspension(told, suspend, bool(observed.pods))
-    # The spec cannot say how many pods there should be: the last one that was accepted did.
+        _set_provisioned(updated, before.conditions, suspend, False, bool(observed.pods))
+        _set_suspension(updated, suspend, bool(observed.pods))
+    # How many pods there should be, the last accepted spec said.
     last_desired = before.desired_worker_replicas
-    if not suspend and not (live and before.observed_generation):
-        told.set(conditions.READY, False, reason, message)
+    if not suspend and not (live and before.head is not None):
+        updated.set(conditions.READY, False, reason, message)
     elif not suspend and len(live) <= last_desired:
-        missing = f"{len(live)} of {last_desired + 1} pods are there, and none is made while the spec is refused"
-        told.set(conditions.READY, False, reason, f"{missing}: {message}")
+        missing = f"{len(live)} of {last_desired + 1} pods exist; no pods are created while the spec is invalid"
+        updated.set(conditions.READY, False, reason, f"{missing}: {message}")
     else:
-        _set_ready(told, live, last_desired, observed, suspend, None)
+        _set_ready(updated, live, last_desired, observed, suspend, None)
+    _set_progress(updated, before, settled=False, stalled=(reason, message))
     workers = [pod for pod in live if pod.is_worker]
     return msgspec.structs.replace(
         before,
@@ -137,12 +123,13 @@ def refused_status(
         available_worker_replicas=sum(pod.running for pod in workers),
         ready_worker_replicas=sum(pod.ready for pod in workers),
         state_transition_times=_transition_times(before, state, now),
-        conditions=told.value,
+        conditions=updated.value,
+        observed_generation=cluster.metadata.generation,
     )
 
 
 def changed(before: RayClusterStatus, after: RayClusterStatus) -> bool:
-    """Whether there is anything to write; the time of writing alone is nothing."""
+    """Whether there is anything to write; the time of writing alone does not count."""
     return before != msgspec.structs.replace(after, last_update_time=before.last_update_time)
 
 
@@ -151,11 +138,11 @@ def urgent(before: RayClusterStatus, after: RayClusterStatus) -> bool:
     as_before = {name: getattr(before, name) for name in (*_PROGRESS, "last_update_time", "conditions")}
     if msgspec.structs.replace(after, **as_before) != before:
         return True
-    return _standing(before.conditions) != _standing(after.conditions)
+    return _statuses(before.conditions) != _statuses(after.conditions)
 
 
 def head_of(pods: Sequence[RayPod]) -> RayPod | None:
-    """The head: the one that lives, else one that ends."""
+    """The head: one that is not being deleted, else a terminating one."""
     heads = [pod for pod in pods if pod.is_head]
     return next((pod for pod in heads if not pod.deleting), heads[0] if heads else None)
 
@@ -208,11 +195,11 @@ def _state(before: str, suspend: bool, complete: bool, pods: bool) -> str:
 
 
 def _set_provisioned(
-    told: Conditions, before: Sequence[Condition] | None, suspend: bool, complete: bool, pods: bool
+    updated: Conditions, before: Sequence[Condition] | None, suspend: bool, complete: bool, pods: bool
 ) -> None:
     if suspend:
         if not pods:
-            told.set(conditions.PROVISIONED, False, "RayClusterPodsProvisioning", "RayCluster has been suspended")
+            updated.set(conditions.PROVISIONED, False, "RayClusterPodsProvisioning", "RayCluster has been suspended")
         return
     if is_true(before, conditions.PROVISIONED):
         return
@@ -220,16 +207,16 @@ def _set_provisioned(
         reason, message = "AllPodRunningAndReadyFirstTime", "All Ray Pods are ready for the first time"
     else:
         reason, message = "RayClusterPodsProvisioning", "RayCluster Pods are being provisioned for first time"
-    told.set(conditions.PROVISIONED, complete, reason, message)
+    updated.set(conditions.PROVISIONED, complete, reason, message)
 
 
-def _set_suspension(told: Conditions, suspend: bool, pods: bool) -> None:
-    told.set(conditions.SUSPENDED, suspend and not pods, conditions.SUSPENDED)
-    told.set(conditions.SUSPENDING, suspend and pods, conditions.SUSPENDING)
+def _set_suspension(updated: Conditions, suspend: bool, pods: bool) -> None:
+    updated.set(conditions.SUSPENDED, suspend and not pods, conditions.SUSPENDED)
+    updated.set(conditions.SUSPENDING, suspend and pods, conditions.SUSPENDING)
 
 
 def _set_ready(
-    told: Conditions,
+    updated: Conditions,
     live: Sequence[RayPod],
     desired: int,
     observed: Observed,
@@ -237,34 +224,54 @@ def _set_ready(
     failure: Failure | None,
 ) -> None:
     ready = sum(pod.up for pod in live)
-    found = ailments.ailments(live, observed.logs)
+    problems = pod_problems(live, observed.logs)
     if suspend:
-        told.set(conditions.READY, False, "Suspended", "spec.suspend is true")
+        updated.set(conditions.READY, False, "Suspended", "spec.suspend is true")
     elif failure is not None:
-        told.set(conditions.READY, False, failure.reason, failure.message)
-    elif found:
-        first = found[0]
-        more = f" (and {len(found) - 1} more pods ail)" if len(found) > 1 else ""
-        message = _steady(told.value, first)
-        told.set(conditions.READY, False, first.reason, f"{message}{more}")
+        updated.set(conditions.READY, False, failure.reason, failure.message)
+    elif problems:
+        first, more = problems[0], _more_failing(len(problems) - 1)
+        message = _steady(updated.value, first)
+        updated.set(conditions.READY, False, first.reason, f"{message}{more}")
     elif ready == len(live) == desired + 1:
-        told.set(conditions.READY, True, "AllPodsReady", "the head and every worker are ready")
+        updated.set(conditions.READY, True, "AllPodsReady", "The head and all workers are ready")
     elif len(live) > desired + 1:
-        message = f"{len(live)} pods run and {desired + 1} are asked for: some are still to go"
-        told.set(conditions.READY, False, "ScalingDown", message)
+        message = f"Scaling down: {len(live)} pods running, {desired + 1} desired"
+        updated.set(conditions.READY, False, "ScalingDown", message)
     else:
-        told.set(conditions.READY, False, "PodsStarting", f"{ready} of {desired + 1} pods are ready")
+        updated.set(conditions.READY, False, "PodsStarting", f"{ready} of {desired + 1} pods are ready")
 
 
-def _steady(before: Sequence[Condition], ailment: ailments.Ailment) -> str:
-    """The message, or the one that stands already where kubelets alternate between two about one image."""
-    if ailment.reason == ailments.IMAGE and "Back-off" in ailment.message:
+def _set_progress(updated: Conditions, before: RayClusterStatus, *, settled: bool, stalled: tuple[str, str]) -> None:
+    """Conditions as kstatus reads them. Ready speaks of this generation only once the cluster is what it asks for."""
+    reason, message = stalled
+    ready = condition_of(updated.value, conditions.READY)
+    assert ready is not None
+    if settled or message:
+        updated.set(conditions.RECONCILING, False, "Settled" if settled else "Stalled")
+    else:
+        why = "PodsOutdated" if ready.status == "True" else ready.reason
+        updated.set(conditions.RECONCILING, True, why, "The cluster is not yet what the spec asks for")
+    updated.set_once_true(conditions.STALLED, bool(message), (reason, "NotStalled"), message)
+    if not settled and ready.status == "True":
+        updated.keep_generation(conditions.READY, before.conditions)
+
+
+def _more_failing(count: int) -> str:
+    if not count:
+        return ""
+    return f" (and {count} more {'pods are' if count > 1 else 'pod is'} failing)"
+
+
+def _steady(before: Sequence[Condition], problem: PodProblem) -> str:
+    """The message, or the one that is there already where kubelets alternate between two about one image."""
+    if problem.reason == IMAGE and "Back-off" in problem.message:
         for found in before:
-            if found.type == conditions.READY and found.reason == ailments.IMAGE:
+            if found.type == conditions.READY and found.reason == IMAGE:
                 text = found.message.partition(" (and ")[0]
-                if text.startswith(f"pod {ailment.pod}:"):
+                if text.startswith(f"pod {problem.pod}:"):
                     return text
-    return ailment.text
+    return problem.text
 
 
 def _head_info(head: RayPod | None, service: Service | None) -> HeadInfo:
@@ -284,8 +291,8 @@ def _transition_times(before: RayClusterStatus, state: str, now: datetime) -> di
     return {**(before.state_transition_times or {}), state: rfc3339(now)}
 
 
-def _standing(found: Sequence[Condition] | None) -> set[tuple[str, str]]:
-    return {(condition.type, condition.status) for condition in found or () if condition.type != conditions.HEAD_READY}
+def _statuses(found: Sequence[Condition] | None) -> set[tuple[str, str]]:
+    return {(condition.type, condition.status) for condition in found or () if condition.type not in _OF_HEAD}
 
 
 def _whole_condition(condition: Condition) -> dict[str, Any]:

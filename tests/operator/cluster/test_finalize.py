@@ -10,9 +10,8 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.validation import cluster_problems
 from rayward.kube.core.resource import JOBS, Resource
-from rayward.operator.cluster.departure import plan_departure
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import Finalizers, Make, Plan
+from rayward.operator.cluster.finalize import finalize
+from rayward.operator.cluster.state import Create, Decision, Observed, SetFinalizers
 from tests.operator.cluster.world import NOW, cluster
 from tests.operator.stage import manifest, template
 
@@ -31,12 +30,12 @@ def _deleted(pods: dict[str, Any] | None = None, timeout: str = "", **spec: Any)
     return cluster(manifest(metadata=metadata, headGroupSpec=head, gcsFaultToleranceOptions=redis, **spec))
 
 
-def _without_pods(deleted: RayCluster) -> Plan:
-    return plan_departure(deleted, Observed(), NOW)
+def _without_pods(deleted: RayCluster) -> Decision:
+    return finalize(deleted, Observed(), NOW)
 
 
-def _made(plan: Plan) -> list[Resource]:
-    return [write.resource for stage in plan.stages for write in stage if isinstance(write, Make)]
+def _made(plan: Decision) -> list[Resource]:
+    return [write.resource for stage in plan.stages for write in stage if isinstance(write, Create)]
 
 
 @pytest.mark.parametrize(
@@ -66,8 +65,8 @@ def test_patience_is_what_the_annotation_says_and_at_most_a_year(text: str, seco
 )
 def test_a_cluster_whose_job_cannot_be_made_is_released_and_the_keys_are_told(pods: dict[str, Any]) -> None:
     plan = _without_pods(_deleted(pods))
-    assert plan.stages == ((Finalizers(()),),)
-    (note,) = plan.notes
+    assert plan.stages == ((SetFinalizers(()),),)
+    (note,) = plan.events
     assert (note.type, note.reason) == ("Warning", "RedisCleanupFailed")
     assert "spec.headGroupSpec.template.spec.containers" in note.message
 

@@ -17,9 +17,9 @@ from rayward.kube.runtime.shield import Shield
 from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import TimedOut
 from rayward.operator.base.writing import WRITE
-from rayward.operator.cluster.carry import Carrier
-from rayward.operator.cluster.memory import Memory
-from rayward.operator.cluster.plan import Make, Mend, NewPod, Remove, Write
+from rayward.operator.cluster.apply import Applier
+from rayward.operator.cluster.local import LocalState
+from rayward.operator.cluster.state import Create, CreatePod, Delete, Patch, Write
 from tests.operator.cluster.world import cluster
 from tests.operator.stage import group, manifest
 
@@ -59,7 +59,7 @@ def _took(request: Request) -> Response:
     return Response(201, {}, orjson.dumps(body))
 
 
-def _carrier(answer: Answer, memory: Memory | None = None) -> tuple[Carrier, _Transport]:
+def _carrier(answer: Answer, memory: LocalState | None = None) -> tuple[Applier, _Transport]:
     transport = _Transport(answer)
 
     async def at_once(seconds: float) -> None:
@@ -67,17 +67,17 @@ def _carrier(answer: Answer, memory: Memory | None = None) -> tuple[Carrier, _Tr
 
     client = Client(transport, sleep=at_once)
     writer = Writer(client, _CLUSTER.metadata.namespace, WRITE, Shield(), lambda resource, answer: None)
-    return Carrier(writer, _CLUSTER, memory or Memory()), transport
+    return Applier(writer, _CLUSTER, memory or LocalState()), transport
 
 
-def _hosts(replica: int = 0) -> list[NewPod]:
-    return [NewPod(_GROUP, replica, host) for host in range(2)]
+def _hosts(replica: int = 0) -> list[CreatePod]:
+    return [CreatePod(_GROUP, replica, host) for host in range(2)]
 
 
 async def test_a_head_that_is_not_let_in_keeps_its_workers_out() -> None:
     carrier, transport = _carrier(lambda request: _status(403, "Forbidden"))
 
-    outcomes = await carrier.carry_out([NewPod(None), *_hosts()])
+    outcomes = await carrier.send([CreatePod(None), *_hosts()])
 
     assert len(transport.requests) == 1
     assert [outcome.name.split("-")[1] for outcome in outcomes] == ["head"]
@@ -86,7 +86,7 @@ async def test_a_head_that_is_not_let_in_keeps_its_workers_out() -> None:
 async def test_workers_follow_their_head_in_the_same_run() -> None:
     carrier, transport = _carrier(_took)
 
-    await carrier.carry_out([NewPod(None), *_hosts()])
+    await carrier.send([CreatePod(None), *_hosts()])
 
     assert _names(transport)[0].split("-")[1] == "head"
     assert len(transport.requests) == 3
@@ -111,7 +111,7 @@ async def test_an_unanswered_creation_is_sent_again_with_the_same_name() -> None
         return found
 
     carrier, transport = _carrier(answer)
-    (outcome,) = await carrier.carry_out([NewPod(None)])
+    (outcome,) = await carrier.send([CreatePod(None)])
     assert outcome.error is None
     assert [request.method for request in transport.requests] == ["POST", "POST", "GET"]
     assert len(set(body)) == 1
@@ -123,12 +123,12 @@ async def test_a_name_that_anothers_pod_has_is_given_up() -> None:
             return _status(409, "AlreadyExists")
         return Response(200, {}, orjson.dumps({"metadata": {"name": "x", "uid": "another"}}))
 
-    memory = Memory()
+    memory = LocalState()
     carrier, first = _carrier(answer, memory)
-    (outcome,) = await carrier.carry_out([NewPod(None)])
+    (outcome,) = await carrier.send([CreatePod(None)])
     assert outcome.error is not None
     carrier, second = _carrier(_took, memory)
-    (outcome,) = await carrier.carry_out([NewPod(None)])
+    (outcome,) = await carrier.send([CreatePod(None)])
     assert outcome.error is None
     assert _names(first) != _names(second)
 
@@ -138,23 +138,23 @@ async def test_hosts_of_one_replica_share_its_name_and_the_next_replica_has_anot
         bodies: list[Object] = [orjson.loads(request.body or b"{}") for request in transport.requests]
         return {body["metadata"]["labels"]["ray.io/worker-group-replica-name"] for body in bodies}
 
-    memory = Memory()
+    memory = LocalState()
     carrier, first = _carrier(_took, memory)
-    await carrier.carry_out(_hosts())
+    await carrier.send(_hosts())
     carrier, second = _carrier(_took, memory)
-    await carrier.carry_out(_hosts())
+    await carrier.send(_hosts())
     assert len(replicas(first)) == len(replicas(second)) == 1
     assert replicas(first) != replicas(second)
 
 
 async def test_after_a_refusal_one_pod_is_tried_before_the_others() -> None:
-    memory = Memory()
+    memory = LocalState()
     carrier, refusing = _carrier(lambda request: _status(403, "Forbidden"), memory)
-    assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 4
-    assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 1
+    assert len(await carrier.send([*_hosts(0), *_hosts(1)])) == 4
+    assert len(await carrier.send([*_hosts(0), *_hosts(1)])) == 1
     assert len(refusing.requests) == 5
     carrier, taking = _carrier(_took, memory)
-    assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 4
+    assert len(await carrier.send([*_hosts(0), *_hosts(1)])) == 4
     # Those that were refused keep their names: what is told of them stays the same.
     assert set(_names(taking)) == set(_names(refusing))
 
@@ -174,10 +174,10 @@ def _namesake(metadata: Object) -> Answer:
 _OWNED: Final = {"ownerReferences": [{"kind": "RayCluster", "name": "plain", "uid": "c", "controller": True}]}
 _BODY: Final[Object] = {"metadata": {"name": "plain", "labels": {"ray.io/cluster": "plain"}, **_OWNED}}
 _NAMESAKES: Final[dict[str, tuple[Resource, Object, list[str], type[Write], bool]]] = {
-    "ours": (ROLES, _BODY["metadata"], ["POST", "GET"], Make, False),
-    "ours, without its label": (ROLES, _OWNED, ["POST", "GET", "PATCH"], Mend, True),
-    "left behind": (ROLES, {"labels": {"ray.io/cluster": "plain"}}, ["POST", "GET", "PATCH"], Mend, True),
-    "the user's, of use": (SERVICE_ACCOUNTS, {}, ["POST", "GET"], Make, False),
+    "ours": (ROLES, _BODY["metadata"], ["POST", "GET"], Create, False),
+    "ours, without its label": (ROLES, _OWNED, ["POST", "GET", "PATCH"], Patch, True),
+    "left behind": (ROLES, {"labels": {"ray.io/cluster": "plain"}}, ["POST", "GET", "PATCH"], Patch, True),
+    "the user's, of use": (SERVICE_ACCOUNTS, {}, ["POST", "GET"], Create, False),
 }
 
 
@@ -186,7 +186,7 @@ async def test_what_is_there_already_is_told_as_what_was_done_to_it(
     resource: Resource, found: Object, methods: list[str], deed: type[Write], changed: bool
 ) -> None:
     carrier, transport = _carrier(_namesake(found))
-    (outcome,) = await carrier.carry_out([Make(resource, _BODY)])
+    (outcome,) = await carrier.send([Create(resource, _BODY)])
     assert [request.method for request in transport.requests] == methods
     assert isinstance(outcome.write, deed)
     assert (outcome.error, outcome.changed) == (None, changed)
@@ -194,15 +194,15 @@ async def test_what_is_there_already_is_told_as_what_was_done_to_it(
 
 async def test_no_more_than_the_metadata_of_a_users_secret_is_read() -> None:
     carrier, transport = _carrier(_namesake({}))
-    await carrier.carry_out([Make(SECRETS, _BODY)])
+    await carrier.send([Create(SECRETS, _BODY)])
     assert transport.requests[1].accept == METADATA
 
 
 async def test_a_users_role_is_left_alone_and_told() -> None:
     carrier, transport = _carrier(_namesake({}))
-    (outcome,) = await carrier.carry_out([Make(ROLES, _BODY)])
+    (outcome,) = await carrier.send([Create(ROLES, _BODY)])
     assert [request.method for request in transport.requests] == ["POST", "GET"]
-    assert "was not made for this cluster" in str(outcome.error)
+    assert "is not owned by this RayCluster" in str(outcome.error)
 
 
 _GONE: Final = {
@@ -229,5 +229,5 @@ _GONE: Final = {
 @pytest.mark.parametrize(("answer", "gone"), _GONE.values(), ids=_GONE)
 async def test_a_deletion_is_done_only_if_this_very_object_is_gone(answer: Answer, gone: bool) -> None:
     carrier, _ = _carrier(answer)
-    (outcome,) = await carrier.carry_out([Remove(PODS, "w", "old")])
+    (outcome,) = await carrier.send([Delete(PODS, "w", "old")])
     assert (outcome.error is None) is gone

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.core.resource import INGRESSES, PODS, SERVICES
-from rayward.operator.cluster.outcomes import Outcome, failure, notes
-from rayward.operator.cluster.plan import Make, Mend, NewPod, Remove
+from rayward.operator.cluster.events import Outcome, events, failure
+from rayward.operator.cluster.state import Create, CreatePod, Delete, Patch
 from tests.operator.cluster.world import cluster, settled
 
 _CLUSTER = cluster()
 _SMALL = _CLUSTER.groups[0]
 _QUOTA = Forbidden(403, "Forbidden", "exceeded quota: small", {}, None)
-_HEAD = Outcome(NewPod(None), "plain-head-a")
-_WORKERS = [Outcome(NewPod(_SMALL, index), f"plain-small-worker-{name}") for index, name in enumerate("ab")]
-_SERVICE = Outcome(Make(SERVICES, {}), "plain-head-svc")
+_HEAD = Outcome(CreatePod(None), "plain-head-a")
+_WORKERS = [Outcome(CreatePod(_SMALL, index), f"plain-small-worker-{name}") for index, name in enumerate("ab")]
+_SERVICE = Outcome(Create(SERVICES, {}), "plain-head-svc")
 
 
 def _told(*outcomes: Outcome) -> list[tuple[str, str]]:
-    return [(note.reason, note.message) for note in notes(_CLUSTER, outcomes)]
+    return [(note.reason, note.message) for note in events(_CLUSTER, outcomes)]
 
 
 def test_a_new_cluster_costs_two_events() -> None:
@@ -32,23 +32,25 @@ def test_a_service_that_is_made_later_is_told() -> None:
 
 
 def test_what_was_so_already_is_not_told() -> None:
-    assert _told(Outcome(Make(SERVICES, {}), "plain-head-svc", changed=False)) == []
+    assert _told(Outcome(Create(SERVICES, {}), "plain-head-svc", changed=False)) == []
 
 
 def test_deletions_say_why() -> None:
     pod = settled().live("small")[0]
-    gone = Remove(PODS, "w", "uid", pod, "the group was scaled down")
-    assert _told(Outcome(gone, "w")) == [("DeletedWorkerPod", "Deleted worker Pod ns/w; the group was scaled down")]
+    gone = Delete(PODS, "w", "uid", pod, "the worker group was scaled down")
+    assert _told(Outcome(gone, "w")) == [
+        ("DeletedWorkerPod", "Deleted worker Pod ns/w; the worker group was scaled down")
+    ]
 
 
 def test_other_objects_are_told_by_their_kinds() -> None:
-    mended = Outcome(Mend(INGRESSES, "i", "uid", {}), "i")
-    removed = Outcome(Remove(INGRESSES, "i", "uid"), "i")
+    mended = Outcome(Patch(INGRESSES, "i", "uid", {}), "i")
+    removed = Outcome(Delete(INGRESSES, "i", "uid"), "i")
     assert [reason for reason, _ in _told(mended, removed)] == ["UpdatedIngress", "DeletedIngress"]
 
 
 def test_the_heads_failure_is_told_before_others() -> None:
-    failed = [Outcome(NewPod(_SMALL), "w", _QUOTA), Outcome(NewPod(None), "h", _QUOTA)]
+    failed = [Outcome(CreatePod(_SMALL), "w", _QUOTA), Outcome(CreatePod(None), "h", _QUOTA)]
     found = failure(failed)
     assert found is not None
     assert found.reason == "FailedCreateHeadPod"

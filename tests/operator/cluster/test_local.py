@@ -8,9 +8,9 @@ from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.core.objects import ObjectMeta
 from rayward.kube.core.resource import PODS
 from rayward.kube.runtime.cache import Cache
-from rayward.operator.cluster.memory import Memory
-from rayward.operator.cluster.plan import Note
+from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.state import Event
 
 
 def _pod(name: str, version: str = "5") -> RayPod:
@@ -24,44 +24,44 @@ def _cache(version: int, *pods: RayPod) -> Cache[RayPod]:
 
 
 def test_a_slot_keeps_its_name_until_the_pod_is_there() -> None:
-    memory = Memory()
+    local = LocalState()
     suffixes = iter(("first", "second"))
     slot = ("small", 0, 0)
-    assert memory.suffix(slot, lambda: next(suffixes)) == "first"
+    assert local.suffix(slot, lambda: next(suffixes)) == "first"
     # Its creation was never answered: the next try must not make another one.
-    assert memory.suffix(slot, lambda: next(suffixes)) == "first"
-    memory.made(slot, _pod("w"))
-    assert memory.suffix(slot, lambda: next(suffixes)) == "second"
+    assert local.suffix(slot, lambda: next(suffixes)) == "first"
+    local.pod_created(slot, _pod("w"))
+    assert local.suffix(slot, lambda: next(suffixes)) == "second"
 
 
 def test_a_pod_just_made_counts_before_the_cache_shows_it() -> None:
-    memory = Memory()
-    memory.made(("small", 0, 0), _pod("w", "7"))
-    assert [pod.metadata.name for pod in memory.unseen(_cache(6))] == ["w"]
-    assert memory.unseen(_cache(7)) == []
+    local = LocalState()
+    local.pod_created(("small", 0, 0), _pod("w", "7"))
+    assert [pod.metadata.name for pod in local.unseen(_cache(6))] == ["w"]
+    assert local.unseen(_cache(7)) == []
 
 
 def test_a_pod_just_deleted_counts_as_terminating() -> None:
-    memory = Memory()
-    memory.removed("uid-w")
-    assert memory.as_known(_pod("w")).deleting
-    assert not memory.as_known(_pod("other")).deleting
-    memory.forget_pods({"uid-other"})
-    assert not memory.as_known(_pod("w")).deleting
+    local = LocalState()
+    local.pod_deleted("uid-w")
+    assert local.with_deletion(_pod("w")).deleting
+    assert not local.with_deletion(_pod("other")).deleting
+    local.keep_pods({"uid-other"})
+    assert not local.with_deletion(_pod("w")).deleting
 
 
 def test_the_status_last_written_counts_until_the_cache_shows_it() -> None:
-    memory = Memory()
+    local = LocalState()
     cluster = RayCluster(metadata=ObjectMeta(name="c", resource_version="3"))
-    memory.told_status("4", RayClusterStatus(state="ready"))
-    assert memory.with_status(cluster).status.state == "ready"
+    local.status_written("4", RayClusterStatus(state="ready"))
+    assert local.with_status(cluster).status.state == "ready"
     seen = msgspec.structs.replace(cluster, metadata=ObjectMeta(name="c", resource_version="4"))
-    assert memory.with_status(seen).status.state == ""
+    assert local.with_status(seen).status.state == ""
 
 
 def test_a_note_is_told_once_for_each_generation() -> None:
-    memory = Memory()
-    note = Note("Warning", "Odd", "it is odd")
-    assert memory.news((note,), 1) == [note]
-    assert memory.news((note,), 1) == []
-    assert memory.news((note,), 2) == [note]
+    local = LocalState()
+    event = Event("Warning", "Odd", "it is odd")
+    assert local.new_events((event,), 1) == [event]
+    assert local.new_events((event,), 1) == []
+    assert local.new_events((event,), 2) == [event]

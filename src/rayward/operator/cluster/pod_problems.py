@@ -1,16 +1,15 @@
-"""What is wrong with a cluster's pods, in the words a user needs."""
+"""Why pods of a cluster do not run, in words for conditions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from rayward.kinds import rayversion
 from rayward.kube.core.pod import ContainerStatus
-from rayward.operator.cluster.plan import LogWanted
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.state import LogRequest, Logs
 
 CRASH_LOOP: Final = "CrashLoopBackOff"
 IMAGE: Final = "ImagePullBackOff"
@@ -19,14 +18,13 @@ VERSION: Final = "RayVersionMismatch"
 
 _IMAGE_REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 _ORDINARY: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
-_LONGEST: Final = 700
+_MAX_LOG: Final = 700
 _RAY_IMAGES: Final = frozenset({"ray", "ray-ml", "ray-llm"})
 
-Logs = Mapping[tuple[str, str], tuple[int, str]]
 
-
-class Ailment(msgspec.Struct, frozen=True):
-    """One thing that keeps a pod from working; a pod has at most one."""
+@dataclass(frozen=True, slots=True)
+class PodProblem:
+    """What keeps a pod from running; a pod has at most one."""
 
     reason: str
     pod: str
@@ -38,8 +36,9 @@ class Ailment(msgspec.Struct, frozen=True):
         return f"pod {self.pod}: {self.message}"
 
 
-class _Trouble(msgspec.Struct, frozen=True):
-    """An ailment as its pod tells it."""
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """A problem as its pod's status has it."""
 
     pod: RayPod
     reason: str
@@ -47,24 +46,24 @@ class _Trouble(msgspec.Struct, frozen=True):
     container: ContainerStatus | None = None
 
 
-def ailments(pods: Iterable[RayPod], logs: Logs) -> list[Ailment]:
-    """Of all pods that should work, the head's first."""
-    return [Ailment(each.reason, each.pod.metadata.name, _told(each, logs)) for each in _troubles(pods)]
+def pod_problems(pods: Iterable[RayPod], logs: Logs) -> list[PodProblem]:
+    """Of all pods that are not being deleted, the head's first."""
+    return [PodProblem(each.reason, each.pod.metadata.name, _message(each, logs)) for each in _findings(pods)]
 
 
-def logs_wanted(pods: Iterable[RayPod], logs: Logs) -> tuple[LogWanted, ...]:
-    """The container whose last words are not known yet; only the first ailment is shown with its own."""
-    first = next(iter(_troubles(pods)), None)
+def log_requests(pods: Iterable[RayPod], logs: Logs) -> tuple[LogRequest, ...]:
+    """The container whose log is not known yet; only the first problem is shown with its log."""
+    first = next(iter(_findings(pods)), None)
     if first is None or first.container is None or first.reason != CRASH_LOOP:
         return ()
     metadata, status = first.pod.metadata, first.container
     known = logs.get((metadata.uid, status.name))
     if known is not None and known[0] == status.restart_count:
         return ()
-    return (LogWanted(metadata.name, metadata.uid, status.name, status.restart_count),)
+    return (LogRequest(metadata.name, metadata.uid, status.name, status.restart_count),)
 
 
-def other_version(pods: Iterable[RayPod], version: str) -> str:
+def version_mismatch(pods: Iterable[RayPod], version: str) -> str:
     """Which pods run another Ray than the spec says, by the tag of their image; empty if none is known to."""
     asked = rayversion.parse(version)
     if asked is None:
@@ -83,38 +82,38 @@ def _ray_in(image: str) -> rayversion.Version | None:
     return rayversion.parse(tag) if name in _RAY_IMAGES else None
 
 
-def _troubles(pods: Iterable[RayPod]) -> list[_Trouble]:
-    found = [trouble for pod in pods if not pod.deleting and (trouble := _trouble(pod)) is not None]
-    return sorted(found, key=lambda trouble: (not trouble.pod.is_head, trouble.pod.metadata.name))
+def _findings(pods: Iterable[RayPod]) -> list[_Finding]:
+    found = [finding for pod in pods if not pod.deleting and (finding := _finding(pod)) is not None]
+    return sorted(found, key=lambda finding: (not finding.pod.is_head, finding.pod.metadata.name))
 
 
-def _trouble(pod: RayPod) -> _Trouble | None:
+def _finding(pod: RayPod) -> _Finding | None:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == UNSCHEDULABLE:
-            return _Trouble(pod, UNSCHEDULABLE, condition.message or "no node fits it")
+            return _Finding(pod, UNSCHEDULABLE, condition.message or "no node can run the pod")
     for status in _containers(pod):
         reason, message = _waiting(status)
         if reason not in _ORDINARY:
-            return _Trouble(pod, IMAGE if reason in _IMAGE_REASONS else reason, message or reason, status)
+            return _Finding(pod, IMAGE if reason in _IMAGE_REASONS else reason, message or reason, status)
     return None
 
 
-def _told(trouble: _Trouble, logs: Logs) -> str:
-    status = trouble.container
+def _message(finding: _Finding, logs: Logs) -> str:
+    status = finding.container
     if status is None:
-        return trouble.message
-    if trouble.reason == CRASH_LOOP:
-        return _crash(status, logs.get((trouble.pod.metadata.uid, status.name)))
-    return f"container {status.name}: {trouble.message}"
+        return finding.message
+    if finding.reason == CRASH_LOOP:
+        return _crash(status, logs.get((finding.pod.metadata.uid, status.name)))
+    return f"container {status.name}: {finding.message}"
 
 
 def _crash(status: ContainerStatus, log: tuple[int, str] | None) -> str:
-    text = f"container {status.name} ended {status.restart_count} times"
+    text = f"container {status.name} restarted {status.restart_count} times"
     last = status.last_state.terminated if status.last_state else None
     if last is not None:
-        text += f", last with exit code {last.exit_code}" + (f" ({last.reason})" if last.reason else "")
+        text += f", last exit code {last.exit_code}" + (f" ({last.reason})" if last.reason else "")
     if log is not None and log[1]:
-        text += f"; its last words:\n{log[1][-_LONGEST:]}"
+        text += f"; last lines of its log:\n{log[1][-_MAX_LOG:]}"
     return text
 
 

@@ -48,7 +48,7 @@ async def test_objects_of_the_users_own_are_neither_changed_nor_deleted(ray: Sta
         await ray.create(manifest(enableInTreeAutoscaling=True, authOptions={"mode": "token"}))
         failed = await ray.until_condition("ReplicaFailure", status="True")
         assert failed["reason"] == "FailedCreateRole"
-        assert "was not made for this cluster" in failed["message"]
+        assert "is not owned by this RayCluster" in failed["message"]
         assert f"kubectl label role plain -n {ray.namespace} ray.io/cluster=plain" in failed["message"]
         await ray.until_reasons("FailedToCreateRole")
         # With the name free again all that is the cluster's own comes to be; the rest is used as it is.

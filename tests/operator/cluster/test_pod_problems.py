@@ -13,9 +13,9 @@ from rayward.kube.core.pod import (
     ContainerStatus,
     PodStatus,
 )
-from rayward.operator.cluster.ailments import ailments, logs_wanted, other_version
-from rayward.operator.cluster.plan import LogWanted
 from rayward.operator.cluster.pod import PodContainer, RayPod, RayPodSpec
+from rayward.operator.cluster.pod_problems import log_requests, pod_problems, version_mismatch
+from rayward.operator.cluster.state import LogRequest
 
 
 def _pod(name: str = "w", *, image: str = "rayproject/ray:2.52.0", **status: object) -> RayPod:
@@ -67,35 +67,35 @@ _CASES = {
             )
         ),
         "CrashLoopBackOff",
-        "pod w: container ray ended 3 times, last with exit code 1 (Error); its last words:\nno module named app",
+        "pod w: container ray restarted 3 times, last exit code 1 (Error); last lines of its log:\nno module named app",
     ),
 }
 
 
 @pytest.mark.parametrize(("pod", "reason", "text"), _CASES.values(), ids=_CASES)
 def test_an_ailment_has_a_reason_and_names_its_pod(pod: RayPod, reason: str, text: str) -> None:
-    (found,) = ailments([pod], {("uid-w", "ray"): (3, "no module named app")})
+    (found,) = pod_problems([pod], {("uid-w", "ray"): (3, "no module named app")})
     assert (found.reason, found.text) == (reason, text)
 
 
 @pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing", ""])
 def test_starting_is_no_ailment(reason: str) -> None:
-    assert ailments([_pod(container_statuses=(_waiting(reason),))], {}) == []
+    assert pod_problems([_pod(container_statuses=(_waiting(reason),))], {}) == []
 
 
 def test_a_pod_that_goes_ails_no_more() -> None:
-    assert ailments([_going(_pod(conditions=(_UNFIT,)))], {}) == []
+    assert pod_problems([_going(_pod(conditions=(_UNFIT,)))], {}) == []
 
 
 def test_last_words_are_asked_for_once_after_each_restart() -> None:
     pod = _pod(container_statuses=(_waiting("CrashLoopBackOff", restarts=2),))
-    assert logs_wanted([pod], {}) == (LogWanted("w", "uid-w", "ray", 2),)
-    assert logs_wanted([pod], {("uid-w", "ray"): (2, "")}) == ()
-    assert logs_wanted([pod], {("uid-w", "ray"): (1, "old")}) == (LogWanted("w", "uid-w", "ray", 2),)
+    assert log_requests([pod], {}) == (LogRequest("w", "uid-w", "ray", 2),)
+    assert log_requests([pod], {("uid-w", "ray"): (2, "")}) == ()
+    assert log_requests([pod], {("uid-w", "ray"): (1, "old")}) == (LogRequest("w", "uid-w", "ray", 2),)
 
 
 _CRASHES = (_waiting("CrashLoopBackOff", restarts=2),)
-_FIRST = LogWanted("a", "uid-a", "ray", 2)
+_FIRST = LogRequest("a", "uid-a", "ray", 2)
 
 
 @pytest.mark.parametrize(
@@ -116,9 +116,9 @@ _FIRST = LogWanted("a", "uid-a", "ray", 2)
     ],
 )
 def test_last_words_are_asked_of_the_container_that_is_shown_alone(
-    pods: list[RayPod], wanted: tuple[LogWanted, ...]
+    pods: list[RayPod], wanted: tuple[LogRequest, ...]
 ) -> None:
-    assert logs_wanted(pods, {}) == wanted
+    assert log_requests(pods, {}) == wanted
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_last_words_are_asked_of_the_container_that_is_shown_alone(
     ],
 )
 def test_another_ray_is_known_by_the_tag(image: str, differs: bool) -> None:
-    assert bool(other_version([_pod(image=image)], "2.52.0")) is differs
-    assert other_version([_pod(image=image)], "") == ""
+    assert bool(version_mismatch([_pod(image=image)], "2.52.0")) is differs
+    assert version_mismatch([_pod(image=image)], "") == ""
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_another_ray_is_known_by_the_tag(image: str, differs: bool) -> None:
     [("2.52", False), ("v2.52.0", False), ("2.52.0rc1", False), ("2.53", True), ("nightly", False)],
 )
 def test_a_version_is_compared_by_what_it_means(version: str, differs: bool) -> None:
-    assert bool(other_version([_pod()], version)) is differs
+    assert bool(version_mismatch([_pod()], version)) is differs

@@ -1,13 +1,14 @@
-"""What a cluster has beside its pods follows the spec, and only the spec."""
+"""Which children are created, patched and deleted, and whose an object is that has the name of one to create."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
 
+from rayward.kinds import labels
 from rayward.kinds.raycluster import NetworkPolicyOptions
 from rayward.kube.core.objects import KubeObject, ObjectMeta, OwnerReference
 from rayward.kube.core.resource import (
@@ -23,11 +24,11 @@ from rayward.kube.core.resource import (
 )
 from rayward.kube.core.service import Service
 from rayward.operator.base.writing import APPLIED
-from rayward.operator.cluster.belongings import plan_belongings
-from rayward.operator.cluster.observe import Observed
-from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
-from tests.operator.cluster.world import World, cluster, settled
-from tests.operator.stage import Object, manifest, template
+from rayward.operator.cluster import children, services
+from rayward.operator.cluster.ownership import NameConflict, decide_children, resolve_conflict
+from rayward.operator.cluster.state import Create, CreateSecret, Delete, Observed, Patch, Write
+from tests.operator.cluster.world import World, cluster, settled, state
+from tests.operator.stage import Object, group, manifest, template
 
 
 def _head(**more: Any) -> Object:
@@ -44,20 +45,20 @@ _EVERYTHING = manifest(
 
 
 def _writes(world: World) -> list[Write]:
-    found = plan_belongings(world.cluster, world.observed())
+    found = decide_children(world.state())
     return [*found.before_pods, *found.beside_pods]
 
 
 def _made(writes: tuple[Write, ...]) -> set[Resource]:
     return {
-        SECRETS if isinstance(write, NewSecret) else write.resource
+        SECRETS if isinstance(write, CreateSecret) else write.resource
         for write in writes
-        if isinstance(write, Make | NewSecret)
+        if isinstance(write, Create | CreateSecret)
     }
 
 
 def test_what_pods_need_comes_before_them() -> None:
-    found = plan_belongings(cluster(_EVERYTHING), Observed())
+    found = decide_children(state(cluster(_EVERYTHING)))
     assert _made(found.before_pods) == {SECRETS, SERVICE_ACCOUNTS, NETWORK_POLICIES}
     assert _made(found.beside_pods) == {SERVICES, ROLES, ROLE_BINDINGS, INGRESSES}
 
@@ -80,7 +81,7 @@ _GOES: dict[str, tuple[Callable[[World], None], Resource, int]] = {
 def test_what_the_spec_no_longer_asks_for_goes(edit: Callable[[World], None], resource: Resource, count: int) -> None:
     world = settled(_EVERYTHING)
     edit(world)
-    removed = [write for write in _writes(world) if isinstance(write, Remove)]
+    removed = [write for write in _writes(world) if isinstance(write, Delete)]
     assert [write.resource for write in removed] == [resource] * count
 
 
@@ -93,7 +94,7 @@ def test_what_others_gave_to_the_cluster_stays() -> None:
 def test_a_changed_policy_is_mended() -> None:
     world = settled(_EVERYTHING)
     world.edit(network_policy=NetworkPolicyOptions(mode="DenyAllIngress"))
-    mended = [write for write in _writes(world) if isinstance(write, Mend)]
+    mended = [write for write in _writes(world) if isinstance(write, Patch)]
     assert {write.name for write in mended} == {"plain-head", "plain-workers-small"}
     assert all(write.body["metadata"]["annotations"][APPLIED.annotation] for write in mended)
 
@@ -101,7 +102,7 @@ def test_a_changed_policy_is_mended() -> None:
 def test_a_service_that_gets_an_address_is_made_anew() -> None:
     world = settled()
     world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, service_type="NodePort"))
-    assert [type(write) for write in _writes(world)] == [Remove]
+    assert [type(write) for write in _writes(world)] == [Delete]
     world.settle()
     assert _writes(world) == []
 
@@ -124,13 +125,13 @@ def test_a_service_of_another_operators_making_keeps_its_address(spec: Object, s
     world = World(cluster(manifest(headGroupSpec=_head(serviceType=service_type))))
     _others_head_service(world, spec)
     (mended,) = _writes(world)
-    assert isinstance(mended, Mend)
+    assert isinstance(mended, Patch)
     assert mended.body["spec"].keys() == {"selector", "ports"}
     assert mended.body["metadata"]["labels"]
     world.settle()
     world.edit(head_service_annotations={"a": "1"})
     (mended,) = _writes(world)
-    assert isinstance(mended, Mend)
+    assert isinstance(mended, Patch)
     assert mended.body["spec"].keys() == {"selector", "ports"}
     assert mended.body["metadata"]["annotations"]["a"] == "1"
 
@@ -141,13 +142,13 @@ def test_an_address_that_the_spec_asks_for_later_comes() -> None:
     world.settle()
     world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, service_type="NodePort"))
     (mended,) = _writes(world)
-    assert isinstance(mended, Mend)
+    assert isinstance(mended, Patch)
     assert mended.body["spec"]["type"] == "NodePort"
     # What the server chose is never taken away.
     assert "clusterIP" not in mended.body["spec"]
     world.settle()
     world.edit(head_group_spec=msgspec.structs.replace(world.cluster.spec.head_group_spec, service_type=""))
-    assert [type(write) for write in _writes(world)] == [Remove]
+    assert [type(write) for write in _writes(world)] == [Delete]
 
 
 def test_a_service_that_an_older_version_of_ours_made_follows_the_spec() -> None:
@@ -156,7 +157,7 @@ def test_a_service_that_an_older_version_of_ours_made_follows_the_spec() -> None
     found = world.children[SERVICES, "plain-head-svc"]
     hashed = msgspec.structs.replace(found.metadata, annotations={APPLIED.annotation: "0123456789abcdef"})
     world.children[SERVICES, "plain-head-svc"] = msgspec.structs.replace(found, metadata=hashed)
-    assert [type(write) for write in _writes(world)] == [Remove]
+    assert [type(write) for write in _writes(world)] == [Delete]
 
 
 def test_what_the_spec_takes_back_is_taken_away() -> None:
@@ -167,7 +168,7 @@ def test_what_the_spec_takes_back_is_taken_away() -> None:
     )
     bare = cluster(manifest(headGroupSpec=_head(enableIngress=True, ingressOptions={"host": "h"})), generation=2)
     world.cluster = bare
-    mended = {write.resource: write.body for write in _writes(world) if isinstance(write, Mend)}
+    mended = {write.resource: write.body for write in _writes(world) if isinstance(write, Patch)}
     assert mended[SERVICES]["metadata"]["annotations"]["a"] is None
     assert mended[INGRESSES]["metadata"]["annotations"]["nginx/x"] is None
     assert mended[INGRESSES]["spec"].keys() == {"rules", "tls", "ingressClassName"}
@@ -185,7 +186,7 @@ def test_a_namesake_on_its_way_out_is_waited_for() -> None:
 class TestClaim:
     def _writes(self, policy: str, claim: KubeObject | None) -> list[Write]:
         options = {"backend": "rocksdb", "storage": {"deletionPolicy": policy}}
-        found = plan_belongings(cluster(manifest(gcsFaultToleranceOptions=options)), Observed(claim=claim))
+        found = decide_children(state(cluster(manifest(gcsFaultToleranceOptions=options)), Observed(claim=claim)))
         return [write for write in found.before_pods if getattr(write, "resource", None) == PERSISTENT_VOLUME_CLAIMS]
 
     def _claim(self, owned: bool) -> KubeObject:
@@ -193,7 +194,7 @@ class TestClaim:
         return KubeObject(ObjectMeta(name="plain-gcs-pvc", uid="p", owner_references=owners))
 
     def test_it_is_made(self) -> None:
-        assert [type(write) for write in self._writes("Retain", None)] == [Make]
+        assert [type(write) for write in self._writes("Retain", None)] == [Create]
 
     @pytest.mark.parametrize(
         ("policy", "owned", "mended"),
@@ -205,4 +206,117 @@ class TestClaim:
         ],
     )
     def test_whether_it_goes_with_the_cluster_follows_the_spec(self, policy: str, owned: bool, mended: bool) -> None:
-        assert [type(write) for write in self._writes(policy, self._claim(owned))] == ([Mend] if mended else [])
+        assert [type(write) for write in self._writes(policy, self._claim(owned))] == ([Patch] if mended else [])
+
+
+_CLUSTER: Final = cluster(
+    manifest(
+        groups=[group(numOfHosts=2)],
+        headGroupSpec={"rayStartParams": {}, "template": template(), "enableIngress": True},
+        enableInTreeAutoscaling=True,
+        authOptions={"mode": "token"},
+        gcsFaultToleranceOptions={"backend": "rocksdb", "storage": {"deletionPolicy": "Retain"}},
+    )
+)
+_OURS: Final = {"kind": "RayCluster", "name": "plain", "uid": "c", "controller": True}
+_EARLIER: Final = {**_OURS, "uid": "earlier"}
+_ANOTHERS: Final = {"kind": "ExternalSecret", "name": "vault", "uid": "v", "controller": True}
+_SHARED: Final = {"apiVersion": "v1", "kind": "ConfigMap", "name": "shared", "uid": "s"}
+_LABELS: Final = {labels.CLUSTER: "plain"}
+
+
+def _found(owner: Object | None = None, its_labels: Object | None = None, **more: Any) -> KubeObject:
+    owners = [owner] if owner else None
+    metadata = {"name": "x", "uid": "u", "labels": its_labels, "ownerReferences": owners, **more}
+    return msgspec.convert({"metadata": metadata}, KubeObject)
+
+
+def _verdict(resource: Resource, body: Object | None, found: KubeObject) -> Patch | NameConflict | None:
+    assert body is not None
+    return resolve_conflict(_CLUSTER, resource, body, found)
+
+
+_USED: Final[dict[str, tuple[Resource, Object | None, KubeObject]]] = {
+    "ours, as made": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(_OURS, _LABELS)),
+    "a user's secret": (SECRETS, children.auth_secret(_CLUSTER, ""), _found()),
+    "a user's account": (SERVICE_ACCOUNTS, children.service_account(_CLUSTER), _found()),
+    "a secret that another operator keeps": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(_ANOTHERS)),
+    "a claim that is to be retained": (PERSISTENT_VOLUME_CLAIMS, children.storage_claim(_CLUSTER), _found()),
+}
+
+
+@pytest.mark.parametrize(("resource", "body", "found"), _USED.values(), ids=_USED)
+def test_what_has_the_name_is_used_as_it_is(resource: Resource, body: Object | None, found: KubeObject) -> None:
+    assert _verdict(resource, body, found) is None
+
+
+_LEFT_ALONE: Final[dict[str, tuple[Resource, Object | None, KubeObject, str]]] = {
+    "a user's role": (ROLES, children.role(_CLUSTER), _found(), "kubectl label role x -n ns ray.io/cluster=plain"),
+    "a user's ingress": (INGRESSES, children.ingress(_CLUSTER), _found(), "is not owned by this RayCluster"),
+    "another cluster's": (ROLES, children.role(_CLUSTER), _found(None, {labels.CLUSTER: "other"}), "is not owned by"),
+    "owned by another": (ROLES, children.role(_CLUSTER), _found(_ANOTHERS), "is owned by ExternalSecret vault"),
+    "an earlier cluster's secret": (
+        SECRETS,
+        children.auth_secret(_CLUSTER, ""),
+        _found(_EARLIER, _LABELS),
+        "is owned by RayCluster plain (uid earlier)",
+    ),
+    "an earlier cluster's claim": (
+        PERSISTENT_VOLUME_CLAIMS,
+        children.storage_claim(_CLUSTER),
+        _found(_EARLIER, _LABELS),
+        "is owned by RayCluster plain (uid earlier)",
+    ),
+    "on its way out": (
+        SECRETS,
+        children.auth_secret(_CLUSTER, ""),
+        _found(None, _LABELS, deletionTimestamp="2026-01-01T00:00:00Z"),
+        "is being deleted",
+    ),
+}
+
+
+@pytest.mark.parametrize(("resource", "body", "found", "why"), _LEFT_ALONE.values(), ids=_LEFT_ALONE)
+def test_what_has_the_name_is_left_alone_and_reported(
+    resource: Resource, body: Object | None, found: KubeObject, why: str
+) -> None:
+    verdict = _verdict(resource, body, found)
+    assert isinstance(verdict, NameConflict)
+    assert why in verdict.reason
+
+
+_LEFT_BEHIND: Final[dict[str, tuple[Resource, Object | None, KubeObject]]] = {
+    "a role": (ROLES, children.role(_CLUSTER), _found(None, _LABELS)),
+    "a secret": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(None, _LABELS)),
+    "the workers' service": (
+        SERVICES,
+        services.headless_service(_CLUSTER),
+        _found(None, {labels.HEADLESS_WORKERS: "plain"}),
+    ),
+}
+
+
+@pytest.mark.parametrize(("resource", "body", "found"), _LEFT_BEHIND.values(), ids=_LEFT_BEHIND)
+def test_what_an_earlier_cluster_left_behind_gets_an_owner(
+    resource: Resource, body: Object | None, found: KubeObject
+) -> None:
+    verdict = _verdict(resource, body, found)
+    assert isinstance(verdict, Patch)
+    assert verdict.body.keys() == {"metadata"}
+    assert [owner["uid"] for owner in verdict.body["metadata"]["ownerReferences"]] == ["c"]
+
+
+def test_owners_that_do_not_control_stay() -> None:
+    verdict = _verdict(ROLES, children.role(_CLUSTER), _found(_SHARED, _LABELS))
+    assert isinstance(verdict, Patch)
+    first, second = verdict.body["metadata"]["ownerReferences"]
+    assert first == _SHARED
+    assert second["uid"] == "c"
+
+
+def test_a_lost_label_comes_back() -> None:
+    body = children.role(_CLUSTER)
+    assert body is not None
+    verdict = _verdict(ROLES, body, _found(_OURS))
+    assert isinstance(verdict, Patch)
+    assert verdict.body == {"metadata": {"uid": "u", "labels": body["metadata"]["labels"]}}
