@@ -24,7 +24,7 @@ _CHOICES = (
     ("failurePolicy", ["Fail", "Ignore"]),
     ("matchPolicy", ["Equivalent", "Exact"]),
 )
-# What webhooks are called with here; ``authorizer`` is refused at once rather than at every request.
+# What match conditions of webhooks may speak of.
 VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 _FORM = "; desired format: https://host[/path]"
 
