@@ -10,7 +10,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import PODS, SECRETS
-from rayward.operator.ray import poller
+from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 
@@ -33,7 +33,7 @@ async def test_a_broken_release_is_taken_back_and_not_tried_again(ray: ServiceSt
         await ray.until_reasons("ServeDeployFailed", "DeletedRayCluster")
     # Neither does the next operator.
     async with ray.operator():
-        await ray.annotate(note="look again")
+        await ray.annotate(change="look again")
         await ray.until("Progressing", "False", "ServeDeployFailed")
         assert await ray.names() == {old}
         assert len(seen.clusters) == 2
@@ -48,7 +48,7 @@ async def test_a_broken_config_is_taken_back_on_the_cluster_that_serves(ray: Ser
         serving = await ray.until_settled()
         await ray.edit(serveConfigV2=config("app:broken"))
         failed = await ray.until("Progressing", "False", "ServeDeployFailed")
-        assert failed["message"].endswith("the config that ran before is back")
+        assert failed["message"].endswith("; rolled back to the previous Serve config")
 
         async def back() -> bool:
             return ray.heads.words(serving) == b"one" and len(ray.heads.of(serving).puts) == 3
@@ -133,17 +133,17 @@ async def test_strategy_none_keeps_the_cluster_and_says_so(ray: ServiceStage) ->
 
 
 async def test_a_service_with_nobody_left_to_answer_says_so(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator():
         await ray.create(service(serve=config("app:sickly")))
         silent = await ray.until("Ready", "False", "NoRunningReplica")
-        assert silent["message"] == "no replica is left to answer for app"
+        assert silent["message"] == "No running replica of app"
         await ray.until_reasons("Ready", "NotReady")
         await ray.until("Ready", "True", "NonZeroServeEndpoints")
 
 
 async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator(), witness(ray) as seen:
         manifest = service(
             serve=config("app:sickly"),
@@ -164,7 +164,7 @@ async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, m
 async def test_a_serve_that_somebody_empties_is_sent_its_config_again(
     ray: ServiceStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator():
         await ray.create(service())
         serving = await ray.until_settled()
