@@ -15,6 +15,9 @@ from rayward.operator.service.state import Decision, Failure, Stage
 READY: Final = "Ready"
 UPGRADE: Final = "UpgradeInProgress"
 PROGRESSING: Final = "Progressing"
+RELEASE_FAILED: Final = "ReleaseFailed"
+"""Which generation was given up and why: decisions read it, and nothing else is ever written there. Progressing shows it
+too, and other things at other times."""
 DRIFTED: Final = "Drifted"
 EXHAUSTED: Final = "SelfHealingExhausted"
 SUSPENDING: Final = "Suspending"
@@ -45,7 +48,10 @@ class Facts:
 
 
 def failure_of(before: Conditions | None, generation: int) -> Failure | None:
-    """Why this very generation was given up, as the Progressing condition records it."""
+    """Why this very generation was given up; older versions recorded it in Progressing alone."""
+    found = condition_of(before, RELEASE_FAILED)
+    if found is not None and found.status == "True" and found.observed_generation == generation:
+        return Failure(found.reason, found.message)
     found = condition_of(before, PROGRESSING)
     if found is None or found.status != "False" or found.observed_generation != generation:
         return None
@@ -82,6 +88,9 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = _put(result, facts, now, READY, *_ready(before, facts))
     result = _put(result, facts, now, UPGRADE, *_upgrade(facts.decision))
     result = _put(result, facts, now, PROGRESSING, *_progressing(before, facts))
+    failure = facts.decision.failure or Failure("", "")
+    given_up = facts.decision.failure is not None
+    result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, failure.message)
     result = _only_while(result, facts, now, DRIFTED, facts.decision.drifted, "UpgradeStrategyNone", _DRIFT)
     return _only_while(result, facts, now, EXHAUSTED, facts.decision.exhausted, "RestartThresholdReached", _EXHAUSTED)
 

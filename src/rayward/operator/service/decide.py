@@ -11,6 +11,7 @@ from rayward.kinds import labels
 from rayward.kinds.effects import Effect
 from rayward.operator.service import healing, inplace, retirement, upgrade
 from rayward.operator.service.healing import Remedy
+from rayward.operator.service.readiness import readiness_of
 from rayward.operator.service.state import (
     ABORTED,
     AnnotationChange,
@@ -19,6 +20,7 @@ from rayward.operator.service.state import (
     Failure,
     Release,
     ServeConfigTarget,
+    Stage,
     State,
 )
 
@@ -39,6 +41,8 @@ class Roles:
 def decide(state: State, now: datetime) -> Decision:
     """One step towards the release asked for; the same state at the same time always gives the same decision."""
     roles = _roles(state, choose_release(state))
+    if state.failure is not None and state.desired is not None and _serves_after_all(roles):
+        state = dataclasses.replace(state, failure=None)
     if _is_abort_due(state, roles) and roles.target is not None:
         failure = Failure(
             ABORTED, f"Upgrade to RayCluster {roles.target.name} was aborted by annotation {labels.ABORT}"
@@ -60,6 +64,7 @@ def decide(state: State, now: datetime) -> Decision:
         step,
         annotate=_joined((*step.annotate, *([remedy.change] if remedy.change else ()), *left.annotate)),
         delete=(*step.delete, *left.delete),
+        failure=step.failure or state.failure,
         drifted=_is_drifted(state),
         exhausted=remedy.exhausted,
         requeue_at=min(times, default=None),
@@ -135,8 +140,6 @@ def _step(state: State, roles: Roles, remedy: Remedy, now: datetime) -> Decision
         return dataclasses.replace(step, annotate=(*step.annotate, tried), failure=state.failure)
     if roles.active is not None:
         step = dataclasses.replace(step, annotate=(*step.annotate, *inplace.finish(roles.active)))
-    if step.failure is None and not step.switch_to:
-        return dataclasses.replace(step, failure=state.failure)
     return step
 
 
@@ -171,6 +174,15 @@ def _acted_upon(state: State, decision: Decision) -> tuple[str, ...]:
 
 def _is_drifted(state: State) -> bool:
     return state.change is not None and state.change.effect is Effect.NEXT_CLUSTER
+
+
+def _serves_after_all(roles: Roles) -> bool:
+    """Whether the release that was given up serves: a first one that was late may come up all the same."""
+    active, release = roles.active, roles.release
+    if active is None or release is None or active.config != active.good_config:
+        return False
+    serves = (active.cluster_hash, active.config) == (release.cluster_hash, release.config)
+    return serves and readiness_of(active).stage is Stage.READY
 
 
 def _is_abort_due(state: State, roles: Roles) -> bool:

@@ -12,6 +12,7 @@ from rayward.operator.service.conditions import (
     EXHAUSTED,
     PROGRESSING,
     READY,
+    RELEASE_FAILED,
     SUSPENDED,
     SUSPENDING,
     UPGRADE,
@@ -43,7 +44,7 @@ def decide(before: Conditions | None, asked: bool, left: int, generation: int, n
     result = before or ()
     for kind in (READY, UPGRADE, PROGRESSING):
         result = _put(result, kind, "False", reason, why, generation, now)
-    for kind in (DRIFTED, EXHAUSTED):
+    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED):
         result = without_condition(result, kind)
     if begun and not left:
         result = without_condition(result, SUSPENDING)
