@@ -42,7 +42,8 @@ def ends_with(service: HelloService, reason: str, *words: str) -> None:
     eventually(lambda: service.condition("Progressing")[:2] == ("False", reason), PATIENCE)
     message = service.condition("Progressing")[2]
     assert all(word in message for word in words), message
-    assert service.condition("Ready")[0] == "True"
+    assert service.condition("Stalled")[:2] == ("True", reason)
+    assert service.ready
 
 
 def revert(service: HelloService) -> None:

@@ -99,7 +99,7 @@ async def _nothing_left(ray: ServiceStage) -> None:
 async def _failed(ray: ServiceStage) -> None:
     await ray.until("Progressing", "False", "ServeDeployFailed")
     await ray.until_names(lambda names: len(names) == 1)
-    await ray.until("Ready", "True")
+    await ray.until_ready()
 
     async def back() -> bool:
         serving = await ray.serving()

@@ -13,6 +13,7 @@ from rayward.kube.core.resource import PODS, SECRETS
 from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
+from tests.operator.stage import condition
 
 pytestmark = pytest.mark.anyio
 
@@ -35,6 +36,7 @@ async def test_a_broken_release_is_taken_back_and_not_tried_again(ray: ServiceSt
     async with ray.operator():
         await ray.annotate(change="look again")
         await ray.until("Progressing", "False", "ServeDeployFailed")
+        await ray.until("Stalled", "True", "ServeDeployFailed")
         assert await ray.names() == {old}
         assert len(seen.clusters) == 2
         await ray.edit(serveConfigV2=config("app:two"))
@@ -54,7 +56,7 @@ async def test_a_broken_config_is_taken_back_on_the_cluster_that_serves(ray: Ser
             return ray.heads.words(serving) == b"one" and len(ray.heads.of(serving).puts) == 3
 
         await ray.eventually(back)
-        await ray.until("Ready", "True")
+        await ray.until_ready()
     assert await ray.names() == {serving}
 
 
@@ -97,12 +99,14 @@ async def test_a_spec_that_cannot_be_read_changes_nothing(ray: ServiceStage) -> 
     async with ray.operator():
         await ray.create(service(_A))
         serving = await ray.until_settled()
-        seen = (await ray.service())["status"]["observedGeneration"]
         await ray.edit(serveConfigV2=_NO_YAML, rayClusterConfig=_B, serveService={"spec": {"type": "NodePort"}})
         refused = await ray.until("Progressing", "False", "ValidationFailed")
         assert "line" in refused["message"]
-        assert (await ray.service())["status"]["observedGeneration"] == seen
-        assert (await ray.conditions("Ready"))[0] == "True"
+        found = await ray.service()
+        generation, ready = found["metadata"]["generation"], condition(found, "Ready")
+        assert found["status"]["observedGeneration"] == generation
+        assert await ray.conditions("Stalled") == ("True", "ValidationFailed")
+        assert (ready["status"], ready["observedGeneration"]) == ("True", generation - 1)
         assert await ray.names() == {serving}
         assert len(ray.heads.of(serving).puts) == 1
         await ray.until_reasons("InvalidRayServiceSpec")

@@ -87,7 +87,7 @@ async def test_a_service_that_somebody_deletes_is_made_again_and_leads_where_it_
             return await ray.serving() == serving
 
         await ray.eventually(back)
-        await ray.until("Ready", "True")
+        await ray.until_ready()
         assert await ray.names() == {serving}
     assert len(seen.clusters) == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -16,10 +17,12 @@ READY: Final = "Ready"
 UPGRADE: Final = "UpgradeInProgress"
 PROGRESSING: Final = "Progressing"
 RELEASE_FAILED: Final = "ReleaseFailed"
-"""Which generation was given up and why: decisions read it, and nothing else is ever written there. Progressing shows it
-too, and other things at other times."""
+"""Which generation was given up and why: decisions read it, and nothing else is ever written there. Progressing shows
+it too, and other things at other times."""
 DRIFTED: Final = "Drifted"
 EXHAUSTED: Final = "SelfHealingExhausted"
+RECONCILING: Final = "Reconciling"
+STALLED: Final = "Stalled"
 SUSPENDING: Final = "Suspending"
 SUSPENDED: Final = "Suspended"
 
@@ -45,6 +48,16 @@ class Facts:
     """Why the spec is rejected, if it is."""
     denied: str = ""
     """Why the API server does not let the operator go on."""
+    observed: int = 0
+    """``status.observedGeneration`` so far."""
+
+
+def observed_generation(facts: Facts) -> int:
+    """``status.observedGeneration``: it moves when the generation is true, or will not become so by itself.
+
+    kstatus compares generations before it reads conditions: until then it must find an older one.
+    """
+    return facts.generation if _is_true(facts) or _stalled(facts) is not None else facts.observed
 
 
 def failure_of(before: Conditions | None, generation: int) -> Failure | None:
@@ -85,9 +98,13 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = without_condition(before, SUSPENDING)
     if condition_of(result, SUSPENDED) is not None:
         result = _put(result, facts, now, SUSPENDED, "False", "RayServiceResumed", "")
-    result = _put(result, facts, now, READY, *_ready(before, facts))
+    ready, progressing, stalled = _ready(before, facts), _progressing(before, facts), _stalled(facts)
+    result = _put(result, facts, now, READY, *ready, generation=_ready_generation(before, facts, ready[0]))
     result = _put(result, facts, now, UPGRADE, *_upgrade(facts.decision))
-    result = _put(result, facts, now, PROGRESSING, *_progressing(before, facts))
+    result = _put(result, facts, now, PROGRESSING, *progressing)
+    result = _only_while(result, facts, now, RECONCILING, _is_reconciling(facts), *progressing[1:])
+    why = stalled or Failure("", "")
+    result = _only_while(result, facts, now, STALLED, stalled is not None, why.reason, why.message)
     failure = facts.decision.failure or Failure("", "")
     given_up = facts.decision.failure is not None
     result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, failure.message)
@@ -103,6 +120,49 @@ _EXHAUSTED: Final = (
     "Applications are still unhealthy after self-healing acted as often as spec.deploymentUnhealthyRestartThreshold "
     "allows: see their messages in status and correct the spec"
 )
+
+
+def _is_true(facts: Facts) -> bool:
+    """Whether this generation has the traffic, and nothing is left to do but to delete what served before."""
+    decision = facts.decision
+    serves = decision.settled and facts.endpoints > 0 and not facts.silent
+    ready = decision.readiness is not None and decision.readiness.stage is Stage.READY
+    return serves and ready and not (facts.denied or decision.drifted or _given_up(facts))
+
+
+def _given_up(facts: Facts) -> Failure | None:
+    return facts.rejected or facts.decision.failure
+
+
+def _stalled(facts: Facts) -> Failure | None:
+    """Why this generation will not become true by itself."""
+    decision = facts.decision
+    if (failure := _given_up(facts)) is not None:
+        return failure
+    if decision.drifted and (facts.observed == facts.generation or _is_true(_without_drift(facts))):
+        return Failure("UpgradeStrategyNone", _DRIFT)
+    return Failure(EXHAUSTED, _EXHAUSTED) if decision.exhausted else None
+
+
+def _without_drift(facts: Facts) -> Facts:
+    return dataclasses.replace(facts, decision=dataclasses.replace(facts.decision, drifted=False))
+
+
+def _is_reconciling(facts: Facts) -> bool:
+    """A generation that was true once is reconciled again only where another cluster is made."""
+    behind = facts.observed != facts.generation or not facts.decision.settled
+    return behind and not _is_true(facts) and _stalled(facts) is None
+
+
+def _ready_generation(before: Conditions | None, facts: Facts, status: str) -> int:
+    """The generation that is ready: while another one is rolled out, or was given up, not this one."""
+    was_true = facts.observed == facts.generation and _stalled(facts) is None
+    if status != "True" or was_true or _is_true(facts):
+        return facts.generation
+    found = condition_of(before, READY)
+    if found is not None and found.status == "True" and found.observed_generation is not None:
+        return found.observed_generation
+    return facts.generation - 1
 
 
 def _ready(before: Conditions | None, facts: Facts) -> tuple[str, str, str]:
@@ -166,9 +226,16 @@ def _only_while(
 
 
 def _put(
-    found: Conditions, facts: Facts, now: datetime, kind: str, status: str, reason: str, message: str
+    found: Conditions,
+    facts: Facts,
+    now: datetime,
+    kind: str,
+    status: str,
+    reason: str,
+    message: str,
+    *,
+    generation: int | None = None,
 ) -> Conditions:
-    new = Condition(
-        type=kind, status=status, reason=reason, message=message[:_LONGEST], observed_generation=facts.generation
-    )
+    about = facts.generation if generation is None else generation
+    new = Condition(type=kind, status=status, reason=reason, message=message[:_LONGEST], observed_generation=about)
     return with_condition(found, new, now)

@@ -29,7 +29,7 @@ from rayward.operator.ray.reach import Reach
 from rayward.operator.ray.serve import ServeProbe
 from rayward.operator.service import suspension
 from rayward.operator.service.apply import Applier
-from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of
+from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of, observed_generation
 from rayward.operator.service.decide import decide
 from rayward.operator.service.desired import Desired, desired_of, policy_of
 from rayward.operator.service.events import ServiceEvents
@@ -110,7 +110,8 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             if suspended.delete:
                 await applier.delete_all()
             report = _Report(found, observed, events, local, now)
-            written = await self._write_status(report, Decision(), suspended.conditions, accepted=True)
+            generation = found.status.observed_generation if suspended.in_progress else found.metadata.generation
+            written = await self._write_status(report, Decision(), suspended.conditions, generation)
             # The next step begins with what was written, and nothing else may change meanwhile.
             return Result(requeue_after=0.0) if written else DONE
         return await self._pursue(_Report(found, observed, events, local, now), applier)
@@ -121,7 +122,14 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         report.events.spec(desired)
         state = _state_of(service, observed, desired, policy)
         decision = decide(state, now)
-        facts = Facts(service.metadata.generation, observed.endpoints, decision, observed.silent, desired.rejected)
+        facts = Facts(
+            service.metadata.generation,
+            observed.endpoints,
+            decision,
+            observed.silent,
+            desired.rejected,
+            observed=service.status.observed_generation,
+        )
         # The next leader would try again what it does not know to have failed: written before it is acted upon.
         failed = decision.failure is not None and decision.failure != state.failure
         if failed:
@@ -146,12 +154,12 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
 
     async def _report(self, report: _Report, facts: Facts) -> None:
         after = conditions(report.service.status.conditions, facts, report.now)
-        await self._write_status(report, facts.decision, after, accepted=facts.rejected is None)
+        await self._write_status(report, facts.decision, after, observed_generation(facts))
 
-    async def _write_status(self, report: _Report, decision: Decision, after: Conditions, *, accepted: bool) -> bool:
+    async def _write_status(self, report: _Report, decision: Decision, after: Conditions, generation: int) -> bool:
         """Write the status where it differs; whether it did."""
         service, now = report.service, report.now
-        status = status_of(service, report.observed, decision, after, accepted=accepted, now=now)
+        status = status_of(service, report.observed, decision, after, generation=generation, now=now)
         before = section(self._caches.services.whole(service.key) or {}, "status")
         changes = patch(before, status, report.local.status)
         if changes:

@@ -28,10 +28,10 @@ def status_of(
     decision: Decision,
     conditions: Conditions,
     *,
-    accepted: bool,
+    generation: int,
     now: datetime,
 ) -> Object:
-    """A whole status, as JSON; what is not in it is to be removed."""
+    """A whole status, as JSON; what is not in it is to be removed. ``generation`` is the one to call observed."""
     before = service.status
     active = observed.clusters.get(decision.active.name) if decision.active else None
     pending = observed.clusters.get(decision.pending.name) if decision.pending else None
@@ -41,7 +41,7 @@ def status_of(
         "conditions": [_whole(found) for found in conditions],
         "serviceStatus": "Running" if serving else "",
         "numServeEndpoints": observed.endpoints,
-        "observedGeneration": service.metadata.generation if accepted else before.observed_generation,
+        "observedGeneration": generation,
         "status": _word(conditions, shown, serving=serving),
         "startTime": before.start_time or (rfc3339(now) if serving else None),
     }

@@ -12,7 +12,9 @@ from rayward.operator.service.conditions import (
     EXHAUSTED,
     PROGRESSING,
     READY,
+    RECONCILING,
     RELEASE_FAILED,
+    STALLED,
     SUSPENDED,
     SUSPENDING,
     UPGRADE,
@@ -27,6 +29,8 @@ class Suspension:
     conditions: Conditions
     delete: bool
     """Its RayClusters and Services are to be deleted."""
+    in_progress: bool = True
+    """Something is left."""
 
 
 def decide(before: Conditions | None, asked: bool, left: int, generation: int, now: datetime) -> Suspension | None:
@@ -38,21 +42,22 @@ def decide(before: Conditions | None, asked: bool, left: int, generation: int, n
     if not asked and not suspending:
         return None
     if is_true(before, SUSPENDED) and not left and not suspending:
-        return Suspension(before or (), delete=False)
+        return Suspension(before or (), delete=False, in_progress=False)
     begun = suspending or is_true(before, SUSPENDED)
     reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "Suspended by spec.suspend")
     result = before or ()
     for kind in (READY, UPGRADE, PROGRESSING):
         result = _put(result, kind, "False", reason, why, generation, now)
-    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED):
+    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED, STALLED, RECONCILING):
         result = without_condition(result, kind)
     if begun and not left:
         result = without_condition(result, SUSPENDING)
         done = _put(
             result, SUSPENDED, "True", "SuspendComplete", "Deleted all RayClusters and Services", generation, now
         )
-        return Suspension(done, delete=False)
+        return Suspension(done, delete=False, in_progress=False)
     message = "Deleting RayClusters and Services"
+    result = _put(result, RECONCILING, "True", "SuspendInProgress", message, generation, now)
     return Suspension(_put(result, SUSPENDING, "True", "SuspendRequested", message, generation, now), delete=begun)
 
 
