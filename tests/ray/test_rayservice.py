@@ -138,7 +138,7 @@ def test_a_broken_import_in_place_brings_the_former_config_back(service: HelloSe
     active = service.active
     with asked(service) as load:
         service.set(serveConfigV2=broken("crash"))
-        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "is back")
+        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "rolled back")
 
         assert service.clusters() == {active}
         assert set(load.tally.answered) == {f"{service.release} plain"}

@@ -215,6 +215,7 @@ def test_an_initialising_timeout_recovers_when_the_spec_does() -> None:
     assert not world.clusters
     assert decision.failure
     assert decision.failure.reason == "InitializingTimeout"
+    assert decision.failure.message.startswith("RayService failed to become ready within 30 s: ")
 
     world.edit(B)
     world.settle()

@@ -86,7 +86,9 @@ async def test_a_first_release_that_is_not_ready_in_time_is_given_up(ray: Servic
     ray.kubelet.starts = lambda pod: False
     async with ray.operator():
         await ray.create(service(metadata={"annotations": {labels.INITIALIZING_TIMEOUT: "2s"}}))
-        await ray.until("Ready", "False", "InitializingTimeout")
+        late = await ray.until("Ready", "False", "InitializingTimeout")
+        # KubeRay's own tests look for these words.
+        assert "RayService failed to become ready" in late["message"]
         await ray.until_names(lambda names: names == set())
         ray.kubelet.starts = lambda pod: True
         patience = {"metadata": {"annotations": {labels.INITIALIZING_TIMEOUT: "10m"}}}

@@ -9,8 +9,10 @@ from rayward.operator.service import suspension
 from rayward.operator.service.conditions import (
     PROGRESSING,
     READY,
+    ROLLBACK,
     SUSPENDED,
     SUSPENDING,
+    UPGRADE,
     Conditions,
     Facts,
     conditions,
@@ -48,10 +50,19 @@ def test_it_is_suspended_when_nothing_is_left() -> None:
     done = _next(_next(SERVING, asked=True, left=1), asked=True, left=0)
 
     assert is_true(done, SUSPENDED)
-    assert condition_of(done, SUSPENDING) is None
-    ready = condition_of(done, READY)
-    assert ready is not None
-    assert (ready.status, ready.reason) == ("False", "SuspendComplete")
+    for kind in (READY, UPGRADE, ROLLBACK, PROGRESSING, SUSPENDING):
+        found = condition_of(done, kind)
+        assert found is not None, kind
+        assert (found.status, found.reason) == ("False", "SuspendComplete"), kind
+
+
+def test_while_it_is_being_suspended_nothing_is_in_progress_but_that() -> None:
+    middle = _next(SERVING, asked=True, left=1)
+
+    for kind in (READY, UPGRADE, ROLLBACK, PROGRESSING):
+        found = condition_of(middle, kind)
+        assert found is not None, kind
+        assert (found.status, found.reason) == ("False", "SuspendInProgress"), kind
 
 
 def test_a_resume_in_the_middle_waits_until_the_suspension_is_complete() -> None:
@@ -88,3 +99,8 @@ def test_after_a_resume_the_service_is_as_new() -> None:
     progressing = condition_of(resumed, PROGRESSING)
     assert progressing is not None
     assert progressing.status == "True"
+    # As KubeRay leaves them.
+    for kind in (SUSPENDING, ROLLBACK):
+        found = condition_of(resumed, kind)
+        assert found is not None, kind
+        assert (found.status, found.reason) == ("False", "SuspendComplete"), kind

@@ -15,6 +15,8 @@ from rayward.operator.service.state import Decision, Failure, Stage
 
 READY: Final = "Ready"
 UPGRADE: Final = "UpgradeInProgress"
+ROLLBACK: Final = "RollbackInProgress"
+"""KubeRay's, of an upgrade strategy that is not there; set by a suspension only, as KubeRay does."""
 PROGRESSING: Final = "Progressing"
 RELEASE_FAILED: Final = "ReleaseFailed"
 """Which generation was given up and why: decisions read it, and nothing else is ever written there. Progressing shows
@@ -95,7 +97,7 @@ def served_before(before: Conditions | None) -> bool:
 
 def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Conditions:
     """The conditions of a service that is not suspended."""
-    result = without_condition(before, SUSPENDING)
+    result = before or ()
     if condition_of(result, SUSPENDED) is not None:
         result = _put(result, facts, now, SUSPENDED, "False", "RayServiceResumed", "")
     ready, progressing, stalled = _ready(before, facts), _progressing(before, facts), _stalled(facts)

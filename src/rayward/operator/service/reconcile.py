@@ -110,7 +110,9 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             if suspended.delete:
                 await applier.delete_all()
             report = _Report(found, observed, events, local, now)
-            generation = found.status.observed_generation if suspended.in_progress else found.metadata.generation
+            # A resume that came meanwhile is of a generation that has not begun.
+            complete = found.spec.suspend and not suspended.in_progress
+            generation = found.metadata.generation if complete else found.status.observed_generation
             written = await self._write_status(report, Decision(), suspended.conditions, generation)
             # The next step begins with what was written, and nothing else may change meanwhile.
             return Result(requeue_after=0.0) if written else DONE

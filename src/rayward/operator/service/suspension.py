@@ -14,6 +14,7 @@ from rayward.operator.service.conditions import (
     READY,
     RECONCILING,
     RELEASE_FAILED,
+    ROLLBACK,
     STALLED,
     SUSPENDED,
     SUSPENDING,
@@ -46,12 +47,12 @@ def decide(before: Conditions | None, asked: bool, left: int, generation: int, n
     begun = suspending or is_true(before, SUSPENDED)
     reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "Suspended by spec.suspend")
     result = before or ()
-    for kind in (READY, UPGRADE, PROGRESSING):
+    for kind in (READY, UPGRADE, ROLLBACK, PROGRESSING):
         result = _put(result, kind, "False", reason, why, generation, now)
     for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED, STALLED, RECONCILING):
         result = without_condition(result, kind)
     if begun and not left:
-        result = without_condition(result, SUSPENDING)
+        result = _put(result, SUSPENDING, "False", reason, why, generation, now)
         done = _put(
             result, SUSPENDED, "True", "SuspendComplete", "Deleted all RayClusters and Services", generation, now
         )

@@ -71,7 +71,9 @@ def _failure(
     timeout = policy.initializing_timeout if active is None else None
     if timeout and pending.released and now - pending.released >= timeout:
         seconds = int(timeout.total_seconds())
-        return Failure(_INITIALIZING_TIMEOUT, f"RayService was not ready within {seconds} s: {readiness.message}")
+        return Failure(
+            _INITIALIZING_TIMEOUT, f"RayService failed to become ready within {seconds} s: {readiness.message}"
+        )
     since = pending.progressed_at or pending.created
     late = not moved and readiness.stage is Stage.WAITING and overdue(pending, policy.progress_deadline, now)
     if late and since is not None:
