@@ -30,6 +30,7 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.observation import Observation
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
 from rayward.operator.service.children import serve_service_name
+from rayward.operator.service.diagnosis import message_of
 from rayward.operator.service.serveconfig import application_names, config_hash, deploy_key
 from rayward.operator.service.state import Application, ChildCluster, ServeState
 
@@ -241,16 +242,15 @@ def _child(
 def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
     assert observation.serve is not None
     applications = tuple(
-        Application(name, app.status, _message(app.message, app.deployments), app.silent)
+        Application(name, app.status, message_of(app.message, _messages(app.deployments)), app.silent)
         for name, app in sorted(observation.serve.applications.items())
     )
     sent = child.config if observation.deployed == deploy_key(child.config, child.remedies) else ""
     return ServeState(sent, applications, observation.refusal)
 
 
-def _message(message: str, deployments: Mapping[str, Any]) -> str:
-    """An application's message, else those of its deployments: a replica that never starts is reported only there."""
-    return message or "; ".join(found.message for found in deployments.values() if found.message)
+def _messages(deployments: Mapping[str, Any]) -> list[str]:
+    return [found.message for found in deployments.values() if found.message]
 
 
 def _release_hash(cluster: RayCluster) -> str:

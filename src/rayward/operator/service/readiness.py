@@ -6,6 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
+from rayward.operator.service.diagnosis import cause_first
 from rayward.operator.service.state import (
     DEPLOY_FAILED,
     NOT_STARTED,
@@ -39,7 +40,7 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
     if serve.config != cluster.config:
         return config_not_sent(cluster)
     if serve.refusal:
-        message = f"Ray rejected the Serve config: {serve.refusal[-_MESSAGE_LIMIT:]}"
+        message = f"Ray rejected the Serve config: {cause_first(serve.refusal, _MESSAGE_LIMIT)}"
         return Readiness(Stage.FAILED, "ServeConfigRefused", message)
     for app in serve.applications:
         if app.status == DEPLOY_FAILED:
@@ -88,7 +89,7 @@ def _waiting(reason: str, message: str) -> Readiness:
 
 
 def _application(name: str, status: str, message: str) -> str:
-    detail = f": {message[-_MESSAGE_LIMIT:]}" if message else ""
+    detail = f": {cause_first(message, _MESSAGE_LIMIT)}" if message else ""
     return f"Application {name} is {status}{detail}"
 
 
