@@ -101,6 +101,12 @@ async def _failed(ray: ServiceStage) -> None:
     await ray.until_names(lambda names: len(names) == 1)
     await ray.until_ready()
 
+    async def alone() -> bool:
+        # The pods of the cluster that was given up are collected after it.
+        return len(await ray.pods()) == 1
+
+    await ray.eventually(alone)
+
     async def back() -> bool:
         serving = await ray.serving()
         return b"app:one" in ray.heads.of(serving).puts[-1] and ray.heads.words(serving) == b"one"
