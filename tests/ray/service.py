@@ -116,6 +116,12 @@ class HelloService:
         return "", "", ""
 
     @property
+    def ready(self) -> bool:
+        """Whether it serves, whichever generation that is."""
+        conditions = self.status.get("conditions") or ()
+        return any(found["type"] == "Ready" and found["status"] == "True" for found in conditions)
+
+    @property
     def active(self) -> str:
         """The cluster that serves."""
         return (self.status.get("activeServiceStatus") or {}).get("rayClusterName", "")

@@ -42,7 +42,8 @@ def ends_with(service: HelloService, reason: str, *words: str) -> None:
     eventually(lambda: service.condition("Progressing")[:2] == ("False", reason), PATIENCE)
     message = service.condition("Progressing")[2]
     assert all(word in message for word in words), message
-    assert service.condition("Ready")[0] == "True"
+    assert service.condition("Stalled")[:2] == ("True", reason)
+    assert service.ready
 
 
 def revert(service: HelloService) -> None:
@@ -137,7 +138,7 @@ def test_a_broken_import_in_place_brings_the_former_config_back(service: HelloSe
     active = service.active
     with asked(service) as load:
         service.set(serveConfigV2=broken("crash"))
-        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "is back")
+        ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "rolled back")
 
         assert service.clusters() == {active}
         assert set(load.tally.answered) == {f"{service.release} plain"}

@@ -220,3 +220,17 @@ def test_long_messages_are_shortened_to_what_servers_accept(message: str, sent: 
         process.task.cancel()
 
     run(scenario())
+
+
+def test_every_event_is_in_the_log_though_it_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    async def check() -> None:
+        process = Process()
+        with caplog.at_level("INFO", logger="rayward.kube.runtime.events"):
+            for _ in range(40):
+                process.recorder.record(DEMO, "Warning", "Failed", "the same again")
+        assert process.recorder.dropped == 15
+        process.task.cancel()
+
+    run(check())
+    assert caplog.messages.count("RayCluster team/demo: Failed: the same again") == 40
+    assert {record.levelname for record in caplog.records} == {"WARNING"}

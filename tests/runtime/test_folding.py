@@ -55,6 +55,16 @@ def test_after_ten_quiet_minutes_joining_ends() -> None:
     assert late.happening.message == "pod 99"
 
 
+def test_a_reason_that_comes_often_costs_no_event_of_another_reason() -> None:
+    folder = Folder()
+    for number in range(200):
+        folder.fold(happening(f"pod {number}"), 0.0)
+        folder.fold(happening(f"RayCluster {number}", reason="UpdatedRayCluster"), 0.0)
+    switched = folder.fold(happening("Switched traffic to RayCluster b", reason="SwitchedTraffic"), 0.0)
+    assert switched is not None
+    assert switched.happening.message == "Switched traffic to RayCluster b"
+
+
 def test_an_object_that_tells_too_much_is_not_listened_to() -> None:
     folder = Folder()
     told = [folder.fold(happening("same"), 0.0) for _ in range(30)]

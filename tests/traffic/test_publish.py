@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from rayward.kinds.labels import DRAINING, SERVING
 from rayward.kube.core.service import Service
-from rayward.local.traffic.publish import DRAINING, SERVING, Seen, metadata_patch, status_patch, wanted_annotations
+from rayward.local.traffic.publish import Seen, metadata_patch, status_patch, wanted_annotations
 
 
 def _service(port: int = 8000, annotations: dict[str, str] | None = None, **more: Any) -> Service:

@@ -113,6 +113,14 @@ class ServiceStage(Stage):
         await self.eventually(holds)
         return found
 
+    async def until_ready(self) -> None:
+        """Wait until it serves, whichever generation that is."""
+
+        async def holds() -> bool:
+            return (await self.conditions("Ready"))[0] == "True"
+
+        await self.eventually(holds)
+
     async def until_settled(self, clusters: int = 1) -> str:
         """Wait until this generation's release serves and so many clusters are left; the name of the one that does."""
 

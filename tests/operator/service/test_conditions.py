@@ -7,17 +7,17 @@ from datetime import UTC, datetime
 import pytest
 
 from rayward.kube.core.meta import condition_of
-from rayward.operator.service.conditions import READY, Conditions, Seen, conditions, phase_of, served_before
-from rayward.operator.service.situation import Decision, Failure
+from rayward.operator.service.conditions import READY, Conditions, Facts, conditions, phase_of, served_before
+from rayward.operator.service.state import Decision, Failure
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FAILED = Decision(failure=Failure("ServeDeployFailed", "no module named app"))
-SERVES = Seen(1, endpoints=2, decision=Decision())
-NOBODY = Seen(1, endpoints=0, decision=Decision())
-SILENT = Seen(1, endpoints=2, decision=Decision(), silent=("app",))
+SERVES = Facts(1, endpoints=2, decision=Decision())
+NOBODY = Facts(1, endpoints=0, decision=Decision())
+SILENT = Facts(1, endpoints=2, decision=Decision(), silent=("app",))
 
 
-def _told(*times: Seen) -> Conditions:
+def _told(*times: Facts) -> Conditions:
     told: Conditions = ()
     for seen in times:
         told = conditions(told, seen, NOW)
@@ -35,10 +35,10 @@ def _told(*times: Seen) -> Conditions:
             [SERVES, SILENT, NOBODY], "False", "ZeroServeEndpoints", "Unavailable", id="first silent, then gone"
         ),
         pytest.param([SERVES, SILENT, SERVES], "True", "NonZeroServeEndpoints", "Running", id="well again"),
-        pytest.param([Seen(1, 0, FAILED)], "False", "ServeDeployFailed", "Failed", id="the first release failed"),
-        pytest.param([SERVES, Seen(2, 2, FAILED)], "True", "NonZeroServeEndpoints", "Running", id="a later one did"),
+        pytest.param([Facts(1, 0, FAILED)], "False", "ServeDeployFailed", "Failed", id="the first release failed"),
+        pytest.param([SERVES, Facts(2, 2, FAILED)], "True", "NonZeroServeEndpoints", "Running", id="a later one did"),
         pytest.param(
-            [Seen(1, 0, Decision(), refused=Failure("ValidationFailed", "line 3"))],
+            [Facts(1, 0, Decision(), rejected=Failure("ValidationFailed", "line 3"))],
             "False",
             "ValidationFailed",
             "Failed",
@@ -46,7 +46,7 @@ def _told(*times: Seen) -> Conditions:
         ),
     ],
 )
-def test_ready_tells_whether_it_serves(times: list[Seen], status: str, reason: str, phase: str) -> None:
+def test_ready_tells_whether_it_serves(times: list[Facts], status: str, reason: str, phase: str) -> None:
     told = _told(*times)
     ready = condition_of(told, READY)
     assert ready is not None
@@ -56,7 +56,7 @@ def test_ready_tells_whether_it_serves(times: list[Seen], status: str, reason: s
 def test_an_application_that_is_silent_is_named() -> None:
     ready = condition_of(_told(SERVES, SILENT), READY)
     assert ready is not None
-    assert ready.message == "no replica is left to answer for app"
+    assert ready.message == "No running replica of app"
 
 
 def test_a_service_that_fell_silent_served_before() -> None:

@@ -99,7 +99,13 @@ async def _nothing_left(ray: ServiceStage) -> None:
 async def _failed(ray: ServiceStage) -> None:
     await ray.until("Progressing", "False", "ServeDeployFailed")
     await ray.until_names(lambda names: len(names) == 1)
-    await ray.until("Ready", "True")
+    await ray.until_ready()
+
+    async def alone() -> bool:
+        # The pods of the cluster that was given up are collected after it.
+        return len(await ray.pods()) == 1
+
+    await ray.eventually(alone)
 
     async def back() -> bool:
         serving = await ray.serving()

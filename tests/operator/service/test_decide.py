@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayward.operator.service.decide import decide
-from rayward.operator.service.member import RUNNING, Application, Member, ServeSeen
-from rayward.operator.service.situation import Release, Rules
+from rayward.operator.service.state import RUNNING, Application, ChildCluster, Policy, Release, ServeState
 from tests.operator.service.world import A, B, C, World, serving
 
 
@@ -21,8 +20,8 @@ def test_the_first_release_gets_a_cluster_its_config_and_then_the_traffic() -> N
 
     assert world.switches == ["c1"]
     assert world.sent == [("cluster-a", "config-1")]
-    assert decision.verdict
-    assert decision.verdict.reason == "ApplicationsRunning"
+    assert decision.readiness
+    assert decision.readiness.reason == "ApplicationsRunning"
     assert decision.pending is None
 
 
@@ -32,9 +31,9 @@ def test_a_changed_config_is_sent_to_the_cluster_that_serves() -> None:
     world.edit(Release("cluster-a", "config-2"))
     world.settle()
 
-    assert list(world.members) == ["c1"]
+    assert list(world.clusters) == ["c1"]
     assert world.sent[-1] == ("cluster-a", "config-2")
-    assert world.members["c1"].good_config == "config-2"
+    assert world.clusters["c1"].good_config == "config-2"
 
 
 def test_a_config_that_was_not_sent_yet_is_not_available() -> None:
@@ -43,8 +42,8 @@ def test_a_config_that_was_not_sent_yet_is_not_available() -> None:
     world.edit(Release("cluster-a", "config-2"))
     decision = world.step()
 
-    assert decision.verdict
-    assert decision.verdict.reason == "ConfigNotSent"
+    assert decision.readiness
+    assert decision.readiness.reason == "ConfigNotSent"
 
 
 def test_a_changed_cluster_is_made_beside_the_old_one_which_goes_after_its_delay() -> None:
@@ -53,45 +52,45 @@ def test_a_changed_cluster_is_made_beside_the_old_one_which_goes_after_its_delay
     world.edit(B)
     world.settle(10)
     assert world.serving == "c2"
-    assert set(world.members) == {"c1", "c2"}
+    assert set(world.clusters) == {"c1", "c2"}
 
     world.settle(65)
-    assert set(world.members) == {"c2"}
+    assert set(world.clusters) == {"c2"}
 
 
 def test_an_old_cluster_with_requests_in_flight_stays_until_they_are_answered() -> None:
-    world = serving(rules=Rules(deletion_delay=timedelta(0)))
-    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=True)
+    world = serving(policy=Policy(deletion_delay=timedelta(0)))
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], in_flight=True)
 
     world.edit(B)
     world.settle(30)
-    assert "c1" in world.members
+    assert "c1" in world.clusters
 
-    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=False)
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], in_flight=False)
     world.settle(2)
-    assert set(world.members) == {"c2"}
+    assert set(world.clusters) == {"c2"}
 
 
 def test_the_drain_has_an_end() -> None:
-    world = serving(rules=Rules(deletion_delay=timedelta(0), drain_timeout=timedelta(seconds=20)))
-    world.members["c1"] = dataclasses.replace(world.members["c1"], in_flight=True)
+    world = serving(policy=Policy(deletion_delay=timedelta(0), drain_timeout=timedelta(seconds=20)))
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], in_flight=True)
 
     world.edit(B)
     world.settle(60)
 
-    assert set(world.members) == {"c2"}
+    assert set(world.clusters) == {"c2"}
 
 
 def test_a_revert_in_the_middle_removes_the_pending_cluster_at_once() -> None:
     world = serving()
     world.edit(B)
     world.step()
-    assert set(world.members) == {"c1", "c2"}
+    assert set(world.clusters) == {"c1", "c2"}
 
     world.edit(A)
     world.step()
 
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
     assert world.switches == ["c1"]
 
 
@@ -102,10 +101,10 @@ def test_a_second_edit_in_the_middle_replaces_the_pending_cluster_at_once() -> N
 
     world.edit(C)
     world.step()
-    assert {member.cluster_hash for member in world.members.values()} == {"cluster-a", "cluster-c"}
+    assert {cluster.cluster_hash for cluster in world.clusters.values()} == {"cluster-a", "cluster-c"}
 
     world.settle(10)
-    assert world.members[world.serving].cluster_hash == "cluster-c"
+    assert world.clusters[world.serving].cluster_hash == "cluster-c"
 
 
 def test_a_return_inside_the_delay_is_a_switch_and_no_new_cluster() -> None:
@@ -118,8 +117,8 @@ def test_a_return_inside_the_delay_is_a_switch_and_no_new_cluster() -> None:
 
     assert world.switches == ["c1", "c2", "c1"]
     assert world.made == 2
-    assert world.members["c1"].delete_at is None
-    assert world.members["c2"].delete_at is not None
+    assert world.clusters["c1"].delete_at is None
+    assert world.clusters["c2"].delete_at is not None
 
 
 def test_a_release_that_fails_to_deploy_is_removed_and_not_tried_again() -> None:
@@ -129,7 +128,7 @@ def test_a_release_that_fails_to_deploy_is_removed_and_not_tried_again() -> None
     world.edit(Release("cluster-b", "config-bad"))
     decision = world.settle(30)
 
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
     assert world.serving == "c1"
     assert world.made == 2
     assert decision.failure
@@ -148,7 +147,7 @@ def test_a_bad_config_for_the_cluster_that_serves_is_taken_back() -> None:
     assert world.sent[-2:] == [("cluster-a", "config-bad"), ("cluster-a", "config-1")]
     assert decision.failure
     assert decision.failure.reason == "ServeDeployFailed"
-    assert world.members["c1"].config == "config-1"
+    assert world.clusters["c1"].config == "config-1"
 
 
 def test_a_bad_config_is_taken_back_by_the_next_operator_too_when_only_its_failure_was_told() -> None:
@@ -158,40 +157,40 @@ def test_a_bad_config_is_taken_back_by_the_next_operator_too_when_only_its_failu
     told = world.step()
     while told.failure is None:
         told = world.step()
-    member = world.members["c1"]
-    world.members["c1"] = dataclasses.replace(member, config="config-bad")
+    cluster = world.clusters["c1"]
+    world.clusters["c1"] = dataclasses.replace(cluster, config="config-bad")
 
     world.settle(5)
 
-    assert world.members["c1"].config == "config-1"
+    assert world.clusters["c1"].config == "config-1"
     assert world.failure == told.failure
 
 
 def test_a_cluster_that_makes_no_progress_is_given_up_at_the_deadline() -> None:
-    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world = serving(policy=Policy(progress_deadline=timedelta(minutes=5)))
     world.stuck.add("cluster-b")
 
     world.edit(B)
     world.settle(8, seconds=30)
-    assert set(world.members) == {"c1", "c2"}
+    assert set(world.clusters) == {"c1", "c2"}
 
     decision = world.settle(8, seconds=30)
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
     assert decision.failure
     assert decision.failure.reason == "ProgressDeadlineExceeded"
 
 
 def test_a_pending_cluster_that_is_suspended_waits_without_a_deadline() -> None:
-    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world = serving(policy=Policy(progress_deadline=timedelta(minutes=5)))
     world.edit(B)
     world.step()
-    world.members["c2"] = dataclasses.replace(world.members["c2"], suspended=True, head_ready=False, serve=None)
+    world.clusters["c2"] = dataclasses.replace(world.clusters["c2"], suspended=True, head_ready=False, serve=None)
 
     decision = world.settle(30, seconds=60)
-    assert decision.verdict
-    assert decision.verdict.reason == "ClusterSuspended"
+    assert decision.readiness
+    assert decision.readiness.reason == "ClusterSuspended"
 
-    world.members["c2"] = dataclasses.replace(world.members["c2"], suspended=False)
+    world.clusters["c2"] = dataclasses.replace(world.clusters["c2"], suspended=False)
     world.settle(10)
     assert world.serving == "c2"
 
@@ -200,7 +199,7 @@ def test_a_first_release_that_fails_keeps_its_cluster_for_a_better_config() -> N
     world = World(Release("cluster-a", "config-bad"), broken={"config-bad"})
 
     decision = world.settle()
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
     assert decision.failure
     assert decision.failure.reason == "ServeDeployFailed"
 
@@ -211,65 +210,66 @@ def test_a_first_release_that_fails_keeps_its_cluster_for_a_better_config() -> N
 
 
 def test_an_initialising_timeout_recovers_when_the_spec_does() -> None:
-    world = World(A, Rules(initializing_timeout=timedelta(seconds=30)), stuck={"cluster-a"})
+    world = World(A, Policy(initializing_timeout=timedelta(seconds=30)), stuck={"cluster-a"})
     decision = world.settle()
-    assert not world.members
+    assert not world.clusters
     assert decision.failure
     assert decision.failure.reason == "InitializingTimeout"
+    assert decision.failure.message.startswith("RayService failed to become ready within 30 s: ")
 
     world.edit(B)
     world.settle()
-    assert world.members[world.serving].cluster_hash == "cluster-b"
+    assert world.clusters[world.serving].cluster_hash == "cluster-b"
 
 
 def test_an_initialising_timeout_counts_from_the_release_of_a_cluster_that_was_held() -> None:
-    world = World(A, Rules(initializing_timeout=timedelta(seconds=30)))
+    world = World(A, Policy(initializing_timeout=timedelta(seconds=30)))
     world.step()
-    world.members["c1"] = dataclasses.replace(world.members["c1"], suspended=True, released=None)
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], suspended=True, released=None)
     world.settle(seconds=60)
-    assert list(world.members) == ["c1"]
+    assert list(world.clusters) == ["c1"]
 
-    world.members["c1"] = dataclasses.replace(world.members["c1"], suspended=False, released=world.now)
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], suspended=False, released=world.now)
     world.settle(10)
     assert world.serving == "c1"
 
 
 def test_a_first_release_that_is_late_is_told_and_stays() -> None:
-    world = World(A, Rules(progress_deadline=timedelta(seconds=30)), stuck={"cluster-a"})
+    world = World(A, Policy(progress_deadline=timedelta(seconds=30)), stuck={"cluster-a"})
 
     decision = world.settle()
 
     assert decision.failure
     assert decision.failure.reason == "ProgressDeadlineExceeded"
-    assert list(world.members) == ["c1"]
+    assert list(world.clusters) == ["c1"]
 
 
 def test_a_cluster_that_is_taken_back_again_begins_anew() -> None:
-    world = serving(rules=Rules(deletion_delay=timedelta(hours=9)))
+    world = serving(policy=Policy(deletion_delay=timedelta(hours=9)))
     for goal in (B, A, B, A):
-        world.members = {name: dataclasses.replace(found, serve=None) for name, found in world.members.items()}
+        world.clusters = {name: dataclasses.replace(found, serve=None) for name, found in world.clusters.items()}
         world.now += timedelta(hours=1)
         world.edit(goal)
         assert world.step().failure is None
-        world.members = {name: _asked(found) for name, found in world.members.items()}
+        world.clusters = {name: _asked(found) for name, found in world.clusters.items()}
         world.settle(5)
-        assert world.members[world.serving].cluster_hash == goal.cluster_hash
+        assert world.clusters[world.serving].cluster_hash == goal.cluster_hash
     assert world.made == 2
 
 
-def _asked(member: Member) -> Member:
-    return dataclasses.replace(member, serve=ServeSeen(member.config, (Application("app", RUNNING),)), endpoints=1)
+def _asked(cluster: ChildCluster) -> ChildCluster:
+    return dataclasses.replace(cluster, serve=ServeState(cluster.config, (Application("app", RUNNING),)), endpoints=1)
 
 
 def test_what_fails_in_a_circle_is_late_all_the_same() -> None:
-    world = serving(rules=Rules(progress_deadline=timedelta(minutes=5)))
+    world = serving(policy=Policy(progress_deadline=timedelta(minutes=5)))
     world.edit(B)
     decision = world.step()
     for pods in [0, 1, 2, 1] * 10:
-        world.members["c2"] = dataclasses.replace(
-            world.members["c2"], head_ready=pods > 0, ready_pods=pods, serve=None, endpoints=0
+        world.clusters["c2"] = dataclasses.replace(
+            world.clusters["c2"], head_ready=pods > 0, ready_pods=pods, serve=None, endpoints=0
         )
-        decision = decide(world.situation(), world.now)
+        decision = decide(world.state(), world.now)
         if decision.failure:
             break
         world.carry_out(decision)
@@ -289,36 +289,36 @@ def test_a_bad_config_is_taken_back_though_another_cluster_is_asked_for_by_now()
 
     world.settle(10)
 
-    assert world.members["c1"].config == "config-1"
-    assert "c2" in world.members
+    assert world.clusters["c1"].config == "config-1"
+    assert "c2" in world.clusters
 
 
 def test_a_bad_config_is_taken_back_after_the_upgrade_that_came_later_has_failed() -> None:
-    world = serving(rules=Rules(progress_deadline=timedelta(seconds=30)))
+    world = serving(policy=Policy(progress_deadline=timedelta(seconds=30)))
     world.stuck = {"cluster-b"}
     world.edit(Release("cluster-a", "hanging"))
     world.step()
-    world.members["c1"] = dataclasses.replace(
-        world.members["c1"], serve=ServeSeen("hanging", (Application("app", "UPDATING"),))
+    world.clusters["c1"] = dataclasses.replace(
+        world.clusters["c1"], serve=ServeState("hanging", (Application("app", "UPDATING"),))
     )
     world.edit(Release("cluster-b", "config-3"))
 
     decision = world.settle(100)
 
     assert decision.failure
-    assert list(world.members) == ["c1"]
-    assert world.members["c1"].config == "config-1"
+    assert list(world.clusters) == ["c1"]
+    assert world.clusters["c1"].config == "config-1"
 
 
 def test_a_paused_upgrade_waits_before_the_switch_and_goes_on_when_promoted() -> None:
-    world = serving(rules=Rules(paused=True, promote="c1"))
+    world = serving(policy=Policy(paused=True, promote="c1"))
     world.edit(B)
     decision = world.settle(20)
     assert world.serving == "c1"
-    assert decision.verdict
-    assert decision.verdict.reason == "Paused"
+    assert decision.readiness
+    assert decision.readiness.reason == "Paused"
 
-    world.rules = Rules(paused=True, promote="c2")
+    world.policy = Policy(paused=True, promote="c2")
     world.settle(3)
     assert world.serving == "c2"
 
@@ -327,24 +327,24 @@ def test_an_aborted_upgrade_is_removed_and_not_tried_again() -> None:
     world = serving()
     world.edit(B)
     world.step()
-    world.rules = Rules(abort="c2")
+    world.policy = Policy(abort="c2")
 
     decision = world.settle(5)
 
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
     assert decision.failure
     assert decision.failure.reason == "Aborted"
 
 
 def test_with_the_strategy_none_a_changed_cluster_waits_and_says_so() -> None:
-    world = serving(rules=Rules(in_place_only=True))
+    world = serving(policy=Policy(in_place_only=True))
 
     world.edit(Release("cluster-b", "config-2"))
     decision = world.settle(10)
 
     assert decision.drifted
-    assert list(world.members) == ["c1"]
-    assert world.members["c1"].config == "config-2"
+    assert list(world.clusters) == ["c1"]
+    assert world.clusters["c1"].config == "config-2"
 
 
 def test_a_refused_spec_leaves_what_runs_alone() -> None:
@@ -369,7 +369,7 @@ _RELEASES = st.builds(Release, st.sampled_from(["a", "b", "c"]), st.sampled_from
 def test_whatever_is_edited_and_when_the_service_goes_on_and_ends_at_its_goal(
     edits: list[tuple[Release | None, int]], stuck: set[str]
 ) -> None:
-    world = World(None, Rules(deletion_delay=timedelta(seconds=5), progress_deadline=timedelta(seconds=8)))
+    world = World(None, Policy(deletion_delay=timedelta(seconds=5), progress_deadline=timedelta(seconds=8)))
     world.broken, world.stuck = {"bad"}, stuck
     served = False
     for goal, steps in edits:
@@ -377,14 +377,14 @@ def test_whatever_is_edited_and_when_the_service_goes_on_and_ends_at_its_goal(
         for _ in range(steps):
             world.step()
             served = served or bool(world.serving)
-            assert not served or world.serving in world.members
-            assert sum(not member.promoted for member in world.members.values()) <= 1
+            assert not served or world.serving in world.clusters
+            assert sum(not cluster.promoted for cluster in world.clusters.values()) <= 1
     final = edits[-1][0]
     world.settle(60)
 
     if final is not None and final.config != "bad" and final.cluster_hash not in stuck:
-        active = world.members[world.serving]
+        active = world.clusters[world.serving]
         assert (active.cluster_hash, active.config) == (final.cluster_hash, final.config)
-        assert len(world.members) == 1
+        assert len(world.clusters) == 1
     # No cluster is ever sent the config of another release.
     assert set(world.sent) <= {(goal.cluster_hash, goal.config) for goal, _ in edits if goal}

@@ -5,19 +5,18 @@ from __future__ import annotations
 import dataclasses
 from datetime import timedelta
 
-from rayward.operator.service.member import UNHEALTHY, Application, ServeSeen
-from rayward.operator.service.situation import Release, Rules, Thresholds
+from rayward.operator.service.state import UNHEALTHY, Application, Healing, Policy, Release, ServeState
 from tests.operator.service.world import B, World, serving
 
 
 def _make_unhealthy(world: World) -> None:
-    member = world.members[world.serving]
-    serve = ServeSeen(member.config, (Application("app", UNHEALTHY, "check_health failed"),))
-    world.members[world.serving] = dataclasses.replace(member, serve=serve)
+    cluster = world.clusters[world.serving]
+    serve = ServeState(cluster.config, (Application("app", UNHEALTHY, "check_health failed"),))
+    world.clusters[world.serving] = dataclasses.replace(cluster, serve=serve)
 
 
 def test_an_unhealthy_service_is_redeployed_once_then_gets_new_clusters_then_is_left() -> None:
-    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    world = serving(policy=Policy(healing=Healing(timedelta(seconds=10), new_clusters=1)))
     redeployed = 0
     for _ in range(120):
         _make_unhealthy(world)
@@ -31,7 +30,7 @@ def test_an_unhealthy_service_is_redeployed_once_then_gets_new_clusters_then_is_
 
 
 def test_a_replacement_that_does_not_come_up_is_a_remedy_that_did_not_help() -> None:
-    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=2)))
+    world = serving(policy=Policy(healing=Healing(timedelta(seconds=10), new_clusters=2)))
     world.broken = {"config-1"}
     exhausted = 0
     for _ in range(200):
@@ -42,11 +41,11 @@ def test_a_replacement_that_does_not_come_up_is_a_remedy_that_did_not_help() -> 
 
     assert world.made == 3
     assert exhausted
-    assert set(world.members) == {"c1"}
+    assert set(world.clusters) == {"c1"}
 
 
 def test_a_service_heals_though_a_change_of_it_has_failed() -> None:
-    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    world = serving(policy=Policy(healing=Healing(timedelta(seconds=10), new_clusters=1)))
     world.broken = {"bad"}
     world.edit(Release("cluster-b", "bad"))
     failed = world.settle(20)
@@ -56,24 +55,24 @@ def test_a_service_heals_though_a_change_of_it_has_failed() -> None:
         world.step()
 
     assert world.failure == failed.failure
-    assert world.members[world.serving].cluster_hash == "cluster-a"
+    assert world.clusters[world.serving].cluster_hash == "cluster-a"
     assert world.serving != "c1"
 
 
 def test_a_spec_that_is_refused_or_kept_waiting_keeps_nothing_from_healing() -> None:
-    for goal, rules in ((None, Rules()), (B, Rules(in_place_only=True))):
-        world = serving(rules=dataclasses.replace(rules, healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    for goal, policy in ((None, Policy()), (B, Policy(in_place_only=True))):
+        world = serving(policy=dataclasses.replace(policy, healing=Healing(timedelta(seconds=10), new_clusters=1)))
         world.edit(goal)
         for _ in range(60):
             if world.serving == "c1":
                 _make_unhealthy(world)
-            assert world.step().drifted is rules.in_place_only
+            assert world.step().drifted is policy.in_place_only
         assert world.serving == "c2"
-        assert world.members["c2"].cluster_hash == "cluster-a"
+        assert world.clusters["c2"].cluster_hash == "cluster-a"
 
 
 def test_a_replacement_that_was_about_to_take_over_when_the_operator_died_takes_over() -> None:
-    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=2)))
+    world = serving(policy=Policy(healing=Healing(timedelta(seconds=10), new_clusters=2)))
     while world.serving == "c1":
         _make_unhealthy(world)
         before = world.serving
@@ -81,7 +80,7 @@ def test_a_replacement_that_was_about_to_take_over_when_the_operator_died_takes_
         if decision.switch_to:
             world.serving = before
             break
-    assert world.members["c2"].promoted
+    assert world.clusters["c2"].promoted
 
     for _ in range(3):
         if world.serving == "c1":
@@ -92,7 +91,7 @@ def test_a_replacement_that_was_about_to_take_over_when_the_operator_died_takes_
 
 
 def test_another_config_is_another_patient() -> None:
-    world = serving(rules=Rules(healing=Thresholds(timedelta(seconds=10), new_clusters=1)))
+    world = serving(policy=Policy(healing=Healing(timedelta(seconds=10), new_clusters=1)))
     for _ in range(5):
         _make_unhealthy(world)
         world.step()
@@ -103,8 +102,8 @@ def test_another_config_is_another_patient() -> None:
 
     world.step()
 
-    patient = world.members[world.serving]
-    assert (patient.config, patient.unhealthy_since, patient.heals) == ("2", None, 0)
+    patient = world.clusters[world.serving]
+    assert (patient.config, patient.unhealthy_since, patient.remedies) == ("2", None, 0)
 
 
 def test_without_thresholds_an_unhealthy_service_is_left_to_ray() -> None:

@@ -6,18 +6,18 @@ import dataclasses
 
 import pytest
 
-from rayward.operator.service.member import RUNNING, UNHEALTHY, Application, Member, ServeSeen
-from rayward.operator.service.progress import first_progress, progress_of
+from rayward.operator.service.readiness import first_progress, progress_of
+from rayward.operator.service.state import RUNNING, UNHEALTHY, Application, ChildCluster, ServeState
 
-NEW = Member("c", "hash", "1", progress=first_progress(suspended=False))
+NEW = ChildCluster("c", "hash", "1", progress=first_progress(suspended=False))
 UP = dataclasses.replace(NEW, head_ready=True, ready_pods=2)
 
 
-def _serving(member: Member, status: str, config: str = "1") -> Member:
-    return dataclasses.replace(member, serve=ServeSeen(config, (Application("app", status),)))
+def _serving(cluster: ChildCluster, status: str, config: str = "1") -> ChildCluster:
+    return dataclasses.replace(cluster, serve=ServeState(config, (Application("app", status),)))
 
 
-def _went(*steps: Member) -> list[bool]:
+def _went(*steps: ChildCluster) -> list[bool]:
     """Whether each step was progress, one remembering the other."""
     remembered, moved = NEW.progress, list[bool]()
     for step in steps:
@@ -46,7 +46,7 @@ def _went(*steps: Member) -> list[bool]:
         ),
     ],
 )
-def test_progress(steps: list[Member], moved: list[bool]) -> None:
+def test_progress(steps: list[ChildCluster], moved: list[bool]) -> None:
     assert _went(*steps) == moved
 
 

@@ -7,7 +7,7 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS, SERVICES
+from rayward.kube.core.resource import EVENTS, PODS, SERVICES
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 from tests.operator.stage import condition, group
@@ -33,6 +33,8 @@ async def test_the_first_release_comes_up_and_serves(ray: ServiceStage) -> None:
         await ray.create(service())
         serving = await ray.until_settled()
         await ray.until_reasons("CreatedRayCluster", "CreatedService", "SwitchedTraffic", "Ready")
+        told = [event for event in await ray.objects(EVENTS) if event["involvedObject"]["kind"] == "RayService"]
+        assert {event["source"]["component"] for event in told} == {"rayservice-controller"}
     seen.swears()
     assert {serving} == await ray.names()
     status = (await ray.service())["status"]
@@ -127,9 +129,14 @@ async def test_a_revert_in_the_middle_removes_what_was_on_its_way(ray: ServiceSt
         await ray.edit(rayClusterConfig=_B)
         await ray.until_names(lambda names: len(names) == 2)
         await ray.until("UpgradeInProgress", "True")
+        await ray.until("Reconciling", "True")
+        found = await ray.service()
+        assert found["status"]["observedGeneration"] < found["metadata"]["generation"]
+        assert condition(found, "Ready")["observedGeneration"] < found["metadata"]["generation"]
         await ray.edit(rayClusterConfig=_A)
         await ray.until_names(lambda names: names == {old})
         assert await ray.until_settled() == old
+        assert await ray.conditions("Reconciling") == await ray.conditions("Stalled") == ("", "")
     seen.swears()
     assert len(seen.clusters) == 2
 

@@ -13,6 +13,7 @@ from rayward.kube.core.resource import PODS, SECRETS
 from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
+from tests.operator.stage import condition
 
 pytestmark = pytest.mark.anyio
 
@@ -33,8 +34,9 @@ async def test_a_broken_release_is_taken_back_and_not_tried_again(ray: ServiceSt
         await ray.until_reasons("ServeDeployFailed", "DeletedRayCluster")
     # Neither does the next operator.
     async with ray.operator():
-        await ray.annotate(note="look again")
+        await ray.annotate(change="look again")
         await ray.until("Progressing", "False", "ServeDeployFailed")
+        await ray.until("Stalled", "True", "ServeDeployFailed")
         assert await ray.names() == {old}
         assert len(seen.clusters) == 2
         await ray.edit(serveConfigV2=config("app:two"))
@@ -48,13 +50,13 @@ async def test_a_broken_config_is_taken_back_on_the_cluster_that_serves(ray: Ser
         serving = await ray.until_settled()
         await ray.edit(serveConfigV2=config("app:broken"))
         failed = await ray.until("Progressing", "False", "ServeDeployFailed")
-        assert failed["message"].endswith("the config that ran before is back")
+        assert failed["message"].endswith("; rolled back to the previous Serve config")
 
         async def back() -> bool:
             return ray.heads.words(serving) == b"one" and len(ray.heads.of(serving).puts) == 3
 
         await ray.eventually(back)
-        await ray.until("Ready", "True")
+        await ray.until_ready()
     assert await ray.names() == {serving}
 
 
@@ -84,7 +86,9 @@ async def test_a_first_release_that_is_not_ready_in_time_is_given_up(ray: Servic
     ray.kubelet.starts = lambda pod: False
     async with ray.operator():
         await ray.create(service(metadata={"annotations": {labels.INITIALIZING_TIMEOUT: "2s"}}))
-        await ray.until("Ready", "False", "InitializingTimeout")
+        late = await ray.until("Ready", "False", "InitializingTimeout")
+        # KubeRay's own tests look for these words.
+        assert "RayService failed to become ready" in late["message"]
         await ray.until_names(lambda names: names == set())
         ray.kubelet.starts = lambda pod: True
         patience = {"metadata": {"annotations": {labels.INITIALIZING_TIMEOUT: "10m"}}}
@@ -97,12 +101,14 @@ async def test_a_spec_that_cannot_be_read_changes_nothing(ray: ServiceStage) -> 
     async with ray.operator():
         await ray.create(service(_A))
         serving = await ray.until_settled()
-        seen = (await ray.service())["status"]["observedGeneration"]
         await ray.edit(serveConfigV2=_NO_YAML, rayClusterConfig=_B, serveService={"spec": {"type": "NodePort"}})
         refused = await ray.until("Progressing", "False", "ValidationFailed")
         assert "line" in refused["message"]
-        assert (await ray.service())["status"]["observedGeneration"] == seen
-        assert (await ray.conditions("Ready"))[0] == "True"
+        found = await ray.service()
+        generation, ready = found["metadata"]["generation"], condition(found, "Ready")
+        assert found["status"]["observedGeneration"] == generation
+        assert await ray.conditions("Stalled") == ("True", "ValidationFailed")
+        assert (ready["status"], ready["observedGeneration"]) == ("True", generation - 1)
         assert await ray.names() == {serving}
         assert len(ray.heads.of(serving).puts) == 1
         await ray.until_reasons("InvalidRayServiceSpec")
@@ -137,7 +143,7 @@ async def test_a_service_with_nobody_left_to_answer_says_so(ray: ServiceStage, m
     async with ray.operator():
         await ray.create(service(serve=config("app:sickly")))
         silent = await ray.until("Ready", "False", "NoRunningReplica")
-        assert silent["message"] == "no replica is left to answer for app"
+        assert silent["message"] == "No running replica of app"
         await ray.until_reasons("Ready", "NotReady")
         await ray.until("Ready", "True", "NonZeroServeEndpoints")
 

@@ -59,7 +59,12 @@ async def test_an_upgrade_is_aborted(ray: ServiceStage) -> None:
             return "rayward.dev/abort" not in (await ray.service())["metadata"]["annotations"]
 
         await ray.eventually(forgotten)
-        await ray.annotate(pause=None)
+        # An annotation that cannot be read and is corrected starts nothing again.
+        await ray.annotate(pause=None, drain_timeout="bogus")
+        await ray.until("Progressing", "False", "ValidationFailed")
+        await ray.annotate(drain_timeout=None)
+        await ray.until("Progressing", "False", "Aborted")
+        assert await ray.names() == {old}
         await ray.edit(rayClusterConfig=_C)
         assert await ray.until_settled(clusters=2) != old
 

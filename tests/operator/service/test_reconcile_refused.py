@@ -87,7 +87,7 @@ async def test_a_service_that_somebody_deletes_is_made_again_and_leads_where_it_
             return await ray.serving() == serving
 
         await ray.eventually(back)
-        await ray.until("Ready", "True")
+        await ray.until_ready()
         assert await ray.names() == {serving}
     assert len(seen.clusters) == 2
 
@@ -99,7 +99,7 @@ async def test_a_service_of_somebody_else_is_left_alone(ray: ServiceStage) -> No
     async with ray.operator():
         await ray.create(service())
         waiting = await ray.until("Progressing", "True", "FailedWrite")
-        assert "belongs to somebody else" in waiting["message"]
+        assert "already exists and is not owned by RayService" in waiting["message"]
         await ray.until_reasons("ServiceNameTaken")
         assert (await ray.client.get(SERVICES, name, ray.namespace))["spec"]["selector"] == theirs
         await ray.client.delete(SERVICES, name, ray.namespace)

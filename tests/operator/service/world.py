@@ -6,9 +6,23 @@ import dataclasses
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from rayward.kinds import labels
+from rayward.kinds.effects import Effect, ReleaseChange
+from rayward.operator.service.annotations import annotation_patch, read_annotations
 from rayward.operator.service.decide import decide
-from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, Application, Member, ServeSeen
-from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules, Situation
+from rayward.operator.service.state import (
+    DEPLOY_FAILED,
+    RUNNING,
+    AnnotationChange,
+    Application,
+    ChildCluster,
+    Decision,
+    Failure,
+    Policy,
+    Release,
+    ServeState,
+    State,
+)
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 A = Release("cluster-a", "config-1")
@@ -21,9 +35,9 @@ class World:
     """What is, and what happened on the way."""
 
     goal: Release | None
-    rules: Rules = field(default_factory=Rules)
+    policy: Policy = field(default_factory=Policy)
     now: datetime = START
-    members: dict[str, Member] = field(default_factory=dict[str, Member])
+    clusters: dict[str, ChildCluster] = field(default_factory=dict[str, ChildCluster])
     serving: str = ""
     failure: Failure | None = None
     broken: set[str] = field(default_factory=set[str])
@@ -40,16 +54,27 @@ class World:
         self.goal = goal
         self.failure = None
 
-    def situation(self) -> Situation:
-        return Situation(self.goal, self.rules, tuple(self.members.values()), self.serving, self.failure)
+    def state(self) -> State:
+        clusters = tuple(self.clusters.values())
+        return State(self.goal, self.policy, clusters, self.serving, self.failure, self._change())
+
+    def _change(self) -> ReleaseChange | None:
+        active = self.clusters.get(self.serving)
+        if self.goal is None or active is None:
+            return None
+        other = Effect.NEXT_CLUSTER if self.policy.in_place_only else Effect.NEW_CLUSTER
+        same = active.cluster_hash == self.goal.cluster_hash
+        return ReleaseChange(Effect.IGNORED if same else other, self.goal.cluster_hash)
 
     def step(self, *, seconds: float = 1) -> Decision:
         """Decide once, carry it out, let the clusters come along."""
-        decision = decide(self.situation(), self.now)
-        assert decision.next_look is None or decision.next_look >= self.now, "a look that is over comes again and again"
+        decision = decide(self.state(), self.now)
+        assert decision.requeue_at is None or decision.requeue_at >= self.now, (
+            "a look that is over comes again and again"
+        )
         self.carry_out(decision)
         self.now += timedelta(seconds=seconds)
-        self.members = {name: self._grown(member) for name, member in self.members.items()}
+        self.clusters = {name: self._grown(cluster) for name, cluster in self.clusters.items()}
         return decision
 
     def settle(self, steps: int = 60, *, seconds: float = 1) -> Decision:
@@ -60,69 +85,71 @@ class World:
         return decision
 
     def carry_out(self, decision: Decision) -> None:
-        for note in decision.notes:
-            self.members[note.member] = noted(self.members[note.member], note, self.now)
+        for change in decision.annotate:
+            self.clusters[change.cluster] = annotated(self.clusters[change.cluster], change, self.now)
         if decision.create:
             self.made += 1
             name = f"c{self.made}"
-            self.members[name] = Member(
-                name, decision.create.cluster_hash, decision.create.config,
-                created=self.now, released=self.now, heals=decision.heals, applications=frozenset({"app"}),
+            self.clusters[name] = ChildCluster(
+                name, decision.create.cluster_hash, decision.create.config, created=self.now, released=self.now,
+                remedies=decision.remedies, applications=frozenset({"app"}),
             )  # fmt: skip
-        for name in [member.name for member in (decision.active, decision.pending) if member]:
-            member = self.members[name]
-            if member.serve is None or member.serve.config == member.config:
+        for target in decision.serve_configs:
+            cluster = self.clusters[target.cluster]
+            if cluster.serve is None or cluster.serve.config == target.config:
                 continue
-            self.sent.append((member.cluster_hash, member.config))
-            status = DEPLOY_FAILED if member.config in self.broken else "DEPLOYING"
-            serve = ServeSeen(member.config, (Application("app", status, "no such module"),))
-            self.members[name] = dataclasses.replace(member, serve=serve)
+            self.sent.append((cluster.cluster_hash, target.config))
+            status = DEPLOY_FAILED if target.config in self.broken else "DEPLOYING"
+            serve = ServeState(target.config, (Application("app", status, "no such module"),))
+            self.clusters[target.cluster] = dataclasses.replace(cluster, serve=serve)
         if decision.switch_to:
             self.serving = decision.switch_to
             self.switches.append(decision.switch_to)
         for name in decision.delete:
             assert name != self.serving, "the cluster that serves must never be deleted"
-            del self.members[name]
+            del self.clusters[name]
         self.failure = decision.failure
 
-    def _grown(self, member: Member) -> Member:
-        if member.suspended or member.cluster_hash in self.stuck:
-            return member
-        if not member.head_ready:
-            return dataclasses.replace(member, head_ready=True, ready_pods=1, serve=ServeSeen(""))
-        if member.serve and any(app.status == "DEPLOYING" for app in member.serve.applications):
-            serve = ServeSeen(member.serve.config, (Application("app", RUNNING),))
-            return dataclasses.replace(member, serve=serve, endpoints=1)
-        return member
+    def _grown(self, cluster: ChildCluster) -> ChildCluster:
+        if cluster.suspended or cluster.cluster_hash in self.stuck:
+            return cluster
+        if not cluster.head_ready:
+            return dataclasses.replace(cluster, head_ready=True, ready_pods=1, serve=ServeState(""))
+        if cluster.serve and any(app.status == "DEPLOYING" for app in cluster.serve.applications):
+            serve = ServeState(cluster.serve.config, (Application("app", RUNNING),))
+            return dataclasses.replace(cluster, serve=serve, endpoints=1)
+        return cluster
 
 
-def noted(member: Member, note: Note, now: datetime) -> Member:
-    """A member with what a note says remembered."""
-    changes: dict[str, object] = {}
-    if note.config is not None:
-        changes |= {"config": note.config, "progressed_at": now}
-    if note.good_config is not None:
-        changes["good_config"] = note.good_config
-    if note.promoted:
-        changes["promoted"] = True
-    if note.delete_at is not None:
-        changes["delete_at"] = note.delete_at
-    if note.keep:
-        changes["delete_at"] = None
-    if note.progress is not None:
-        changes |= {"progress": note.progress, "progressed_at": now}
-    if note.unhealthy_since is not None:
-        changes["unhealthy_since"] = note.unhealthy_since
-    if note.healthy:
-        changes["unhealthy_since"] = None
-    if note.heals is not None:
-        changes["heals"] = note.heals
-    return dataclasses.replace(member, **changes)  # pyright: ignore[reportArgumentType]
+class _Itself(dict[str, str]):
+    """Here a config is its own hash."""
+
+    def __missing__(self, config: str) -> str:
+        return config
 
 
-def serving(release: Release = A, rules: Rules | None = None) -> World:
+def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) -> ChildCluster:
+    """A cluster with a change written to its annotations and read back."""
+    before = AnnotationChange(
+        cluster.name, config=cluster.config, good_config=cluster.good_config, promoted=cluster.promoted,
+        delete_at=cluster.delete_at, progress=cluster.progress, unhealthy_since=cluster.unhealthy_since,
+        remedies=cluster.remedies,
+    )  # fmt: skip
+    written = annotation_patch(before, _Itself(), cluster.progressed_at or now)
+    if cluster.progressed_at is None:
+        del written[labels.PROGRESSED_AT]
+    written |= annotation_patch(change, _Itself(), now)
+    found = read_annotations({name: value for name, value in written.items() if value is not None})
+    return dataclasses.replace(
+        cluster, config=found.config, good_config=found.good_config, promoted=found.promoted, delete_at=found.delete_at,
+        progress=found.progress, progressed_at=found.progressed_at, unhealthy_since=found.unhealthy_since,
+        remedies=found.remedies,
+    )  # fmt: skip
+
+
+def serving(release: Release = A, policy: Policy | None = None) -> World:
     """One whose first release serves."""
-    world = World(release, rules or Rules())
+    world = World(release, policy or Policy())
     world.settle()
     assert world.serving == "c1"
     return world

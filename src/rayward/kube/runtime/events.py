@@ -94,7 +94,9 @@ class EventRecorder:
     def record(
         self, about: ObjectReference, kind: EventType, reason: str, message: str, component: str | None = None
     ) -> None:
-        """Record what happened to an object."""
+        """Record what happened to an object, and log it: the log has those too that are folded or dropped."""
+        level = logging.WARNING if kind == "Warning" else logging.INFO
+        _log.log(level, "%s %s/%s: %s: %s", about.kind, about.namespace, about.name, reason, message)
         happening = Happening(about, kind, reason, _shortened(message), component or self._component)
         folded = self._folder.fold(happening, self._clock.now())
         if folded is None:

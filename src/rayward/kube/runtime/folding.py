@@ -62,7 +62,7 @@ class _Similar:
 
 
 class Folder:
-    """Drops what one object says too often, and joins what differs only in its words."""
+    """Drops what is recorded too often of one object for one reason, and joins what differs only in its message."""
 
     def __init__(self) -> None:
         self._buckets = _Recent(lambda: TokenBucket(_SPAM_RATE, _SPAM_BURST))
@@ -80,9 +80,10 @@ class Folder:
             happening.type,
             happening.component,
         )
-        if not self._buckets[whose].try_take(now):
-            return None
         group = (*whose, happening.reason)
+        # client-go's budget is one per object; then what comes often costs the events of rare and weighty decisions.
+        if not self._buckets[group].try_take(now):
+            return None
         similar = self._similar[group]
         if now - similar.at > _SIMILAR_SECONDS:
             similar.messages.clear()

@@ -7,12 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kinds.labels import DRAINING, SERVING
 from rayward.kube.core.service import Service
 from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
 
-SERVING: Final = "rayward.dev/serving"
-DRAINING: Final = "rayward.dev/draining"
 BALANCER: Final = "rayward.dev/loopback"
 """The load balancer class that is ours; services without a class are ours too."""
 

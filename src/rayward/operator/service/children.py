@@ -1,21 +1,21 @@
-"""What a service owns: its Ray clusters, and the services that lead to the one that serves."""
+"""What a RayService owns: its RayClusters, their sizes, and the Services that lead to the one that serves."""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 import msgspec
 
 from rayward.kinds import labels, names, shapes
-from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
+from rayward.kinds.hashing import release_hash
+from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.objects import ObjectMeta
 from rayward.operator.cluster import services
-from rayward.operator.service import memory
-from rayward.operator.service.progress import first_progress
-from rayward.operator.service.scale import replicas_text
+from rayward.operator.service.readiness import first_progress
 
 KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
@@ -27,8 +27,8 @@ _NOT_COPIED: Final = frozenset(
 def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) -> str:
     """The name of the cluster for a release.
 
-    It follows from the release, so that a creation whose answer is lost is found again instead of repeated; with a
-    name that is ``taken``, by a cluster on its way out, the next one is tried.
+    It follows from the release, so that a creation whose answer is lost is found again instead of repeated. Where it
+    is ``taken``, by a cluster that is being deleted, the next one is tried.
     """
     attempt = 0
     while True:
@@ -45,7 +45,7 @@ def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) 
 
 
 def child_cluster(
-    service: RayService, spec: RayClusterSpec, config: Object, name: str, cluster_hash: str, serve: str, heals: int
+    service: RayService, spec: RayClusterSpec, config: Object, name: str, cluster_hash: str, serve: str, remedies: int
 ) -> Object:
     """A RayCluster for one release.
 
@@ -55,8 +55,8 @@ def child_cluster(
         config: The same, as the user wrote it.
         name: The cluster's name.
         cluster_hash: Which release it is.
-        serve: The serve config that belongs to it.
-        heals: How often an unhealthy service was given a remedy before.
+        serve: The Serve config that belongs to it.
+        remedies: How often self-healing acted before.
     """
     metadata = service.metadata
     annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in _NOT_COPIED}
@@ -64,12 +64,12 @@ def child_cluster(
         labels.SPEC_HASH: cluster_hash,
         labels.WORKER_GROUP_COUNT: str(len(spec.worker_group_specs or ())),
         labels.OPERATOR_VERSION: shapes.OPERATOR,
-        memory.CONFIG: serve,
-        memory.PROGRESS: first_progress(suspended=bool(spec.suspend)),
-        memory.REPLICAS: replicas_text(spec),
+        labels.SERVE_CONFIG: serve,
+        labels.PROGRESS: first_progress(suspended=bool(spec.suspend)),
+        labels.REPLICAS: replicas_text(spec),
     }
-    if heals:
-        annotations[memory.HEALS] = str(heals)
+    if remedies:
+        annotations[labels.REMEDIES] = str(remedies)
     return {
         "apiVersion": RAY_CLUSTERS.api_version,
         "kind": RAY_CLUSTERS.kind,
@@ -85,7 +85,7 @@ def child_cluster(
 
 
 def head_service(service: RayService, cluster: RayCluster) -> Object:
-    """The stable way to the head of the cluster that serves."""
+    """The stable Service of the head of the cluster that serves."""
     made = services.head_service(_asking(cluster))
     name = service.metadata.name
     made["metadata"] |= {
@@ -101,15 +101,15 @@ def head_service(service: RayService, cluster: RayCluster) -> Object:
 
 
 def serve_service_name(service: RayService) -> str:
-    """The name of the stable way to the applications: the user's, or KubeRay's."""
+    """The name of the stable Service of the applications: the user's, or KubeRay's."""
     theirs: Object = (service.spec.serve_service or {}).get("metadata") or {}
     return theirs.get("name") or names.serve_service(service.metadata.name)
 
 
 def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
-    """The stable way to the applications; None where the head has no port for Serve.
+    """The stable Service of the applications; None where the head has no port for Serve.
 
-    Its ports are those of the cluster it leads to, not of the one that the spec asks for by now.
+    Its ports are those of the cluster that it selects, not of the one that the spec asks for by now.
     """
     made = services.serve_service(_asking(cluster))
     given = service.spec.serve_service
@@ -130,7 +130,7 @@ def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
 
 
 def cluster_serve_service(cluster: RayCluster) -> Object | None:
-    """The way to the applications of one cluster, whether it serves yet or not: its endpoints tell when it can."""
+    """The Service of one cluster's applications, whether it serves or not: its endpoints show when it can."""
     made = services.serve_service(_asking(cluster))
     if made is None:
         return None
@@ -153,15 +153,63 @@ def cluster_serve_service(cluster: RayCluster) -> Object | None:
     return made
 
 
+def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterSpec, given: str) -> list[Object]:
+    """The JSON patch that gives the running cluster the sizes asked for; empty where nothing is to change.
+
+    Bounds follow the user. ``replicas`` follow only where the user changed them since they were last ``given`` and
+    the autoscaler does not own them. A group is found by its place and must have the name expected there, or the
+    server refuses the whole patch.
+
+    Args:
+        wanted: ``rayClusterConfig`` of the service.
+        whole: Its worker groups as the user wrote them.
+        running: ``spec`` of the RayCluster, of the same release but for sizes and groups added at the end.
+        given: The replicas last given to it, as its annotation says.
+    """
+    autoscaled = bool(running.enable_in_tree_autoscaling)
+    before, after = _read(given), _replicas(wanted)
+    current = running.worker_group_specs or []
+    operations: list[Object] = []
+    if running.worker_group_specs is None and whole:
+        operations.append({"op": "add", "path": "/spec/workerGroupSpecs", "value": []})
+    for index, group in enumerate(wanted.worker_group_specs or []):
+        if index >= len(current):
+            operations.append({"op": "add", "path": "/spec/workerGroupSpecs/-", "value": whole[index]})
+            continue
+        name = group.group_name
+        follows = not autoscaled and name in before and before[name] != after[name]
+        changes = _changes(f"/spec/workerGroupSpecs/{index}", group, current[index], replicas=follows)
+        if changes:
+            operations.append({"op": "test", "path": f"/spec/workerGroupSpecs/{index}/groupName", "value": name})
+            operations += changes
+    if operations or before != after:
+        marks = {
+            labels.REPLICAS: replicas_text(wanted),
+            labels.SPEC_HASH: release_hash(wanted),
+            labels.WORKER_GROUP_COUNT: str(len(whole)),
+        }
+        operations += [{"op": "add", "path": _path(name), "value": value} for name, value in marks.items()]
+    return operations
+
+
+def _path(annotation: str) -> str:
+    return f"/metadata/annotations/{annotation.replace('/', '~1')}"
+
+
+def replicas_text(wanted: RayClusterSpec) -> str:
+    """The replicas that the user's spec gives, to be remembered."""
+    return msgspec.json.encode(_replicas(wanted), order="deterministic").decode()
+
+
 def _merged(ours: Object, theirs: Object) -> Object:
-    """The user's service, with the ports that the head has; of two ports of one name the user's counts."""
+    """The user's Service, with the ports that the head has; of two ports of one name the user's counts."""
     given = {port.get("name"): port for port in theirs.get("ports") or ()}
     ports = [given.get(port["name"], port) for port in ours["ports"]] or list(theirs.get("ports") or ())
     return {**({"type": ours["type"]} if "type" in ours else {}), **theirs, "ports": ports}
 
 
 def _asking(cluster: RayCluster) -> RayCluster:
-    """The cluster as one that asks for a service to its applications; annotations for its own head are not ours."""
+    """The cluster as one that asks for a serve Service; annotations for its own head Service are not ours."""
     metadata = ObjectMeta(
         name=cluster.metadata.name,
         namespace=cluster.metadata.namespace,
@@ -187,3 +235,28 @@ def _owner(service: RayService) -> Object:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+def _replicas(spec: RayClusterSpec) -> dict[str, int | None]:
+    return {group.group_name: group.replicas for group in spec.worker_group_specs or ()}
+
+
+def _changes(path: str, wanted: WorkerGroup, running: WorkerGroup, *, replicas: bool) -> list[Object]:
+    pairs = [
+        ("minReplicas", wanted.min_replicas, running.min_replicas),
+        ("maxReplicas", wanted.max_replicas, running.max_replicas),
+    ]
+    if replicas:
+        pairs.append(("replicas", wanted.replicas, running.replicas))
+    return [_set(f"{path}/{field}", new) for field, new, old in pairs if new != old]
+
+
+def _set(path: str, value: Any) -> Object:
+    return {"op": "remove", "path": path} if value is None else {"op": "add", "path": path, "value": value}
+
+
+def _read(text: str) -> dict[str, int | None]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, int | None]) if text else {}
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return {}

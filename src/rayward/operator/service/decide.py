@@ -1,101 +1,234 @@
-"""What to do for a service now."""
+"""What to do for a RayService now: which release, which cluster is for what, and the next step of each."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
+from rayward.kinds import labels
+from rayward.kinds.effects import Effect
 from rayward.operator.service import healing, inplace, retirement, upgrade
-from rayward.operator.service.healing import Healing
-from rayward.operator.service.member import Member
-from rayward.operator.service.roles import Roles, assign, is_successor
-from rayward.operator.service.situation import ABORTED, Decision, Failure, Note, Release, Situation
+from rayward.operator.service.healing import Remedy
+from rayward.operator.service.readiness import readiness_of
+from rayward.operator.service.state import (
+    ABORTED,
+    AnnotationChange,
+    ChildCluster,
+    Decision,
+    Failure,
+    Release,
+    ServeConfigTarget,
+    Stage,
+    State,
+)
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-def decide(situation: Situation, now: datetime) -> Decision:
-    """One step towards the goal; the same situation at the same time always gives the same answer."""
-    roles = assign(situation)
-    if _aborts(situation, roles) and roles.target is not None:
-        failure = Failure(ABORTED, f"the upgrade to RayCluster {roles.target.name} was aborted")
-        situation = dataclasses.replace(situation, failure=failure)
-        roles = assign(situation)
-    heal, drifted = healing.NOTHING, roles.drifted
-    if roles.active is not None and roles.target is roles.active and not _gets_another_config(situation, roles):
-        heal = healing.decide(roles.active, situation.rules, now, underway=_has_successor(roles, roles.active))
-        if heal.replace and not _is_aborted(situation):
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The clusters that are not being deleted, by what they are for."""
+
+    active: ChildCluster | None
+    target: ChildCluster | None
+    """The cluster of the release: the active one, a pending one, or None where it has to be created."""
+    release: Release | None
+    others: tuple[ChildCluster, ...]
+
+
+def decide(state: State, now: datetime) -> Decision:
+    """One step towards the release asked for; the same state at the same time always gives the same decision."""
+    roles = _roles(state, choose_release(state))
+    if state.failure is not None and state.desired is not None and _serves_after_all(roles):
+        state = dataclasses.replace(state, failure=None)
+    if _is_abort_due(state, roles) and roles.target is not None:
+        failure = Failure(
+            ABORTED, f"Upgrade to RayCluster {roles.target.name} was aborted by annotation {labels.ABORT}"
+        )
+        state = dataclasses.replace(state, failure=failure)
+        roles = _roles(state, roles.release)
+    remedy = healing.NOTHING
+    if roles.active is not None and roles.target is roles.active and not _gets_another_config(state, roles):
+        remedy = healing.decide(roles.active, state.policy, now, replacing=_has_successor(roles, roles.active))
+        if remedy.replace and not _is_aborted(state):
             # A replacement is of the release that serves, whatever the spec asks for by now.
             own = Release(roles.active.cluster_hash, roles.active.config)
-            roles = assign(dataclasses.replace(situation, goal=own), replace_active=True)
-    change = _change(situation, roles, heal, now)
-    left = retirement.decide(roles.others, situation.rules, now)
+            roles = _roles(state, own, replace_active=True)
+    step = _step(state, roles, remedy, now)
+    left = retirement.decide(roles.others, state.policy, now)
     # What was due before now has been acted upon, or waits for something else than time.
-    looks = [look for look in (change.next_look, left.next_look, heal.next_look) if look is not None and look >= now]
+    times = [at for at in (step.requeue_at, left.requeue_at, remedy.requeue_at) if at is not None and at >= now]
+    decision = dataclasses.replace(
+        step,
+        annotate=_joined((*step.annotate, *([remedy.change] if remedy.change else ()), *left.annotate)),
+        delete=(*step.delete, *left.delete),
+        failure=step.failure or state.failure,
+        drifted=_is_drifted(state),
+        exhausted=remedy.exhausted,
+        requeue_at=min(times, default=None),
+    )
     return dataclasses.replace(
-        change,
-        notes=_joined((*change.notes, *([heal.note] if heal.note else ()), *left.notes)),
-        delete=(*change.delete, *left.delete),
-        drifted=drifted,
-        exhausted=heal.exhausted,
-        next_look=min(looks, default=None),
+        decision,
+        traffic=decision.traffic or _traffic_of(decision.active),
+        serve_configs=_serve_configs(decision),
+        scale=_scaled(state, decision),
+        clear_annotations=_acted_upon(state, decision),
     )
 
 
-def _change(situation: Situation, roles: Roles, heal: Healing, now: datetime) -> Decision:
-    if roles.goal is None:
+def choose_release(state: State) -> Release | None:
+    """The release to go for.
+
+    Worker groups added at the end are no other release to the cluster that serves, and with upgrade strategy None its
+    cluster spec is kept and only the config followed. While the spec is rejected, what was begun is finished.
+    """
+    live = [cluster for cluster in state.clusters if not cluster.deleting]
+    active = next((cluster for cluster in live if cluster.name == state.serving), None)
+    if state.desired is None:
+        begun = _newest(c for c in live if c is not active and not c.promoted) or active
+        return Release(begun.cluster_hash, begun.config) if begun else None
+    keeps_cluster = state.change is not None and state.change.effect in {Effect.SCALE, Effect.NEXT_CLUSTER}
+    if active is not None and keeps_cluster:
+        return Release(active.cluster_hash, state.desired.config)
+    return state.desired
+
+
+def _roles(state: State, release: Release | None, *, replace_active: bool = False) -> Roles:
+    """Who is who. With ``replace_active`` the active cluster does not count as one of the release."""
+    live = [cluster for cluster in state.clusters if not cluster.deleting]
+    active = next((cluster for cluster in live if cluster.name == state.serving), None)
+    target = _of_release(live, active, release, replace_active=replace_active) if release else active
+    if state.failure and active and not replace_active:
+        target = active
+    others = tuple(cluster for cluster in live if cluster is not active and cluster is not target)
+    return Roles(active, target, release, others)
+
+
+def _of_release(
+    live: list[ChildCluster], active: ChildCluster | None, release: Release, *, replace_active: bool
+) -> ChildCluster | None:
+    if active and active.cluster_hash == release.cluster_hash and not replace_active:
+        return active
+    return _newest(
+        cluster
+        for cluster in live
+        if cluster is not active
+        and cluster.cluster_hash == release.cluster_hash
+        and not (replace_active and not _is_successor(cluster, active))
+    )
+
+
+def _step(state: State, roles: Roles, remedy: Remedy, now: datetime) -> Decision:
+    if roles.release is None:
         return Decision(active=roles.active)
     if roles.target is None:
-        blocked = situation.failure is not None and not heal.replace
+        blocked = state.failure is not None and not remedy.replace
         return Decision(
             active=roles.active,
-            create=None if blocked else roles.goal,
-            heals=heal.heals if heal.replace else 0,
-            failure=situation.failure,
+            create=None if blocked else roles.release,
+            remedies=remedy.remedies if remedy.replace else 0,
+            failure=state.failure,
         )
     if roles.target is roles.active:
-        return inplace.decide(roles.target, roles.goal, situation.rules, situation.failure, heal, now)
-    step = upgrade.decide(roles.target, roles.active, roles.goal, situation.rules, now)
-    if heal.replace and roles.active is not None and step.failure is not None:
+        return inplace.decide(roles.target, roles.release, state.policy, state.failure, remedy, now)
+    step = upgrade.decide(roles.target, roles.active, roles.release, state.policy, now)
+    if remedy.replace and roles.active is not None and step.failure is not None:
         # A replacement that does not come up is a remedy that did not help, and no failure of what the spec asks for.
-        tried = Note(roles.active.name, heals=heal.heals, unhealthy_since=now)
-        return dataclasses.replace(step, notes=(*step.notes, tried), failure=situation.failure)
+        tried = AnnotationChange(roles.active.name, remedies=remedy.remedies, unhealthy_since=now)
+        return dataclasses.replace(step, annotate=(*step.annotate, tried), failure=state.failure)
     if roles.active is not None:
-        step = dataclasses.replace(step, notes=(*step.notes, *inplace.settle(roles.active)))
-    if step.failure is None and not step.switch_to:
-        return dataclasses.replace(step, failure=situation.failure)
+        step = dataclasses.replace(step, annotate=(*step.annotate, *inplace.finish(roles.active)))
     return step
 
 
-def _aborts(situation: Situation, roles: Roles) -> bool:
-    """Whether the user gave up a cluster that is on its way, while another one serves."""
-    on_its_way = roles.target is not None and roles.active is not None and roles.target is not roles.active
-    return on_its_way and roles.target is not None and situation.rules.abort in {"true", roles.target.name}
+def _traffic_of(active: ChildCluster | None) -> dict[str, int]:
+    return {active.name: 100} if active is not None else {}
 
 
-def _gets_another_config(situation: Situation, roles: Roles) -> bool:
-    """Another config is another patient: what ailed the former one is forgotten."""
-    another = roles.goal is not None and roles.active is not None and roles.active.config != roles.goal.config
-    return another and situation.failure is None
+def _serve_configs(decision: Decision) -> tuple[ServeConfigTarget, ...]:
+    return tuple(
+        ServeConfigTarget(cluster.name, cluster.config, cluster.remedies)
+        for cluster in (decision.active, decision.pending)
+        if cluster is not None and cluster.config and cluster.name not in decision.delete
+    )
 
 
-def _is_aborted(situation: Situation) -> bool:
-    return situation.failure is not None and situation.failure.reason == ABORTED
+def _scaled(state: State, decision: Decision) -> str:
+    """Sizes reach the cluster of the release, whether it serves already or is pending."""
+    target, desired = decision.pending or decision.active, choose_release(state)
+    if target is None or desired is None or state.desired is None or _is_drifted(state):
+        return ""
+    return target.name if target.cluster_hash == desired.cluster_hash else ""
 
 
-def _has_successor(roles: Roles, active: Member) -> bool:
-    return any(is_successor(member, active) and member.cluster_hash == active.cluster_hash for member in roles.others)
+def _acted_upon(state: State, decision: Decision) -> tuple[str, ...]:
+    """``promote`` and ``abort`` count for one upgrade; without one they mean nothing."""
+    promote, abort = state.policy.promote, state.policy.abort
+    if decision.settled:
+        given = ((labels.PROMOTE, promote), (labels.ABORT, abort))
+        return tuple(annotation for annotation, value in given if value)
+    return (labels.PROMOTE,) if decision.switch_to and promote == "true" else ()
 
 
-def _joined(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """One note per member."""
-    joined: dict[str, Note] = {}
-    for note in notes:
-        before = joined.get(note.member)
+def _is_drifted(state: State) -> bool:
+    return state.change is not None and state.change.effect is Effect.NEXT_CLUSTER
+
+
+def _serves_after_all(roles: Roles) -> bool:
+    """Whether the release that was given up serves: a first one that was late may come up all the same."""
+    active, release = roles.active, roles.release
+    if active is None or release is None or active.config != active.good_config:
+        return False
+    serves = (active.cluster_hash, active.config) == (release.cluster_hash, release.config)
+    return serves and readiness_of(active).stage is Stage.READY
+
+
+def _is_abort_due(state: State, roles: Roles) -> bool:
+    """Whether the user gave up a pending cluster while another one serves."""
+    pending = roles.target is not None and roles.active is not None and roles.target is not roles.active
+    return pending and roles.target is not None and state.policy.abort in {"true", roles.target.name}
+
+
+def _is_aborted(state: State) -> bool:
+    return state.failure is not None and state.failure.reason == ABORTED
+
+
+def _gets_another_config(state: State, roles: Roles) -> bool:
+    """What self-healing knew of the former config says nothing of another one."""
+    another = roles.release is not None and roles.active is not None and roles.active.config != roles.release.config
+    return another and state.failure is None
+
+
+def _has_successor(roles: Roles, active: ChildCluster) -> bool:
+    return any(
+        _is_successor(cluster, active) and cluster.cluster_hash == active.cluster_hash for cluster in roles.others
+    )
+
+
+def _is_successor(cluster: ChildCluster, active: ChildCluster | None) -> bool:
+    """Whether it may replace the active one: not one that served before it, though perhaps one that is about to."""
+    begun = active.created or _LONG_AGO if active else _LONG_AGO
+    return cluster.delete_at is None and (cluster.created or _LONG_AGO) >= begun
+
+
+def _newest(clusters: Iterable[ChildCluster]) -> ChildCluster | None:
+    return max(clusters, key=lambda cluster: (cluster.created or _LONG_AGO, cluster.name), default=None)
+
+
+def _joined(changes: Iterable[AnnotationChange]) -> tuple[AnnotationChange, ...]:
+    """One change per cluster."""
+    joined: dict[str, AnnotationChange] = {}
+    for change in changes:
+        before = joined.get(change.cluster)
         if before is None:
-            joined[note.member] = note
+            joined[change.cluster] = change
             continue
-        said = {
-            f.name: value for f in dataclasses.fields(note) if (value := getattr(note, f.name)) not in (None, False)
+        given = {
+            each.name: value
+            for each in dataclasses.fields(change)
+            if (value := getattr(change, each.name)) is not None and value is not False
         }
-        joined[note.member] = dataclasses.replace(before, **said)
+        joined[change.cluster] = dataclasses.replace(before, **given)
     return tuple(joined.values())

@@ -1,4 +1,4 @@
-"""What is measured of RayServices: KubeRay's metrics, and how upgrades end."""
+"""Metrics of RayServices: KubeRay's, and how upgrades end."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _UPGRADE_SECONDS: Final = (1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 
 
 
 class ServiceMetrics:
-    """What is measured of RayServices: KubeRay's metrics, and how upgrades end."""
+    """Metrics of RayServices: KubeRay's, and how upgrades end."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._caches: list[Cache[RayService]] = []
         self._durations = Histogram(
             "rayward_service_upgrade_duration_seconds",
-            "Seconds from the edit of a RayService until its requests went to the new cluster.",
+            "Seconds from the edit of a RayService until traffic was switched to the new RayCluster.",
             ["name", "namespace"],
             buckets=_UPGRADE_SECONDS,
             registry=registry,

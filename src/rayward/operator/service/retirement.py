@@ -1,4 +1,4 @@
-"""When clusters that neither serve nor will serve may go."""
+"""When clusters that neither serve nor will serve are deleted."""
 
 from __future__ import annotations
 
@@ -6,34 +6,33 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from rayward.operator.service.member import Member
-from rayward.operator.service.situation import Note, Rules
+from rayward.operator.service.state import AnnotationChange, ChildCluster, Policy
 
 
 @dataclass(frozen=True, slots=True)
 class Retirement:
     """What happens to the clusters that are left over."""
 
-    notes: tuple[Note, ...] = ()
+    annotate: tuple[AnnotationChange, ...] = ()
     delete: tuple[str, ...] = ()
-    next_look: datetime | None = None
+    requeue_at: datetime | None = None
 
 
-def decide(others: Iterable[Member], rules: Rules, now: datetime) -> Retirement:
-    """A cluster that never took traffic goes at once; one that did stays for the delay, and until it is drained."""
-    notes: list[Note] = []
+def decide(others: Iterable[ChildCluster], policy: Policy, now: datetime) -> Retirement:
+    """A cluster that never took traffic is deleted at once; another one after the delay, and when it is drained."""
+    changes: list[AnnotationChange] = []
     delete: list[str] = []
-    looks: list[datetime] = []
-    for member in others:
-        if not member.promoted:
-            delete.append(member.name)
-        elif member.delete_at is None:
-            notes.append(Note(member.name, delete_at=now + rules.deletion_delay))
-            looks.append(now + rules.deletion_delay)
-        elif now < member.delete_at:
-            looks.append(member.delete_at)
-        elif member.in_flight and now < member.delete_at + rules.drain_timeout:
-            looks.append(member.delete_at + rules.drain_timeout)
+    times: list[datetime] = []
+    for cluster in others:
+        if not cluster.promoted:
+            delete.append(cluster.name)
+        elif cluster.delete_at is None:
+            changes.append(AnnotationChange(cluster.name, delete_at=now + policy.deletion_delay))
+            times.append(now + policy.deletion_delay)
+        elif now < cluster.delete_at:
+            times.append(cluster.delete_at)
+        elif cluster.in_flight and now < cluster.delete_at + policy.drain_timeout:
+            times.append(cluster.delete_at + policy.drain_timeout)
         else:
-            delete.append(member.name)
-    return Retirement(tuple(notes), tuple(delete), min(looks, default=None))
+            delete.append(cluster.name)
+    return Retirement(tuple(changes), tuple(delete), min(times, default=None))

@@ -1,10 +1,10 @@
-"""The status of a service: KubeRay's fields, and those of the interface documents beside them."""
+"""The status of a RayService: KubeRay's fields, and those of the interface documents beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -14,31 +14,34 @@ from rayward.kube.core.meta import condition_of, is_true, rfc3339
 from rayward.kube.core.objects import Condition
 from rayward.operator.cluster import status as cluster_status
 from rayward.operator.service.conditions import PROGRESSING, READY, SUSPENDED, Conditions
-from rayward.operator.service.member import DEPLOY_FAILED, RUNNING, UNHEALTHY
-from rayward.operator.service.observe import ClusterSeen
+from rayward.operator.service.observe import Observed, ObservedCluster
+from rayward.operator.service.state import DEPLOY_FAILED, RUNNING, UNHEALTHY, Decision
 
 _LONGEST: Final = 4096
+_EXTRAS: Final = frozenset(("status", "appStatus", "rayClusterName", "deploymentStatuses", "startTime", "endTime"))
+"""Fields that KubeRay's own CRDs do not have, so that a server with those does not keep them."""
 
 
 def status_of(
     service: RayService,
+    observed: Observed,
+    decision: Decision,
     conditions: Conditions,
     *,
-    active: ClusterSeen | None,
-    pending: ClusterSeen | None,
-    endpoints: int,
-    accepted: bool,
+    generation: int,
     now: datetime,
 ) -> Object:
-    """A whole status, as JSON; what is not in it is to be taken away."""
+    """A whole status, as JSON; what is not in it is to be removed. ``generation`` is the one to call observed."""
     before = service.status
+    active = observed.clusters.get(decision.active.name) if decision.active else None
+    pending = observed.clusters.get(decision.pending.name) if decision.pending else None
     serving = is_true(conditions, READY)
     shown = active or pending
     status: Object = {
         "conditions": [_whole(found) for found in conditions],
         "serviceStatus": "Running" if serving else "",
-        "numServeEndpoints": endpoints,
-        "observedGeneration": service.metadata.generation if accepted else before.observed_generation,
+        "numServeEndpoints": observed.endpoints,
+        "observedGeneration": generation,
         "status": _word(conditions, shown, serving=serving),
         "startTime": before.start_time or (rfc3339(now) if serving else None),
     }
@@ -55,16 +58,24 @@ def status_of(
     return {name: value for name, value in status.items() if value is not None}
 
 
-def change(before: Mapping[str, Any], after: Object) -> Object:
-    """The merge patch from what the server has; empty where only the time of writing would change."""
-    return cluster_status.patch({name: value for name, value in before.items() if name != "lastUpdateTime"}, after)
+def patch(before: Object, after: Object, written: Object) -> Object:
+    """The merge patch of the status; empty where only the time of writing would change.
+
+    Args:
+        before: The status that the server has.
+        after: The whole new one.
+        written: The one that was last written; of fields that the server's schema drops, it says what was sent.
+    """
+    kept = {name: value for name, value in written.items() if name in _EXTRAS}
+    known = {name: value for name, value in {**kept, **before}.items() if name != "lastUpdateTime"}
+    return cluster_status.patch(known, after)
 
 
-def _word(conditions: Conditions, shown: ClusterSeen | None, *, serving: bool) -> str:
-    """One word for it, as the interface documents have it."""
+def _word(conditions: Conditions, shown: ObservedCluster | None, *, serving: bool) -> str:
+    """``status.status`` of the interface documents."""
     if is_true(conditions, SUSPENDED):
         return "SUSPENDED"
-    states = {app.status for app in shown.member.serve.applications} if shown and shown.member.serve else set[str]()
+    states = {app.status for app in shown.child.serve.applications} if shown and shown.child.serve else set[str]()
     if UNHEALTHY in states:
         return UNHEALTHY
     if serving:
@@ -74,37 +85,37 @@ def _word(conditions: Conditions, shown: ClusterSeen | None, *, serving: bool) -
     return "FAILED" if failed or DEPLOY_FAILED in states else "DEPLOYING"
 
 
-def _part(seen: ClusterSeen, before: RayServiceStatus) -> Object:
+def _part(found: ObservedCluster, before: RayServiceStatus) -> Object:
     part: Object = {
-        "rayClusterName": seen.cluster.metadata.name,
-        "rayClusterStatus": cluster_status.body(seen.cluster.status),
+        "rayClusterName": found.cluster.metadata.name,
+        "rayClusterStatus": cluster_status.body(found.cluster.status),
     }
-    applications = _applications(seen, before)
+    applications = _applications(found, before)
     if applications:
         part["applicationStatuses"] = applications
     return part
 
 
-def _applications(seen: ClusterSeen, before: RayServiceStatus) -> dict[str, Object]:
-    serve = seen.observation.serve
-    if serve is None and seen.member.head_ready:
-        # An operator that has just begun knows nothing better than what was told before.
+def _applications(found: ObservedCluster, before: RayServiceStatus) -> dict[str, Object]:
+    serve = found.observation.serve
+    if serve is None and found.child.head_ready:
+        # An operator that has just started knows nothing better than what was reported before.
         for part in (before.active_service_status, before.pending_service_status):
-            if part is not None and part.ray_cluster_name == seen.cluster.metadata.name:
+            if part is not None and part.ray_cluster_name == found.cluster.metadata.name:
                 return part.application_statuses or {}
-    found: dict[str, Object] = {}
+    result: dict[str, Object] = {}
     for name, app in sorted(serve.applications.items()) if serve else ():
         deployments = {
-            deployment: _without_empty({"status": told.status, "message": told.message[:_LONGEST]})
-            for deployment, told in sorted(app.deployments.items())
+            deployment: _without_empty({"status": each.status, "message": each.message[:_LONGEST]})
+            for deployment, each in sorted(app.deployments.items())
         }
         entry = _without_empty({"status": app.status, "message": app.message[-_LONGEST:]})
-        found[name] = {**entry, "serveDeploymentStatuses": deployments} if deployments else entry
-    return found
+        result[name] = {**entry, "serveDeploymentStatuses": deployments} if deployments else entry
+    return result
 
 
 def _summary(applications: Mapping[str, Object]) -> Object:
-    """All applications in one word, and each in its own."""
+    """``status.appStatus`` of the interface documents: all applications in one word, and each."""
     states = {app["status"] for app in applications.values()}
     bad = states & {UNHEALTHY, DEPLOY_FAILED}
     word = UNHEALTHY if bad else "HEALTHY" if states == {RUNNING} else "DEPLOYING"
@@ -117,9 +128,9 @@ def _summary(applications: Mapping[str, Object]) -> Object:
 
 def _deployments(applications: Mapping[str, Object]) -> list[Object]:
     return [
-        {"name": deployment, "application": name, **told}
+        {"name": deployment, "application": name, **each}
         for name, app in applications.items()
-        for deployment, told in app.get("serveDeploymentStatuses", {}).items()
+        for deployment, each in app.get("serveDeploymentStatuses", {}).items()
     ]
 
 

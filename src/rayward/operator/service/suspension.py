@@ -1,4 +1,4 @@
-"""Suspending a service: everything that costs goes, the object stays, and a resume begins anew."""
+"""Suspending a RayService: its RayClusters and Services are deleted, the object stays, and a resume starts anew."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ from rayward.operator.service.conditions import (
     EXHAUSTED,
     PROGRESSING,
     READY,
+    RECONCILING,
+    RELEASE_FAILED,
+    ROLLBACK,
+    STALLED,
     SUSPENDED,
     SUSPENDING,
     UPGRADE,
@@ -21,35 +25,40 @@ from rayward.operator.service.conditions import (
 
 @dataclass(frozen=True, slots=True)
 class Suspension:
-    """The conditions of a service that is suspended, or about to be."""
+    """The conditions of a RayService that is suspended, or about to be."""
 
     conditions: Conditions
     delete: bool
-    """Its clusters and services are to go."""
+    """Its RayClusters and Services are to be deleted."""
+    in_progress: bool = True
+    """Something is left."""
 
 
-def suspend(before: Conditions | None, *, asked: bool, left: int, generation: int, now: datetime) -> Suspension | None:
+def decide(before: Conditions | None, asked: bool, left: int, generation: int, now: datetime) -> Suspension | None:
     """What suspension asks for; None while the service is to run.
 
-    Once begun it is finished, as KubeRay does: a resume in the middle waits until nothing is ``left``.
+    Once begun it is completed, as KubeRay does: a resume in the middle waits until nothing is ``left``.
     """
     suspending = is_true(before, SUSPENDING)
     if not asked and not suspending:
         return None
     if is_true(before, SUSPENDED) and not left and not suspending:
-        return Suspension(before or (), delete=False)
+        return Suspension(before or (), delete=False, in_progress=False)
     begun = suspending or is_true(before, SUSPENDED)
-    reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "suspended by spec.suspend")
+    reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "Suspended by spec.suspend")
     result = before or ()
-    for kind in (READY, UPGRADE, PROGRESSING):
+    for kind in (READY, UPGRADE, ROLLBACK, PROGRESSING):
         result = _put(result, kind, "False", reason, why, generation, now)
-    for kind in (DRIFTED, EXHAUSTED):
+    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED, STALLED, RECONCILING):
         result = without_condition(result, kind)
     if begun and not left:
-        result = without_condition(result, SUSPENDING)
-        done = _put(result, SUSPENDED, "True", "SuspendComplete", "no cluster is left", generation, now)
-        return Suspension(done, delete=False)
-    message = "its clusters and services are being deleted"
+        result = _put(result, SUSPENDING, "False", reason, why, generation, now)
+        done = _put(
+            result, SUSPENDED, "True", "SuspendComplete", "Deleted all RayClusters and Services", generation, now
+        )
+        return Suspension(done, delete=False, in_progress=False)
+    message = "Deleting RayClusters and Services"
+    result = _put(result, RECONCILING, "True", "SuspendInProgress", message, generation, now)
     return Suspension(_put(result, SUSPENDING, "True", "SuspendRequested", message, generation, now), delete=begun)
 
 

@@ -1,75 +1,106 @@
-"""A cluster on its way to serve: send it its config, wait for it, give it the traffic or give it up."""
+"""The pending cluster: wait until it is ready, then switch traffic to it or give it up."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from rayward.operator.service.member import Member
-from rayward.operator.service.progress import progress_of
-from rayward.operator.service.situation import Decision, Failure, Note, Release, Rules
-from rayward.operator.service.verdict import Stage, Verdict, judge, not_sent, overdue
+from rayward.kube.core.meta import rfc3339
+from rayward.operator.service.readiness import config_not_sent, overdue, progress_of, readiness_of
+from rayward.operator.service.state import (
+    AnnotationChange,
+    ChildCluster,
+    Decision,
+    Failure,
+    Policy,
+    Readiness,
+    Release,
+    Stage,
+)
+
+_INITIALIZING_TIMEOUT = "InitializingTimeout"
 
 
-def decide(target: Member, active: Member | None, goal: Release, rules: Rules, now: datetime) -> Decision:
-    """The next step of ``target``, which does not serve yet."""
-    if target.config != goal.config:
-        note = Note(target.name, config=goal.config, keep=target.delete_at is not None)
-        return Decision(active=active, pending=target, notes=(note,), verdict=not_sent(target))
-    verdict = judge(target)
-    # One that is taken back begins anew.
-    moved = progress_of(target) != target.progress or target.delete_at is not None
-    if verdict.stage is Stage.READY and not _held(target, rules):
-        note = Note(target.name, promoted=True, good_config=target.config, keep=target.delete_at is not None)
-        return Decision(active=active, pending=target, notes=(note,), switch_to=target.name, verdict=verdict)
-    failure = _failure(target, active, verdict, rules, now, moved=moved)
-    if failure is not None and (active is not None or failure.reason == "InitializingTimeout"):
-        return _given_up(target, active, failure, rules, verdict, now)
-    if verdict.stage is Stage.READY:
-        verdict = Verdict(Stage.WAITING, "Paused", f"{verdict.message}; the switch is paused by rayward.dev/pause")
-    keep = target.delete_at is not None
-    notes = (Note(target.name, progress=progress_of(target), keep=keep),) if moved or keep else ()
+def decide(
+    pending: ChildCluster, active: ChildCluster | None, release: Release, policy: Policy, now: datetime
+) -> Decision:
+    """The next step of ``pending``, which does not serve yet."""
+    keep = pending.delete_at is not None
+    if pending.config != release.config:
+        change = AnnotationChange(pending.name, config=release.config, keep=keep)
+        return Decision(active=active, pending=pending, annotate=(change,), readiness=config_not_sent(pending))
+    readiness = readiness_of(pending)
+    # A cluster that was to be deleted and is wanted again starts anew.
+    moved = keep or progress_of(pending) != pending.progress
+    if readiness.stage is Stage.READY and not _is_paused(pending, policy):
+        # A cluster that takes requests and has no such annotation would be deleted as one that never did.
+        change = AnnotationChange(pending.name, promoted=True, good_config=pending.config, keep=keep)
+        return Decision(
+            active=active, pending=pending, annotate=(change,), traffic={pending.name: 100}, readiness=readiness
+        )
+    failure = _failure(pending, active, readiness, policy, now, moved=moved)
+    if failure is not None and (active is not None or failure.reason == _INITIALIZING_TIMEOUT):
+        return _give_up(pending, active, failure, policy, readiness, now)
+    if readiness.stage is Stage.READY:
+        message = f"{readiness.message}; the switch is paused by annotation rayward.dev/pause"
+        readiness = Readiness(Stage.WAITING, "Paused", message)
     return Decision(
         active=active,
-        pending=target,
-        notes=notes,
+        pending=pending,
+        annotate=(AnnotationChange(pending.name, progress=progress_of(pending), keep=keep),) if moved else (),
         failure=failure,
-        verdict=verdict,
-        next_look=_next_look(target, active, rules),
+        readiness=readiness,
+        requeue_at=_deadline(pending, active, policy),
     )
 
 
-def _held(target: Member, rules: Rules) -> bool:
-    return rules.paused and rules.promote not in {"true", target.name}
+def _is_paused(pending: ChildCluster, policy: Policy) -> bool:
+    return policy.paused and policy.promote not in {"true", pending.name}
 
 
 def _failure(
-    target: Member, active: Member | None, verdict: Verdict, rules: Rules, now: datetime, *, moved: bool
+    pending: ChildCluster,
+    active: ChildCluster | None,
+    readiness: Readiness,
+    policy: Policy,
+    now: datetime,
+    *,
+    moved: bool,
 ) -> Failure | None:
-    if verdict.stage is Stage.FAILED:
-        return Failure(verdict.reason, verdict.message)
-    timeout = rules.initializing_timeout if active is None else None
-    if timeout and target.released and now - target.released >= timeout:
-        return Failure("InitializingTimeout", f"not ready within {int(timeout.total_seconds())} s: {verdict.message}")
-    if not moved and verdict.stage is Stage.WAITING and overdue(target, rules.progress_deadline, now):
-        since = target.progressed_at or target.created
-        return Failure("ProgressDeadlineExceeded", f"no progress since {since}: {verdict.message}")
+    if readiness.stage is Stage.FAILED:
+        return Failure(readiness.reason, readiness.message)
+    timeout = policy.initializing_timeout if active is None else None
+    if timeout and pending.released and now - pending.released >= timeout:
+        seconds = int(timeout.total_seconds())
+        return Failure(
+            _INITIALIZING_TIMEOUT, f"RayService failed to become ready within {seconds} s: {readiness.message}"
+        )
+    since = pending.progressed_at or pending.created
+    late = not moved and readiness.stage is Stage.WAITING and overdue(pending, policy.progress_deadline, now)
+    if late and since is not None:
+        message = f"RayCluster {pending.name} has made no progress since {rfc3339(since)}: {readiness.message}"
+        return Failure("ProgressDeadlineExceeded", message)
     return None
 
 
-def _given_up(
-    target: Member, active: Member | None, failure: Failure, rules: Rules, verdict: Verdict, now: datetime
+def _give_up(
+    pending: ChildCluster,
+    active: ChildCluster | None,
+    failure: Failure,
+    policy: Policy,
+    readiness: Readiness,
+    now: datetime,
 ) -> Decision:
-    if target.promoted:
-        note = Note(target.name, delete_at=now + rules.deletion_delay)
-        return Decision(active=active, notes=(note,), failure=failure, verdict=verdict)
-    return Decision(active=active, delete=(target.name,), failure=failure, verdict=verdict)
+    if pending.promoted:
+        change = AnnotationChange(pending.name, delete_at=now + policy.deletion_delay)
+        return Decision(active=active, annotate=(change,), failure=failure, readiness=readiness)
+    return Decision(active=active, delete=(pending.name,), failure=failure, readiness=readiness)
 
 
-def _next_look(target: Member, active: Member | None, rules: Rules) -> datetime | None:
-    looks: list[datetime] = []
-    since = target.progressed_at or target.created
-    if since is not None and not target.suspended:
-        looks.append(since + rules.progress_deadline)
-    if active is None and rules.initializing_timeout and target.released:
-        looks.append(target.released + rules.initializing_timeout)
-    return min(looks, default=None)
+def _deadline(pending: ChildCluster, active: ChildCluster | None, policy: Policy) -> datetime | None:
+    deadlines: list[datetime] = []
+    since = pending.progressed_at or pending.created
+    if since is not None and not pending.suspended:
+        deadlines.append(since + policy.progress_deadline)
+    if active is None and policy.initializing_timeout and pending.released:
+        deadlines.append(pending.released + policy.initializing_timeout)
+    return min(deadlines, default=None)

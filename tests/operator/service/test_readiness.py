@@ -6,27 +6,27 @@ import dataclasses
 
 import pytest
 
-from rayward.operator.service.member import Member, ServeSeen
-from rayward.operator.service.verdict import judge
+from rayward.operator.service.readiness import readiness_of
+from rayward.operator.service.state import ChildCluster, ServeState
 
-UP = Member("c", "hash", "config", head_ready=True)
+UP = ChildCluster("c", "hash", "config", head_ready=True)
 DENIED = dataclasses.replace(UP, unreachable="401: a token is needed")
 
 
 @pytest.mark.parametrize(
-    ("member", "reason", "says"),
+    ("cluster", "reason", "says"),
     [
         pytest.param(UP, "ServeUnknown", "has not answered", id="nobody has asked it"),
         pytest.param(DENIED, "DashboardUnreachable", "401: a token is needed", id="its dashboard refuses us"),
         pytest.param(
-            dataclasses.replace(DENIED, serve=ServeSeen("")),
+            dataclasses.replace(DENIED, serve=ServeState("")),
             "ConfigNotSent",
             "401: a token is needed",
             id="or the config",
         ),
     ],
 )
-def test_why_a_dashboard_does_not_answer_is_told(member: Member, reason: str, says: str) -> None:
-    verdict = judge(member)
-    assert verdict.reason == reason
-    assert says in verdict.message
+def test_why_a_dashboard_does_not_answer_is_told(cluster: ChildCluster, reason: str, says: str) -> None:
+    readiness = readiness_of(cluster)
+    assert readiness.reason == reason
+    assert says in readiness.message

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
+from rayward.kinds.labels import REPLICAS
 from rayward.kinds.raycluster import RayClusterSpec
 from rayward.kube.machinery.patch import json_patch
-from rayward.operator.service.memory import REPLICAS
-from rayward.operator.service.scale import replicas_text, resize
+from rayward.operator.service.children import replicas_text, resize
 
 Object = dict[str, Any]
 

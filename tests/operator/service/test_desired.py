@@ -6,12 +6,12 @@ from datetime import timedelta
 
 from rayward.kinds.rayservice import RayService, RayServiceSpec, ServiceUpgradeStrategy
 from rayward.kube.core.objects import ObjectMeta
-from rayward.operator.service.rules import rules_of
-from rayward.operator.service.situation import Rules
+from rayward.operator.service.desired import policy_of
+from rayward.operator.service.state import Policy
 
 
 def test_without_any_setting_the_defaults_hold() -> None:
-    assert rules_of(RayService()) == Rules()
+    assert policy_of(RayService()) == Policy()
 
 
 def test_settings_are_read() -> None:
@@ -25,11 +25,11 @@ def test_settings_are_read() -> None:
         ),
     )
 
-    rules = rules_of(service)
+    policy = policy_of(service)
 
-    assert rules.progress_deadline == timedelta(minutes=5)
-    assert rules.paused
-    assert rules.in_place_only
-    assert rules.deletion_delay == timedelta(0)
-    assert rules.healing.unhealthy_after == timedelta(seconds=30)
-    assert rules.healing.new_clusters == 2
+    assert policy.progress_deadline == timedelta(minutes=5)
+    assert policy.paused
+    assert policy.in_place_only
+    assert policy.deletion_delay == timedelta(0)
+    assert policy.healing.unhealthy_after == timedelta(seconds=30)
+    assert policy.healing.new_clusters == 2

@@ -1,0 +1,73 @@
+"""What is remembered in annotations of RayClusters, so that it outlives the operator: read and written here only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from rayward.kinds import labels
+from rayward.kube.core.meta import parse_time, rfc3339_micro
+from rayward.operator.service.state import AnnotationChange
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterAnnotations:
+    """What a RayCluster's annotations say; a malformed value counts as none."""
+
+    config: str = ""
+    good_config: str = ""
+    promoted: bool = False
+    delete_at: datetime | None = None
+    progress: str = ""
+    progressed_at: datetime | None = None
+    unhealthy_since: datetime | None = None
+    remedies: int = 0
+
+
+def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
+    """The annotations of a RayCluster."""
+    remedies = annotations.get(labels.REMEDIES, "")
+    return ClusterAnnotations(
+        config=annotations.get(labels.SERVE_CONFIG, ""),
+        good_config=annotations.get(labels.SERVE_CONFIG_RUNNING, ""),
+        promoted=annotations.get(labels.PROMOTED) == "true",
+        delete_at=_time(annotations.get(labels.DELETE_AT)),
+        progress=annotations.get(labels.PROGRESS, ""),
+        progressed_at=_time(annotations.get(labels.PROGRESSED_AT)),
+        unhealthy_since=_time(annotations.get(labels.UNHEALTHY_SINCE)),
+        remedies=int(remedies) if remedies.isascii() and remedies.isdigit() else 0,
+    )
+
+
+def annotation_patch(change: AnnotationChange, configs: Mapping[str, str], now: datetime) -> dict[str, str | None]:
+    """The merge patch of annotations for ``change``; ``configs`` has the text of each config by its hash."""
+    result: dict[str, str | None] = {}
+    if change.config is not None:
+        result[labels.SERVE_CONFIG] = configs[change.config]
+        result[labels.PROGRESSED_AT] = rfc3339_micro(now)
+    if change.good_config is not None:
+        result[labels.SERVE_CONFIG_RUNNING] = configs[change.good_config]
+    if change.promoted:
+        result[labels.PROMOTED] = "true"
+    if change.keep:
+        result[labels.DELETE_AT] = None
+    if change.delete_at is not None:
+        result[labels.DELETE_AT] = rfc3339_micro(change.delete_at)
+    if change.progress is not None:
+        result[labels.PROGRESS] = change.progress
+        result[labels.PROGRESSED_AT] = rfc3339_micro(now)
+    if change.healthy:
+        result[labels.UNHEALTHY_SINCE] = None
+    if change.unhealthy_since is not None:
+        result[labels.UNHEALTHY_SINCE] = rfc3339_micro(change.unhealthy_since)
+    if change.remedies is not None:
+        result[labels.REMEDIES] = str(change.remedies)
+    return result
+
+
+def _time(text: str | None) -> datetime | None:
+    try:
+        return parse_time(text) if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,61 @@
+"""What a RayService asks for: a release and how to get there, or why its spec is rejected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+import msgspec
+
+from rayward.kinds import labels
+from rayward.kinds.durations import duration
+from rayward.kinds.hashing import release_hash
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features, service_problems, service_warnings
+from rayward.kinds.validation.service import serve_config
+from rayward.operator.service.serveconfig import config_hash
+from rayward.operator.service.state import Failure, Healing, Policy, Release
+
+
+@dataclass(frozen=True, slots=True)
+class Desired:
+    """A release and the text of its config; without a release, why the spec is rejected."""
+
+    release: Release | None = None
+    config: str = ""
+    rejected: Failure | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def desired_of(service: RayService) -> Desired:
+    """Read and validate the whole spec."""
+    warnings = tuple(map(str, service_warnings(service)))
+    problems = service_problems(service)
+    if problems:
+        reason = FEATURE_MISSING if only_lacks_features(problems) else "ValidationFailed"
+        return Desired(rejected=Failure(reason, listed(problems)), warnings=warnings)
+    payload = serve_config(service.spec).payload
+    text = msgspec.json.encode(payload, order="deterministic").decode()
+    return Desired(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, None, warnings)
+
+
+def policy_of(service: RayService) -> Policy:
+    """How it may change; a malformed value counts as not given, and validation reports it."""
+    spec, meta = service.spec, service.metadata
+    default = Policy()
+    delay = spec.ray_cluster_deletion_delay_seconds
+    unhealthy = spec.deployment_unhealthy_second_threshold
+    return Policy(
+        in_place_only=spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None",
+        deletion_delay=default.deletion_delay if delay is None else timedelta(seconds=max(delay, 0)),
+        progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
+        drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,
+        initializing_timeout=duration(meta.annotation(labels.INITIALIZING_TIMEOUT)),
+        paused=meta.annotation(labels.PAUSE) == "true",
+        promote=meta.annotation(labels.PROMOTE),
+        abort=meta.annotation(labels.ABORT),
+        healing=Healing(
+            unhealthy_after=None if unhealthy is None else timedelta(seconds=max(unhealthy, 0)),
+            new_clusters=spec.deployment_unhealthy_restart_threshold or 0,
+        ),
+    )

@@ -1,0 +1,92 @@
+"""The events of a RayService: what was decided, and what its conditions have become."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rayward.kinds import labels
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.core.meta import condition_of, is_true
+from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
+from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
+from rayward.operator.service.desired import Desired
+from rayward.operator.service.state import ABORTED, Decision
+
+_TRANSITIONS: Final[tuple[tuple[str, str, EventType, str, str], ...]] = (
+    (READY, "True", "Normal", "Ready", "RayService is ready to serve requests"),
+    (READY, "False", "Warning", "NotReady", ""),
+    (SUSPENDING, "True", "Normal", "Suspending", "Deleting RayClusters and Services"),
+    (SUSPENDED, "True", "Normal", "Suspended", "Deleted all RayClusters and Services"),
+    (SUSPENDED, "False", "Normal", "Resumed", "Resumed: creating a RayCluster"),
+)
+
+
+class ServiceEvents:
+    """Records events of one RayService, each once for a generation of its spec."""
+
+    def __init__(self, recorder: ComponentRecorder, service: RayService, recorded: EventFilter) -> None:
+        self._recorder = recorder
+        self._service = service
+        self._recorded = recorded
+
+    def event(self, kind: EventType, reason: str, message: str) -> None:
+        """Record an event, unless this generation has it already."""
+        if self._recorded.is_new(self._service.metadata.generation, reason, message):
+            self._recorder.event(RAY_SERVICES, self._service, kind, reason, message)
+
+    def spec(self, desired: Desired) -> None:
+        """What validation found."""
+        if desired.rejected:
+            self.event("Warning", "InvalidRayServiceSpec", desired.rejected.message)
+        for warning in desired.warnings:
+            self.event("Warning", "ServeConfigWarning", warning)
+
+    def decided(self, decision: Decision, *, abort: str) -> None:
+        """What was decided and shows in no object that was written; ``abort`` is the user's annotation."""
+        if decision.failure is not None:
+            self.event("Warning", decision.failure.reason, decision.failure.message)
+        if decision.redeploy:
+            message = f"Redeploying unhealthy applications of RayCluster {decision.redeploy}"
+            self.event("Warning", "RedeployedApplications", message)
+        if decision.remedies and decision.create is not None and decision.active is not None:
+            message = f"Replacing RayCluster {decision.active.name}: its applications are still unhealthy after "
+            message += f"{_times(decision.remedies - 1, 'remedy', 'remedies')}"
+            self.event("Warning", "ReplacingUnhealthyCluster", message)
+        if decision.exhausted and decision.active is not None:
+            self.event("Warning", "SelfHealingExhausted", exhausted_message(decision.active.remedies))
+        if decision.drifted:
+            message = "Kept the RayCluster: spec.rayClusterConfig changed and spec.upgradeStrategy.type is None"
+            self.event("Warning", "ClusterSpecIgnored", message)
+        if labels.ABORT in decision.clear_annotations and not (
+            decision.failure is not None and decision.failure.reason == ABORTED
+        ):
+            message = f"No upgrade is in progress; removed annotation {labels.ABORT}={abort}"
+            self.event("Warning", "NothingToAbort", message)
+        for change in decision.annotate:
+            if change.config is not None:
+                message = f"Updating the Serve config of RayCluster {change.cluster} to {change.config}"
+                self.event("Normal", "UpdatingServeApplications", message)
+            if change.good_config is not None:
+                message = f"All applications of RayCluster {change.cluster} are RUNNING with Serve config "
+                self.event("Normal", "UpdatedServeApplications", f"{message}{change.good_config}")
+
+    def transitions(self, before: Conditions | None, after: Conditions) -> None:
+        """Record each condition that has changed; conditions come and go, so these are not filtered."""
+        for kind, status, event, reason, message in _TRANSITIONS:
+            was, now = condition_of(before, kind), condition_of(after, kind)
+            if now is None or now.status != status or (was is not None and was.status == status):
+                continue
+            # A new service is not ready, which is no event.
+            if status == "True" or (was is not None and not is_true(after, SUSPENDING)):
+                self._recorder.event(RAY_SERVICES, self._service, event, reason, message or now.message)
+
+
+def exhausted_message(remedies: int) -> str:
+    """Why self-healing stopped; ``remedies`` counts the redeployment too."""
+    replaced = _times(max(remedies - 1, 0), "cluster replacement", "cluster replacements")
+    return f"Applications are still unhealthy after {replaced} (spec.deploymentUnhealthyRestartThreshold)"
+
+
+def _times(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,51 @@
+"""Serve configs as texts: their names, their applications, and the text that makes Ray redeploy them."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+from typing import Any, Final
+
+import orjson
+
+from rayward.kube.machinery.jsonvalue import entries, is_object, section
+
+REDEPLOYMENT: Final = "RAYWARD_REDEPLOYMENT"
+
+
+def config_hash(text: str) -> str:
+    """A short name for a config; empty for none."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16] if text else ""
+
+
+@lru_cache(maxsize=1024)
+def application_names(config: str) -> frozenset[str]:
+    """The applications that a config asks for."""
+    try:
+        whole: Any = orjson.loads(config) if config else {}
+    except orjson.JSONDecodeError:
+        return frozenset()
+    found = entries(whole, "applications") if is_object(whole) else []
+    return frozenset(str(app.get("name", "default")) for app in found if is_object(app))
+
+
+def deploy_key(config: str, redeployment: int) -> str:
+    """Names one sending of a config, by its hash: a redeployment sends the same config anew."""
+    return f"{config}.{redeployment}"
+
+
+def deploy_text(config: str, redeployment: int) -> bytes:
+    """What Ray is sent.
+
+    Ray redeploys nothing for a config that it has already; a variable in the runtime environment makes it another one,
+    and replicas are replaced in Ray's own rolling way.
+    """
+    if not redeployment:
+        return config.encode()
+    whole: Any = orjson.loads(config)
+    for app in entries(whole, "applications"):
+        if is_object(app):
+            environment = section(app, "runtime_env")
+            variables = {**section(environment, "env_vars"), REDEPLOYMENT: str(redeployment)}
+            app["runtime_env"] = {**environment, "env_vars": variables}
+    return orjson.dumps(whole)

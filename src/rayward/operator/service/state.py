@@ -1,0 +1,234 @@
+"""The values that decisions about a RayService read and return; all of them frozen.
+
+``State`` is what was observed, reduced to what matters. ``Decision`` is everything that is to be done about it: nothing
+is done that is not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Final
+
+from rayward.kinds.effects import ReleaseChange
+
+RUNNING: Final = "RUNNING"
+DEPLOY_FAILED: Final = "DEPLOY_FAILED"
+UNHEALTHY: Final = "UNHEALTHY"
+NOT_STARTED: Final = "NOT_STARTED"
+
+ABORTED: Final = "Aborted"
+"""The reason of an upgrade that the user gave up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """One Serve application, as Ray reports it."""
+
+    name: str
+    status: str
+    message: str = ""
+    silent: bool = False
+    """It is unwell, and one of its deployments has no replica left."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeState:
+    """What a cluster's Serve last answered."""
+
+    config: str
+    """The hash of the config that Serve works towards; empty while it has none."""
+    applications: tuple[Application, ...] = ()
+    refusal: str = ""
+    """Why Ray rejected the config as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChildCluster:
+    """One RayCluster of the service.
+
+    What has to outlive the operator is read from annotations of the RayCluster: its config, whether it ever took
+    traffic, when it may be deleted, when it last made progress.
+    """
+
+    name: str
+    cluster_hash: str
+    config: str
+    """The hash of the Serve config that this cluster is to run."""
+    good_config: str = ""
+    """The hash of the last config whose applications were all RUNNING here."""
+    created: datetime | None = None
+    released: datetime | None = None
+    """Since when it may run: when it was created, or last resumed; None while it is suspended."""
+    deleting: bool = False
+    promoted: bool = False
+    """Traffic went to it once, or was about to."""
+    delete_at: datetime | None = None
+    progress: str = ""
+    progressed_at: datetime | None = None
+    suspended: bool = False
+    head_ready: bool = False
+    ready_pods: int = 0
+    problem: str = ""
+    """Why its pods do not run, in one line."""
+    endpoints: int = 0
+    """Ready addresses behind its own serve Service."""
+    in_flight: bool = False
+    """The proxy has requests in flight to its pods, or may still send some."""
+    serve: ServeState | None = None
+    unreachable: str = ""
+    """Why its dashboard could not be read last time."""
+    unhealthy_since: datetime | None = None
+    remedies: int = 0
+    """How often self-healing acted: first a redeployment, then replacements. A replacement carries the count on."""
+    applications: frozenset[str] = field(default_factory=frozenset[str])
+    """The names of the applications in its config."""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What belongs together: a cluster spec and the Serve config made for it, by their hashes."""
+
+    cluster_hash: str
+    config: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a generation of the spec was rejected or given up."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Healing:
+    """``deploymentUnhealthySecondThreshold`` and ``deploymentUnhealthyRestartThreshold``; None switches it off."""
+
+    unhealthy_after: timedelta | None = None
+    new_clusters: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How the service may change, as its spec and annotations say."""
+
+    in_place_only: bool = False
+    """Upgrade strategy None: a changed cluster spec waits."""
+    deletion_delay: timedelta = timedelta(seconds=60)
+    progress_deadline: timedelta = timedelta(minutes=30)
+    drain_timeout: timedelta = timedelta(minutes=10)
+    initializing_timeout: timedelta | None = None
+    paused: bool = False
+    promote: str = ""
+    abort: str = ""
+    healing: Healing = field(default_factory=Healing)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A service and its clusters."""
+
+    desired: Release | None
+    """None while the spec is rejected: what runs goes on."""
+    policy: Policy
+    clusters: Sequence[ChildCluster]
+    serving: str = ""
+    """The cluster that the serve Service selects: the one truth about traffic."""
+    failure: Failure | None = None
+    """Why this very generation was given up; it is not tried again until the spec changes."""
+    change: ReleaseChange | None = None
+    """What the desired cluster spec asks of the cluster that serves; None without either."""
+
+
+class Stage(Enum):
+    """How far a cluster is."""
+
+    WAITING = "Waiting"
+    READY = "Ready"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """A stage, its reason in a condition, and its message."""
+
+    stage: Stage
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationChange:
+    """What to remember on a cluster; None and False leave a value as it is."""
+
+    cluster: str
+    config: str | None = None
+    good_config: str | None = None
+    promoted: bool = False
+    delete_at: datetime | None = None
+    keep: bool = False
+    """Cancel a planned deletion."""
+    progress: str | None = None
+    unhealthy_since: datetime | None = None
+    healthy: bool = False
+    """Clear ``unhealthy_since``."""
+    remedies: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfigTarget:
+    """Which config the Serve of a cluster is to run.
+
+    It is sent where Serve does not have it, and anew for every ``redeployment``. A config is recorded on the cluster by
+    one decision and sent by the next, so that another operator knows what this one may have sent.
+    """
+
+    cluster: str
+    config: str
+    redeployment: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do; ``apply`` says in which order."""
+
+    active: ChildCluster | None = None
+    pending: ChildCluster | None = None
+    annotate: tuple[AnnotationChange, ...] = ()
+    create: Release | None = None
+    remedies: int = 0
+    """Not zero where the created cluster replaces an unhealthy one: it is a copy of the active cluster, and carries
+    this count."""
+    traffic: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The weight of each cluster, of 100; empty while none serves."""
+    delete: tuple[str, ...] = ()
+    serve_configs: tuple[ServeConfigTarget, ...] = ()
+    """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
+    scale: str = ""
+    """The cluster whose group sizes follow the spec."""
+    clear_annotations: tuple[str, ...] = ()
+    """Annotations of the RayService that were acted upon and are to be removed."""
+    redeploy: str = ""
+    """The cluster whose applications are redeployed though their config is the same."""
+    failure: Failure | None = None
+    readiness: Readiness | None = None
+    """Of the pending cluster, else of the active one."""
+    drifted: bool = False
+    """The spec asks for another cluster, and the upgrade strategy keeps the one that serves."""
+    exhausted: bool = False
+    """Self-healing acted as often as it may."""
+    requeue_at: datetime | None = None
+
+    @property
+    def switch_to(self) -> str:
+        """The cluster that traffic moves to; empty where it stays."""
+        before = self.active.name if self.active is not None else ""
+        return next((name for name, weight in self.traffic.items() if weight and name != before), "")
+
+    @property
+    def settled(self) -> bool:
+        """No other cluster is being made or waited for."""
+        return self.active is not None and self.pending is None and self.create is None

@@ -1,0 +1,95 @@
+"""A user reads the cause first: the exception, then where their own code raised it."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from rayward.operator.service.diagnosis import cause_first, cause_of, message_of, plain
+from rayward.operator.service.readiness import readiness_of
+from rayward.operator.service.state import Application, ChildCluster, ServeState
+
+_IMPORT: Final = """\
+Deploying app 'shop' failed with exception:
+Traceback (most recent call last):
+  File "/home/ray/anaconda3/lib/python3.12/site-packages/ray/serve/_private/application_state.py", line 1210, in build
+    app = call_user_app_builder(import_attr(import_path))
+  File "/home/ray/anaconda3/lib/python3.12/importlib/__init__.py", line 90, in import_module
+    return _bootstrap._gcd_import(name[level:], package, level)
+  File "<frozen importlib._bootstrap>", line 1387, in _gcd_import
+  File "/code/shop.py", line 1, in <module>
+    import nope
+ModuleNotFoundError: No module named 'nope'
+"""
+_CONSTRUCTOR: Final = """\
+The deployment failed to start 3 times in a row. See controller logs for details. Error:
+\x1b[36mray::ServeReplica:shop:Model.initialize_and_get_metadata()\x1b[39m (pid=7, ip=10.0.0.1)
+Traceback (most recent call last):
+  File "/usr/lib/python3/dist-packages/ray/serve/_private/replica.py", line 1000, in initialize
+    await self._user_callable_wrapper.initialize_callable()
+  File "/code/model.py", line 12, in __init__
+    raise RuntimeError("the weights are missing")
+RuntimeError: the weights are missing
+"""
+_CHAINED: Final = """\
+Traceback (most recent call last):
+  File "/code/a.py", line 3, in load
+KeyError: 'x'
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/code/b.py", line 4, in __init__
+my.errors.Broken: no weights for x
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        pytest.param(_IMPORT, "ModuleNotFoundError: No module named 'nope' (/code/shop.py:1)", id="a missing module"),
+        pytest.param(_CONSTRUCTOR, "RuntimeError: the weights are missing (/code/model.py:12)", id="a constructor"),
+        pytest.param(_CHAINED, "my.errors.Broken: no weights for x (/code/b.py:4)", id="the last of a chain"),
+        pytest.param("Traceback (most recent call last):\nValueError: no frame", "ValueError: no frame", id="no frame"),
+        pytest.param("Traceback (most recent call last):", "", id="cut off"),
+        pytest.param("The deployment is waiting for resources.", "", id="no exception"),
+    ],
+)
+def test_the_cause_is_the_exception_and_the_users_own_frame(text: str, cause: str) -> None:
+    assert cause_of(text) == cause
+
+
+def test_colours_are_removed() -> None:
+    assert "\x1b" not in plain(_CONSTRUCTOR)
+    assert "ray::ServeReplica:shop:Model" in plain(_CONSTRUCTOR)
+
+
+@pytest.mark.parametrize("limit", [10, 80, 400, 4000])
+def test_the_cause_comes_first_and_the_whole_is_bounded(limit: int) -> None:
+    text = cause_first(_IMPORT, limit)
+    assert text.startswith("ModuleNotFoundError: No module named 'nope' (/code/shop.py:1)"[:limit])
+    assert len(text) <= limit
+
+
+def test_a_failed_application_says_its_cause_in_its_first_line() -> None:
+    serve = ServeState("config", (Application("shop", "DEPLOY_FAILED", _CONSTRUCTOR),))
+    cluster = ChildCluster("c", "hash", "config", head_ready=True, serve=serve, applications=frozenset({"shop"}))
+
+    message = readiness_of(cluster).message
+
+    first = message.splitlines()[0]
+    assert first == "Application shop is DEPLOY_FAILED: RuntimeError: the weights are missing (/code/model.py:12)"
+
+
+@pytest.mark.parametrize(
+    ("message", "deployments", "says"),
+    [
+        pytest.param("Failed to update the deployments ['Model'].", [_CONSTRUCTOR], _CONSTRUCTOR, id="a deployment's"),
+        pytest.param(_IMPORT, ["another"], _IMPORT, id="its own"),
+        pytest.param("its own", ["another"], "its own", id="its own without a cause"),
+        pytest.param("", ["one", "two"], "one; two", id="all of its deployments"),
+    ],
+)
+def test_an_application_reports_the_message_that_has_the_cause(message: str, deployments: list[str], says: str) -> None:
+    assert message_of(message, deployments) == says

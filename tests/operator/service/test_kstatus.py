@@ -1,0 +1,181 @@
+"""What tools conclude from a status: kstatus' rules and those of ``kubectl wait``, in every state of an upgrade."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Final
+
+import pytest
+
+from rayward.kube.core.meta import condition_of
+from rayward.operator.service import suspension
+from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of, observed_generation
+from rayward.operator.service.state import UNHEALTHY, Application, Failure, Healing, Policy, Release, ServeState
+from tests.operator.service.world import A, B, World
+
+_REJECTED: Final = Failure("ValidationFailed", "spec.serveConfigV2: line 3")
+
+
+class Service:
+    """A world, and the status that is written of it."""
+
+    def __init__(self, goal: Release = A, policy: Policy | None = None) -> None:
+        self.world = World(goal, policy or Policy())
+        self.generation = 1
+        self.observed = 0
+        self.conditions: Conditions = ()
+        self.denied = ""
+
+    def edit(self, goal: Release | None, steps: int = 0) -> Service:
+        self.generation += 1
+        self.world.goal = goal
+        return self.run(steps)
+
+    def run(self, steps: int) -> Service:
+        world = self.world
+        for _ in range(steps):
+            world.failure = failure_of(self.conditions, self.generation)
+            endpoints = int(bool(world.serving))
+            decision = world.step()
+            if decision.switch_to:
+                # Of a switch the next reconcile reports.
+                continue
+            rejected = _REJECTED if world.goal is None else None
+            facts = Facts(
+                self.generation, endpoints, decision, rejected=rejected, denied=self.denied, observed=self.observed
+            )
+            self.conditions = conditions(self.conditions, facts, world.now)
+            self.observed = observed_generation(facts)
+        return self
+
+    def suspend(self, left: int) -> Service:
+        found = suspension.decide(self.conditions, True, left, self.generation, self.world.now)
+        assert found is not None
+        self.conditions = found.conditions
+        self.observed = self.observed if found.in_progress else self.generation
+        return self
+
+    def kstatus(self) -> str:
+        """The rules of sigs.k8s.io/cli-utils for kinds that it does not know, in its order."""
+        if self.observed != self.generation:
+            return "InProgress"
+        for found in self.conditions:
+            if found.type == "Reconciling" and found.status == "True":
+                return "InProgress"
+            if found.type == "Stalled" and found.status == "True":
+                return "Failed"
+        ready = condition_of(self.conditions, "Ready")
+        return "Current" if ready is None or ready.status == "True" else "InProgress"
+
+    def waited_for(self) -> bool:
+        """Whether ``kubectl wait --for=condition=Ready`` ends: the condition's own generation counts before another."""
+        ready = condition_of(self.conditions, "Ready")
+        if ready is None or ready.status != "True":
+            return False
+        seen = self.observed if ready.observed_generation is None else ready.observed_generation
+        return seen >= self.generation
+
+
+def _serving(policy: Policy | None = None) -> Service:
+    return Service(policy=policy).run(30)
+
+
+def _unhealthy() -> Service:
+    found = _serving(Policy(healing=Healing(timedelta(seconds=2), new_clusters=0)))
+    for _ in range(20):
+        active = found.world.clusters[found.world.serving]
+        serve = ServeState(active.config, (Application("app", UNHEALTHY),))
+        found.world.clusters[active.name] = dataclasses.replace(active, serve=serve)
+        found.run(1)
+    return found
+
+
+def _failing(goal: Release) -> Service:
+    found = _serving()
+    found.world.broken = {"bad"}
+    return found.edit(goal, 20)
+
+
+def _denied() -> Service:
+    found = _serving()
+    found.denied = "exceeded quota"
+    found.world.stuck = {"cluster-b"}
+    return found.edit(B, 3)
+
+
+def _stuck(policy: Policy, steps: int) -> Service:
+    found = _serving(policy)
+    found.world.stuck = {"cluster-b"}
+    return found.edit(B, steps)
+
+
+def _aborted() -> Service:
+    found = _stuck(Policy(), 4)
+    found.world.policy = Policy(abort="true")
+    return found.run(4)
+
+
+def _restarted(found: Service) -> Service:
+    """An operator that has not asked any dashboard yet."""
+    serving = found.world.clusters[found.world.serving]
+    found.world.clusters[serving.name] = dataclasses.replace(serving, serve=None)
+    return found.run(1)
+
+
+_STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
+    "nothing was reported yet": (lambda: Service(), "InProgress", False),
+    "the first cluster is created": (lambda: Service().run(1), "InProgress", False),
+    "the first cluster comes up": (lambda: Service().run(3), "InProgress", False),
+    "the first release serves": (_serving, "Current", True),
+    "an edit that the operator has not seen": (lambda: _serving().edit(B), "InProgress", False),
+    "the new cluster is created": (lambda: _serving().edit(B, 1), "InProgress", False),
+    "the new cluster comes up": (lambda: _serving().edit(B, 3), "InProgress", False),
+    "the upgrade is paused": (lambda: _serving(Policy(paused=True, promote="c1")).edit(B, 20), "InProgress", False),
+    "the new release has the traffic, the old cluster stays a while": (
+        lambda: _serving(Policy(deletion_delay=timedelta(hours=1))).edit(B, 15), "Current", True,
+    ),
+    "the old cluster is deleted": (lambda: _serving().edit(B, 90), "Current", True),
+    "writes are denied": (_denied, "InProgress", False),
+    "another config is sent": (lambda: _serving().edit(Release("cluster-a", "config-2"), 1), "InProgress", False),
+    "another config runs": (lambda: _serving().edit(Release("cluster-a", "config-2"), 10), "Current", True),
+    "a config failed in place": (lambda: _failing(Release("cluster-a", "bad")), "Failed", False),
+    "a release failed to deploy": (lambda: _failing(Release("cluster-b", "bad")), "Failed", False),
+    "a release that failed, corrected": (lambda: _failing(Release("cluster-b", "bad")).edit(B, 30), "Current", True),
+    "a release that failed, reverted": (lambda: _failing(Release("cluster-b", "bad")).edit(A, 5), "Current", True),
+    "a release met its deadline": (
+        lambda: _stuck(Policy(progress_deadline=timedelta(seconds=5)), 20), "Failed", False,
+    ),
+    "a release was aborted": (_aborted, "Failed", False),
+    "the spec is rejected": (lambda: _serving().edit(None, 3), "Failed", False),
+    "the spec was rejected and is corrected": (lambda: _serving().edit(None, 3).edit(A, 3), "Current", True),
+    "the first spec is rejected": (lambda: Service(goal=A).edit(None, 3), "Failed", False),
+    "the strategy keeps the cluster": (lambda: _serving(Policy(in_place_only=True)).edit(B, 10), "Failed", False),
+    "self-healing is exhausted": (_unhealthy, "Failed", True),
+    "the operator restarted": (lambda: _restarted(_serving()), "Current", True),
+    "the operator restarted, and the strategy keeps the cluster": (
+        lambda: _restarted(_serving(Policy(in_place_only=True)).edit(B, 10)), "Failed", False,
+    ),
+    "the service is being suspended": (lambda: _serving().edit(A).suspend(3), "InProgress", False),
+    "the service is suspended": (lambda: _serving().edit(A).suspend(3).suspend(0), "InProgress", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", _STATES)
+def test_tools_conclude_what_the_operator_knows(name: str) -> None:
+    make, kstatus, waited_for = _STATES[name]
+    found = make()
+    assert (found.kstatus(), found.waited_for()) == (kstatus, waited_for), found.conditions
+
+
+def test_a_stalled_service_says_why() -> None:
+    stalled = condition_of(_failing(Release("cluster-b", "bad")).conditions, "Stalled")
+    assert stalled is not None
+    assert (stalled.reason, "no such module" in stalled.message) == ("ServeDeployFailed", True)
+
+
+def test_a_service_that_reconciles_says_what_it_waits_for() -> None:
+    reconciling = condition_of(_denied().conditions, "Reconciling")
+    assert reconciling is not None
+    assert (reconciling.reason, reconciling.message) == ("FailedWrite", "exceeded quota")
