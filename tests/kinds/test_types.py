@@ -9,12 +9,16 @@ import pytest
 
 from rayward.kinds import crds
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.raycronjob import RayCronJob
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
 from tests.kinds.fields import fields_by_version
 
 
 @pytest.mark.parametrize(
-    ("kind", "plural"), [(RayCluster, "rayclusters"), (RayService, "rayservices")], ids=["RayCluster", "RayService"]
+    ("kind", "plural"),
+    [(RayCluster, "rayclusters"), (RayService, "rayservices"), (RayJob, "rayjobs"), (RayCronJob, "raycronjobs")],
+    ids=["RayCluster", "RayService", "RayJob", "RayCronJob"],
 )
 def test_every_typed_field_is_one_of_the_crd(kind: type[msgspec.Struct], plural: str) -> None:
     known = fields_by_version(crds.manifest(plural))["v1"]

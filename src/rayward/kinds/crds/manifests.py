@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-PLURALS: Final = ("rayclusters", "rayservices")
+PLURALS: Final = ("rayclusters", "rayservices", "rayjobs", "raycronjobs")
 
 _FOLDER: Final = Path(__file__).parent
 

@@ -5,6 +5,8 @@ are installed, or an object is older than ours.
 """
 
 from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
+from rayward.kinds.validation.cronjob import cron_job_problems, cron_job_warnings
+from rayward.kinds.validation.job import job_problems, job_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
 from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
 
@@ -14,6 +16,10 @@ __all__ = [
     "Reason",
     "cluster_problems",
     "cluster_warnings",
+    "cron_job_problems",
+    "cron_job_warnings",
+    "job_problems",
+    "job_warnings",
     "listed",
     "only_lacks_features",
     "serve_config",
