@@ -43,8 +43,8 @@ test-kube: .venv/dev.stamp .venv/ray.stamp
 	@$(PYTEST) -n 2 --dist loadfile -m kube tests
 
 lint: .venv/dev.stamp
-	@.venv/bin/ruff check src tests bench demo
-	@.venv/bin/ruff format --check --quiet src tests bench demo
+	@.venv/bin/ruff check src tests bench demo tools
+	@.venv/bin/ruff format --check --quiet src tests bench demo tools
 	@.venv/bin/basedpyright
 	@.venv/bin/lint-imports
 	@.venv/bin/deptry src

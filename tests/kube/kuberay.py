@@ -11,12 +11,12 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final
 
+from rayward.kinds import shapes
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import PatchType
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import JOBS, NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
-from rayward.operator.cluster import desired
 from tests.contract.kubectl import targets
 from tests.contract.target import ended
 from tests.kube.real import build
@@ -76,7 +76,7 @@ def children(client: SyncClient, cluster: Object) -> list[Object]:
     """What KubeRay made, once it has made everything."""
     namespace, name = cluster["metadata"]["namespace"], cluster["metadata"]["name"]
     kind = typed(cluster)
-    count = 1 + sum(desired.desired_workers(group) for group in kind.groups)
+    count = 1 + sum(shapes.desired_workers(group) for group in kind.groups)
     eventually(lambda: len(client.list(PODS, namespace).items) == count, _PATIENCE)
     eventually(lambda: bool(client.list(SERVICES, namespace).items), _PATIENCE)
     made = _owned(client, cluster)

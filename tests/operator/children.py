@@ -13,11 +13,11 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from rayward.kinds import labels, names
+from rayward.kinds import labels, names, shapes
 from rayward.kinds.raycluster import RayCluster
 from rayward.kube.core import resource
 from rayward.kube.core.resource import Resource
-from rayward.operator.cluster import desired
+from rayward.operator.cluster import children, services
 
 Object = dict[str, Any]
 Send = Callable[[Resource, Object], Object]
@@ -78,20 +78,20 @@ def typed(cluster: Object) -> RayCluster:
 def ours(cluster: RayCluster, theirs: list[Object]) -> list[Object]:
     """What we make for a cluster; workers take the places that they have in ``theirs``."""
     made: list[Object | None] = [
-        desired.service_account(cluster),
-        desired.role(cluster),
-        desired.role_binding(cluster),
-        desired.ingress(cluster),
-        desired.auth_secret(cluster, TOKEN),
-        desired.head_service(cluster),
-        desired.headless_service(cluster),
-        desired.serve_service(cluster),
-        desired.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + "abcde"),
+        children.service_account(cluster),
+        children.role(cluster),
+        children.role_binding(cluster),
+        children.ingress(cluster),
+        children.auth_secret(cluster, TOKEN),
+        services.head_service(cluster),
+        services.headless_service(cluster),
+        services.serve_service(cluster),
+        shapes.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + "abcde"),
     ]
     for group in cluster.groups:
         made += [_worker(cluster, group.group_name, their) for their in theirs if _group(their) == group.group_name]
     if any(their["kind"] == "Job" for their in theirs):
-        made.append(desired.redis_cleanup_job(cluster))
+        made.append(shapes.redis_cleanup_job(cluster))
     return [child for child in made if child is not None]
 
 
@@ -101,11 +101,11 @@ def _group(child: Object) -> str:
 
 def _worker(cluster: RayCluster, group_name: str, their: Object) -> Object:
     at = their["metadata"]["labels"]
-    place = desired.ReplicaPlace(
+    place = shapes.ReplicaPlace(
         at.get(labels.REPLICA_NAME, ""), int(at[labels.REPLICA_INDEX]), int(at.get(labels.HOST_INDEX, 0))
     )
     group = next(group for group in cluster.groups if group.group_name == group_name)
-    return desired.worker_pod(cluster, group, names.pod_prefix(cluster.metadata.name, group_name) + "abcde", place)
+    return shapes.worker_pod(cluster, group, names.pod_prefix(cluster.metadata.name, group_name) + "abcde", place)
 
 
 def steady(child: Object, uid: str = "") -> Object:

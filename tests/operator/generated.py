@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from rayward.operator.cluster.desired.children import fresh
+from rayward.kinds.shapes.metadata import fresh
 
 Object = dict[str, Any]
 

@@ -6,7 +6,9 @@ import asyncio
 import random
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any, ClassVar, Final, Self
+from typing import Any, Final, Self
+
+from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
 from rayward.kinds.crds import manifests
@@ -26,9 +28,11 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.runtime.events import EventRecorder
-from rayward.operator.metrics import OperatorMetrics
-from rayward.operator.ray.reach import Reach
-from rayward.operator.scope import Scope
+from rayward.kube.runtime.manager import Manager
+from rayward.kube.runtime.metrics import Metrics
+from rayward.operator.base.writing import WORKERS
+from rayward.operator.ray.reach import NoReach, Reach
+from rayward.operator.registry import registrations
 from tests.operator.kubelet import NODE, Kubelet, add_node
 
 PATIENCE: Final = 150.0
@@ -79,8 +83,7 @@ async def _serves(client: Client) -> None:
 class Stage:
     """One namespace of a server, with a kubelet; operators come and go."""
 
-    component: ClassVar = "raycluster-controller"
-    reach: Reach | None = None
+    reach: Reach = NoReach()
     """How operators here come to Ray's dashboards; RayServices need it."""
 
     def __init__(self, client: Client, access: Access, namespace: str) -> None:
@@ -116,14 +119,21 @@ class Stage:
 
     @asynccontextmanager
     async def operator(
-        self, client: Client | None = None, metrics: OperatorMetrics | None = None
-    ) -> AsyncGenerator[Scope]:
+        self, client: Client | None = None, registry: CollectorRegistry | None = None
+    ) -> AsyncGenerator[Manager]:
         """Our operator, watching this namespace."""
         client = client or self.client
-        recorder = EventRecorder(client, self.component)
-        scope = Scope(client, self.namespace, recorder=recorder, reach=self.reach, metrics=metrics)
-        async with running(scope.run, recorder.run):
-            yield scope
+        recorder = EventRecorder(client, "rayward-operator")
+        manager = Manager(
+            client,
+            registrations(self.reach),
+            self.namespace,
+            recorder=recorder,
+            metrics=Metrics(registry or CollectorRegistry()),
+            workers=WORKERS,
+        )
+        async with running(manager.run, recorder.run):
+            yield manager
 
     async def create(self, manifest: Object) -> Object:
         """A RayCluster."""

@@ -16,7 +16,9 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.runtime.cache import Cache
-from rayward.operator.metrics import OperatorMetrics
+from rayward.kube.runtime.metrics import Metrics
+from rayward.operator.cluster.metrics import ClusterMetrics
+from rayward.operator.service.metrics import ServiceMetrics
 
 _DASHBOARD: Final = Path(__file__).parents[2] / "charts" / "grafana" / "rayward-services.json"
 _metric: Final = re.compile(r"\b([a-z_]+_[a-z_]+)\b(?=[{\[)]|$)").findall
@@ -33,9 +35,9 @@ def _queries() -> list[str]:
 def samples() -> dict[str, set[str]]:
     """The labels of each series of an operator that has seen a service and its cluster."""
     registry = CollectorRegistry()
-    metrics = OperatorMetrics(registry)
+    metrics, of_clusters, of_services = Metrics(registry), ClusterMetrics(registry), ServiceMetrics(registry)
     for name in ("raycluster", "rayservice"):
-        observer = metrics.of_controller(name, 1)
+        observer = metrics.controller(name, 1)
         observer.begun()
         observer.ended("error", 1.0)
     metadata = {"name": "a", "namespace": "b", "uid": "c", "resourceVersion": "1"}
@@ -44,10 +46,10 @@ def samples() -> dict[str, set[str]]:
     service = msgspec.convert({"metadata": metadata}, RayService)
     services.put(service, b"{}")
     clusters.put(msgspec.convert({"metadata": metadata}, RayCluster), b"{}")
-    metrics.follow([], clusters)
-    metrics.services.follow(services)
-    metrics.services.switched(service, 3.0)
-    metrics.services.failed(service, "ServeDeployFailed")
+    of_clusters.follow(clusters)
+    of_services.follow(services)
+    of_services.switched(service, 3.0)
+    of_services.failed(service, "ServeDeployFailed")
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(generate_latest(registry).decode()):
         for sample in family.samples:

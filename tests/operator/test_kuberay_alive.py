@@ -12,7 +12,7 @@ from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.lists import ObjectList
 from rayward.kube.core.meta import rfc3339_micro
 from rayward.kube.core.resource import DEPLOYMENTS, Resource
-from rayward.operator.handover import LEASE, Holder, find_kuberay, overlaps, watched_namespaces
+from rayward.operator.base.takeover import LEASE, Holder, find_kuberay, overlaps, watched_namespaces
 from tests.runtime import virtual
 
 

@@ -17,7 +17,9 @@ import yaml
 from rayward.kube.core.resource import LEASES, ROLE_BINDINGS, ROLES, SERVICE_ACCOUNTS
 from rayward.net.client import HttpClient
 from rayward.operator.process import LEASE
+from rayward.operator.ray.reach import NoReach
 from rayward.operator.rbac import manifests
+from rayward.operator.registry import registrations
 from tests.operator.stage import Stage, manifest, template
 
 pytestmark = pytest.mark.anyio
@@ -31,7 +33,7 @@ _KINDS: Final = {
 
 async def _kubeconfig(ray: Stage, folder: Path) -> Path:
     """Of an account that has the printed rights in this namespace, and no other."""
-    for made in manifests([ray.namespace], ray.namespace, "operator"):
+    for made in manifests(registrations(NoReach()), [ray.namespace], ray.namespace, "operator"):
         await ray.client.create(_KINDS[made["kind"]], made, ray.namespace)
     token = (await ray.client.token("operator", ray.namespace))["status"]["token"]
     authority = base64.b64encode((ray.access.tls.authority or "").encode()).decode()

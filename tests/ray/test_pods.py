@@ -10,11 +10,12 @@ from typing import Any, Final
 
 import pytest
 
+from rayward.kinds import shapes
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import NAMESPACES, PODS, SERVICE_ACCOUNTS, SERVICES
-from rayward.operator.cluster import desired
-from tests.operator.cluster.desired.sample import cluster
+from rayward.operator.cluster import services
+from tests.kinds.shapes.sample import cluster
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
@@ -75,8 +76,8 @@ def test_a_worker_that_leaves_finishes_its_task(kubeconfig: Path) -> None:
     with SyncClient.connect(find_access(kubeconfig)) as client:
         client.create(NAMESPACES, {"metadata": {"name": _NAMESPACE}})
         eventually(lambda: bool(client.get(SERVICE_ACCOUNTS, "default", _NAMESPACE)), _PATIENCE)
-        client.create(SERVICES, _orphan(desired.head_service(made)), _NAMESPACE)
-        for pod in (desired.head_pod(made, "head"), desired.worker_pod(made, made.groups[0], "worker")):
+        client.create(SERVICES, _orphan(services.head_service(made)), _NAMESPACE)
+        for pod in (shapes.head_pod(made, "head"), shapes.worker_pod(made, made.groups[0], "worker")):
             client.create(PODS, _orphan(pod), _NAMESPACE)
         eventually(lambda: all(_is_ready(client, name) for name in ("head", "worker")), _PATIENCE)
 

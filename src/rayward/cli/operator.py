@@ -35,8 +35,10 @@ def rbac(namespaces: tuple[str, ...], account: str) -> None:
     """  # noqa: D301 -- click reads the backspace
     import yaml
 
+    from rayward.operator.ray.reach import NoReach
     from rayward.operator.rbac import manifests
+    from rayward.operator.registry import registrations
 
     where, _, name = account.rpartition("/")
-    made = manifests(namespaces, where or "rayward-system", name)
+    made = manifests(registrations(NoReach()), namespaces, where or "rayward-system", name)
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from rayward.kube.core.objects import Condition, KubeObject, Slim
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 
 class UpgradeStrategy(Slim, frozen=True, gc=False):

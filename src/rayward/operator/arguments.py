@@ -15,9 +15,9 @@ from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
 from rayward.net.loop import run_loop
+from rayward.operator.base.writing import WORKERS
 from rayward.operator.errors import OperatorError
 from rayward.operator.process import Settings, run
-from rayward.operator.writing import WORKERS
 
 REFUSED = 10
 LOST = 11

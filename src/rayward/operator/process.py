@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -16,26 +16,25 @@ from urllib.parse import urlsplit
 import msgspec
 from prometheus_client import CollectorRegistry
 
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Forbidden, NotFound
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.health import Health, follows
 from rayward.kube.runtime.leader import Elector, Terms
+from rayward.kube.runtime.manager import Manager
+from rayward.kube.runtime.metrics import Metrics
+from rayward.kube.runtime.registry import Registration
 from rayward.net.client import HttpClient
 from rayward.net.errors import NetworkError
+from rayward.operator.base.takeover import find_kuberay
+from rayward.operator.base.writing import WORKERS
 from rayward.operator.endpoints import Endpoints
 from rayward.operator.errors import OperatorError
-from rayward.operator.handover import find_kuberay
-from rayward.operator.metrics import OperatorMetrics
 from rayward.operator.ray.reach import DirectReach, ProxiedReach, Reach
-from rayward.operator.scope import Scope
-from rayward.operator.writing import WORKERS
+from rayward.operator.registry import registrations
 
 LEASE: Final = "rayward-operator"
-COMPONENT: Final = "raycluster-controller"
-"""Who tells events: the name that tools know from KubeRay."""
 
 _log = logging.getLogger(__name__)
 
@@ -57,20 +56,24 @@ class Settings(msgspec.Struct, frozen=True):
     """Dashboards are reached through the API server, not over the cluster's network."""
 
 
-async def run(access: Access, settings: Settings) -> None:
+Compose = Callable[[Reach], Sequence[Registration]]
+"""Which kinds the process reconciles, given the way to Ray's dashboards."""
+
+
+async def run(access: Access, settings: Settings, compose: Compose = registrations) -> None:
     """Work until cancelled.
 
     Raises:
         OperatorError: It cannot start here.
         LeadershipLost: Another process leads now.
     """
-    metrics = OperatorMetrics(CollectorRegistry())
+    metrics = Metrics(CollectorRegistry())
     observe = metrics.client(access.server)
-    async with Client.connect(access, user_agent="rayward-operator", observe=observe) as client:
-        await _check(client, settings)
-        async with HttpClient() as http:
-            reach = ProxiedReach(client.transport) if settings.use_kubernetes_proxy else DirectReach(http)
-            await Operator(client, settings, metrics, reach, local=on_this_machine(access.server)).run()
+    async with Client.connect(access, user_agent="rayward-operator", observe=observe) as client, HttpClient() as http:
+        reach = ProxiedReach(client.transport) if settings.use_kubernetes_proxy else DirectReach(http)
+        registered = compose(reach)
+        await _check(client, settings, registered)
+        await Operator(client, settings, registered, metrics, local=on_this_machine(access.server)).run()
 
 
 class Operator:
@@ -80,20 +83,21 @@ class Operator:
         self,
         client: Client,
         settings: Settings,
-        metrics: OperatorMetrics,
-        reach: Reach | None = None,
+        registered: Sequence[Registration],
+        metrics: Metrics,
         *,
         local: bool = False,
     ) -> None:
         self._client = client
         self._settings = settings
         self._metrics = metrics
-        self._recorder = EventRecorder(client, COMPONENT)
-        self.scopes = [
-            Scope(client, namespace, recorder=self._recorder, reach=reach, metrics=metrics, workers=settings.workers)
+        self._recorder = EventRecorder(client, LEASE)
+        self.managers = [
+            Manager(client, registered, namespace, recorder=self._recorder, metrics=metrics, workers=settings.workers)
             for namespace in settings.namespaces or (None,)
         ]
-        metrics.show_reflectors()
+        self._reflectors = [reflector for manager in self.managers for reflector in manager.reflectors]
+        metrics.follow(self._reflectors)
         self._elected = not local if settings.leader_election is None else settings.leader_election
         self._leading = False
 
@@ -102,8 +106,7 @@ class Operator:
         settings = self._settings
         alive, ready = Health(), Health()
         alive.add("ping", lambda: None)
-        reflectors = [reflector for scope in self.scopes for reflector in scope.reflectors]
-        ready.add("caches", lambda: follows(reflectors)() if self._leading else None)
+        ready.add("caches", lambda: follows(self._reflectors)() if self._leading else None)
         endpoints = Endpoints(self._metrics.registry, alive, ready)
         await endpoints.start(settings.metrics_address, settings.health_address)
         try:
@@ -127,11 +130,10 @@ class Operator:
         self._leading = True
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._recorder.run())
-            for scope in self.scopes:
-                tasks.create_task(scope.run())
-            for scope in self.scopes:
-                for reflector in scope.reflectors:
-                    await reflector.wait_synced()
+            for manager in self.managers:
+                tasks.create_task(manager.run())
+            for reflector in self._reflectors:
+                await reflector.wait_synced()
             _log.info("watching %s", ", ".join(self._settings.namespaces) or "all namespaces")
             if self._settings.ready_file is not None:
                 self._settings.ready_file.write_text(f"{os.getpid()}\n")
@@ -146,21 +148,22 @@ def on_this_machine(server: str) -> bool:
         return host == "localhost"
 
 
-async def _check(client: Client, settings: Settings) -> None:
+async def _check(client: Client, settings: Settings, registered: Sequence[Registration]) -> None:
     namespaces: Sequence[str] = settings.namespaces
+    kinds = " and ".join(f"{entry.resource.kind}s" for entry in registered)
     try:
-        for resource in (RAY_CLUSTERS, RAY_SERVICES):
-            await client.page(resource, namespaces[0] if namespaces else None, limit=1)
+        for entry in registered:
+            await client.page(entry.resource, namespaces[0] if namespaces else None, limit=1)
     except NotFound as error:
         raise OperatorError(
-            "this cluster does not know RayClusters and RayServices",
+            f"this cluster does not know {kinds}",
             error.message,
             "rayward crds | kubectl apply --server-side --force-conflicts -f -",
         ) from error
     except Forbidden as error:
         flag = f" --namespace {namespaces[0]}" if namespaces else ""
         raise OperatorError(
-            "the operator may not read RayClusters and RayServices",
+            f"the operator may not read {kinds}",
             error.message,
             f"rayward operator rbac{flag} | kubectl apply -f -",
         ) from error

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.node.resources import amounts
+from rayward.kube.machinery.podrequests import amounts
 from rayward.local.node.scheduling.admit import rejection
 
 Object = dict[str, Any]

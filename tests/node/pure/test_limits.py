@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from rayward.kube.machinery.podrequests import amounts
 from rayward.local.node.container.limits import stated
 from rayward.local.node.ground import stated as statement
-from rayward.local.node.resources import amounts
 
 
 @pytest.mark.parametrize(

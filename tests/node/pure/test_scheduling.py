@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kube.machinery import quantity
-from rayward.local.node.resources import amounts, pod_requests
+from rayward.kube.machinery.podrequests import amounts, pod_requests
 from rayward.local.node.scheduling.decide import Placed, Refused, place
 from rayward.local.node.scheduling.model import Candidate, Occupant
 

@@ -22,7 +22,7 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.core.service import Service
-from rayward.operator.cluster.applied import APPLIED
+from rayward.operator.base.writing import APPLIED
 from rayward.operator.cluster.belongings import plan_belongings
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
@@ -95,7 +95,7 @@ def test_a_changed_policy_is_mended() -> None:
     world.edit(network_policy=NetworkPolicyOptions(mode="DenyAllIngress"))
     mended = [write for write in _writes(world) if isinstance(write, Mend)]
     assert {write.name for write in mended} == {"plain-head", "plain-workers-small"}
-    assert all(write.body["metadata"]["annotations"][APPLIED] for write in mended)
+    assert all(write.body["metadata"]["annotations"][APPLIED.annotation] for write in mended)
 
 
 def test_a_service_that_gets_an_address_is_made_anew() -> None:
@@ -154,7 +154,7 @@ def test_a_service_that_an_older_version_of_ours_made_follows_the_spec() -> None
     world = World(cluster())
     _others_head_service(world, _ADDRESSES["a node port"])
     found = world.children[SERVICES, "plain-head-svc"]
-    hashed = msgspec.structs.replace(found.metadata, annotations={APPLIED: "0123456789abcdef"})
+    hashed = msgspec.structs.replace(found.metadata, annotations={APPLIED.annotation: "0123456789abcdef"})
     world.children[SERVICES, "plain-head-svc"] = msgspec.structs.replace(found, metadata=hashed)
     assert [type(write) for write in _writes(world)] == [Remove]
 

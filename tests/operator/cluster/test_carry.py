@@ -13,7 +13,10 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.request import METADATA, Request, Response
 from rayward.kube.client.transport.base import ByteStream
 from rayward.kube.core.resource import PODS, ROLES, SECRETS, SERVICE_ACCOUNTS, Resource
+from rayward.kube.runtime.shield import Shield
+from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import TimedOut
+from rayward.operator.base.writing import WRITE
 from rayward.operator.cluster.carry import Carrier
 from rayward.operator.cluster.memory import Memory
 from rayward.operator.cluster.plan import Make, Mend, NewPod, Remove, Write
@@ -63,7 +66,8 @@ def _carrier(answer: Answer, memory: Memory | None = None) -> tuple[Carrier, _Tr
         del seconds
 
     client = Client(transport, sleep=at_once)
-    return Carrier(client, _CLUSTER, memory or Memory("c"), lambda resource, answer: None), transport
+    writer = Writer(client, _CLUSTER.metadata.namespace, WRITE, Shield(), lambda resource, answer: None)
+    return Carrier(writer, _CLUSTER, memory or Memory()), transport
 
 
 def _hosts(replica: int = 0) -> list[NewPod]:
@@ -119,7 +123,7 @@ async def test_a_name_that_anothers_pod_has_is_given_up() -> None:
             return _status(409, "AlreadyExists")
         return Response(200, {}, orjson.dumps({"metadata": {"name": "x", "uid": "another"}}))
 
-    memory = Memory("c")
+    memory = Memory()
     carrier, first = _carrier(answer, memory)
     (outcome,) = await carrier.carry_out([NewPod(None)])
     assert outcome.error is not None
@@ -134,7 +138,7 @@ async def test_hosts_of_one_replica_share_its_name_and_the_next_replica_has_anot
         bodies: list[Object] = [orjson.loads(request.body or b"{}") for request in transport.requests]
         return {body["metadata"]["labels"]["ray.io/worker-group-replica-name"] for body in bodies}
 
-    memory = Memory("c")
+    memory = Memory()
     carrier, first = _carrier(_took, memory)
     await carrier.carry_out(_hosts())
     carrier, second = _carrier(_took, memory)
@@ -144,7 +148,7 @@ async def test_hosts_of_one_replica_share_its_name_and_the_next_replica_has_anot
 
 
 async def test_after_a_refusal_one_pod_is_tried_before_the_others() -> None:
-    memory = Memory("c")
+    memory = Memory()
     carrier, refusing = _carrier(lambda request: _status(403, "Forbidden"), memory)
     assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 4
     assert len(await carrier.carry_out([*_hosts(0), *_hosts(1)])) == 1

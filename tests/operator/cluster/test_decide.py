@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import ScaleStrategy, UpgradeStrategy
+from rayward.kinds.shapes import desired_workers
 from rayward.kube.core.meta import condition_of
 from rayward.kube.core.resource import JOBS, SERVICES
-from rayward.operator.cluster.desired import desired_workers
 from rayward.operator.cluster.plan import Make, NewPod, Remove
 from tests.operator.cluster.world import World, annotate, cluster, groups, hold, regroup, removed, settled, status
 from tests.operator.stage import Object, group, manifest, template

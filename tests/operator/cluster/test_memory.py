@@ -24,7 +24,7 @@ def _cache(version: int, *pods: RayPod) -> Cache[RayPod]:
 
 
 def test_a_slot_keeps_its_name_until_the_pod_is_there() -> None:
-    memory = Memory("c")
+    memory = Memory()
     suffixes = iter(("first", "second"))
     slot = ("small", 0, 0)
     assert memory.suffix(slot, lambda: next(suffixes)) == "first"
@@ -35,14 +35,14 @@ def test_a_slot_keeps_its_name_until_the_pod_is_there() -> None:
 
 
 def test_a_pod_just_made_counts_before_the_cache_shows_it() -> None:
-    memory = Memory("c")
+    memory = Memory()
     memory.made(("small", 0, 0), _pod("w", "7"))
     assert [pod.metadata.name for pod in memory.unseen(_cache(6))] == ["w"]
     assert memory.unseen(_cache(7)) == []
 
 
 def test_a_pod_just_deleted_counts_as_terminating() -> None:
-    memory = Memory("c")
+    memory = Memory()
     memory.removed("uid-w")
     assert memory.as_known(_pod("w")).deleting
     assert not memory.as_known(_pod("other")).deleting
@@ -51,7 +51,7 @@ def test_a_pod_just_deleted_counts_as_terminating() -> None:
 
 
 def test_the_status_last_written_counts_until_the_cache_shows_it() -> None:
-    memory = Memory("c")
+    memory = Memory()
     cluster = RayCluster(metadata=ObjectMeta(name="c", resource_version="3"))
     memory.told_status("4", RayClusterStatus(state="ready"))
     assert memory.with_status(cluster).status.state == "ready"
@@ -60,7 +60,7 @@ def test_the_status_last_written_counts_until_the_cache_shows_it() -> None:
 
 
 def test_a_note_is_told_once_for_each_generation() -> None:
-    memory = Memory("c")
+    memory = Memory()
     note = Note("Warning", "Odd", "it is odd")
     assert memory.news((note,), 1) == [note]
     assert memory.news((note,), 1) == []

@@ -18,7 +18,7 @@ from rayward.kube.core.resource import (
     SERVICES,
     Resource,
 )
-from rayward.operator.cluster import desired
+from rayward.operator.cluster import children, services
 from rayward.operator.cluster.namesake import Taken, deal_with
 from rayward.operator.cluster.plan import Mend
 from tests.operator.cluster.world import cluster
@@ -52,11 +52,11 @@ def _verdict(resource: Resource, body: Object | None, found: KubeObject) -> Mend
 
 
 _USED: Final[dict[str, tuple[Resource, Object | None, KubeObject]]] = {
-    "ours, as made": (SECRETS, desired.auth_secret(_CLUSTER, ""), _found(_OURS, _LABELS)),
-    "a user's secret": (SECRETS, desired.auth_secret(_CLUSTER, ""), _found()),
-    "a user's account": (SERVICE_ACCOUNTS, desired.service_account(_CLUSTER), _found()),
-    "a secret that another operator keeps": (SECRETS, desired.auth_secret(_CLUSTER, ""), _found(_ANOTHERS)),
-    "a claim that is to be retained": (PERSISTENT_VOLUME_CLAIMS, desired.storage_claim(_CLUSTER), _found()),
+    "ours, as made": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(_OURS, _LABELS)),
+    "a user's secret": (SECRETS, children.auth_secret(_CLUSTER, ""), _found()),
+    "a user's account": (SERVICE_ACCOUNTS, children.service_account(_CLUSTER), _found()),
+    "a secret that another operator keeps": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(_ANOTHERS)),
+    "a claim that is to be retained": (PERSISTENT_VOLUME_CLAIMS, children.storage_claim(_CLUSTER), _found()),
 }
 
 
@@ -66,25 +66,25 @@ def test_it_is_used_as_it_is(resource: Resource, body: Object | None, found: Kub
 
 
 _LEFT_ALONE: Final[dict[str, tuple[Resource, Object | None, KubeObject, str]]] = {
-    "a user's role": (ROLES, desired.role(_CLUSTER), _found(), "kubectl label role x -n ns ray.io/cluster=plain"),
-    "a user's ingress": (INGRESSES, desired.ingress(_CLUSTER), _found(), "was not made for this cluster"),
-    "another cluster's": (ROLES, desired.role(_CLUSTER), _found(None, {labels.CLUSTER: "other"}), "was not made for"),
-    "owned by another": (ROLES, desired.role(_CLUSTER), _found(_ANOTHERS), "belongs to ExternalSecret vault"),
+    "a user's role": (ROLES, children.role(_CLUSTER), _found(), "kubectl label role x -n ns ray.io/cluster=plain"),
+    "a user's ingress": (INGRESSES, children.ingress(_CLUSTER), _found(), "was not made for this cluster"),
+    "another cluster's": (ROLES, children.role(_CLUSTER), _found(None, {labels.CLUSTER: "other"}), "was not made for"),
+    "owned by another": (ROLES, children.role(_CLUSTER), _found(_ANOTHERS), "belongs to ExternalSecret vault"),
     "an earlier cluster's secret": (
         SECRETS,
-        desired.auth_secret(_CLUSTER, ""),
+        children.auth_secret(_CLUSTER, ""),
         _found(_EARLIER, _LABELS),
         "belongs to RayCluster plain (earlier)",
     ),
     "an earlier cluster's claim": (
         PERSISTENT_VOLUME_CLAIMS,
-        desired.storage_claim(_CLUSTER),
+        children.storage_claim(_CLUSTER),
         _found(_EARLIER, _LABELS),
         "belongs to RayCluster plain (earlier)",
     ),
     "on its way out": (
         SECRETS,
-        desired.auth_secret(_CLUSTER, ""),
+        children.auth_secret(_CLUSTER, ""),
         _found(None, _LABELS, deletionTimestamp="2026-01-01T00:00:00Z"),
         "is being deleted",
     ),
@@ -99,11 +99,11 @@ def test_it_is_left_alone_and_told(resource: Resource, body: Object | None, foun
 
 
 _LEFT_BEHIND: Final[dict[str, tuple[Resource, Object | None, KubeObject]]] = {
-    "a role": (ROLES, desired.role(_CLUSTER), _found(None, _LABELS)),
-    "a secret": (SECRETS, desired.auth_secret(_CLUSTER, ""), _found(None, _LABELS)),
+    "a role": (ROLES, children.role(_CLUSTER), _found(None, _LABELS)),
+    "a secret": (SECRETS, children.auth_secret(_CLUSTER, ""), _found(None, _LABELS)),
     "the workers' service": (
         SERVICES,
-        desired.headless_service(_CLUSTER),
+        services.headless_service(_CLUSTER),
         _found(None, {labels.HEADLESS_WORKERS: "plain"}),
     ),
 }
@@ -120,7 +120,7 @@ def test_what_an_earlier_cluster_left_behind_gets_an_owner(
 
 
 def test_owners_that_do_not_control_stay() -> None:
-    verdict = _verdict(ROLES, desired.role(_CLUSTER), _found(_SHARED, _LABELS))
+    verdict = _verdict(ROLES, children.role(_CLUSTER), _found(_SHARED, _LABELS))
     assert isinstance(verdict, Mend)
     first, second = verdict.body["metadata"]["ownerReferences"]
     assert first == _SHARED
@@ -128,7 +128,7 @@ def test_owners_that_do_not_control_stay() -> None:
 
 
 def test_a_lost_label_comes_back() -> None:
-    body = desired.role(_CLUSTER)
+    body = children.role(_CLUSTER)
     assert body is not None
     verdict = _verdict(ROLES, body, _found(_OURS))
     assert isinstance(verdict, Mend)

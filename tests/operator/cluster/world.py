@@ -8,13 +8,12 @@ from typing import Any
 
 import msgspec
 
-from rayward.kinds import names
+from rayward.kinds import names, shapes
 from rayward.kinds.raycluster import RayCluster, WorkerGroup
 from rayward.kube.core.objects import Condition, KubeObject, ObjectMeta
 from rayward.kube.core.pod import ContainerState, ContainerStateTerminated, ContainerStatus, PodStatus
 from rayward.kube.core.resource import PODS, SECRETS, SERVICES, Resource
 from rayward.kube.core.service import Service
-from rayward.operator.cluster import desired
 from rayward.operator.cluster.decide import plan
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Plan, Remove, Write
@@ -123,12 +122,12 @@ class World:
         self._made += 1
         suffix = f"{self._made:05}"
         if new.group is None:
-            body = desired.head_pod(self.cluster, names.pod_prefix(self.cluster.metadata.name) + suffix)
+            body = shapes.head_pod(self.cluster, names.pod_prefix(self.cluster.metadata.name) + suffix)
         else:
             replica = new.replica_name or replica_name or f"{new.group.group_name}-r{new.replica}-{self._made // 100}"
-            place = desired.ReplicaPlace(replica, new.replica, new.host)
+            place = shapes.ReplicaPlace(replica, new.replica, new.host)
             name = names.pod_prefix(self.cluster.metadata.name, new.group.group_name) + suffix
-            body = desired.worker_pod(self.cluster, new.group, name, place)
+            body = shapes.worker_pod(self.cluster, new.group, name, place)
         body["metadata"] |= {"uid": suffix, "creationTimestamp": f"2026-01-01T00:00:{self._made % 60:02}Z"}
         pod = msgspec.convert(body, RayPod)
         self.pods[pod.metadata.name] = pod

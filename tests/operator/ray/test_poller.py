@@ -14,9 +14,10 @@ from rayward.operator.ray.observation import UNSEEN, Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import Answer, Ask, Place
 from rayward.operator.ray.schedule import Pace
+from rayward.operator.ray.serve import ServeProbe
 from tests.operator.ray.behaviour import TIMINGS, Behaviour, Timings
 from tests.operator.ray.simulated import SimulatedHead, SimulatedReach
-from tests.operator.ray.test_look import deploy
+from tests.operator.ray.test_serve import deploy
 from tests.runtime.virtual import VirtualClock, run
 
 CLOCK = VirtualClock()
@@ -48,7 +49,9 @@ class World:
     def __init__(self, *, at_once: int = 64) -> None:
         self.reach = Counting()
         self.woken: list[Key] = []
-        self.poller = Poller(self.reach, self.woken.append, at_once=at_once, clock=CLOCK, chance=lambda: 0.5)
+        self.poller = Poller(
+            ServeProbe(self.reach), self.woken.append, at_once=at_once, clock=CLOCK, chance=lambda: 0.5
+        )
 
     def head(self, name: str = "one", **more: Any) -> SimulatedHead:
         head = SimulatedHead(CLOCK.now, name=name, **more)
@@ -205,7 +208,7 @@ def test_a_dropped_head_is_not_asked_again_and_wakes_nobody() -> None:
         await asyncio.sleep(60)
         assert (len(world.woken), len(world.looks())) == (woken, looked)
         assert world.latest() == UNSEEN
-        assert world.poller.following() == ()
+        assert Key("default", "one") not in world.poller
 
     playing(play)
 

@@ -55,8 +55,6 @@ def service(cluster: Object | None = None, serve: Any = None, **spec: Any) -> Ob
 class ServiceStage(Stage):
     """One namespace with simulated Ray in its head pods."""
 
-    component = "rayservice-controller"
-
     def __init__(self, client: Client, access: Access, namespace: str) -> None:
         super().__init__(client, access, namespace)
         self.heads = self.reach = PodHeads()

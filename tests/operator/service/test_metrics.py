@@ -7,7 +7,6 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.core.objects import Condition
-from rayward.operator.metrics import OperatorMetrics
 from rayward.operator.service.conditions import phase_of
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 
@@ -21,7 +20,7 @@ async def test_upgrades_are_measured(ray: ServiceStage) -> None:
     def value(name: str, **more: str) -> float | None:
         return registry.get_sample_value(name, {"name": NAME, "namespace": ray.namespace, **more})
 
-    async with ray.operator(metrics=OperatorMetrics(registry)):
+    async with ray.operator(registry=registry):
         uid = (await ray.create(service(_A, rayClusterDeletionDelaySeconds=0)))["metadata"]["uid"]
         await ray.until_settled()
         assert value("kuberay_service_info", uid=uid) == 1

@@ -7,7 +7,9 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.options import PatchType
+from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import PODS, SERVICES
+from rayward.operator.service.reconcile import ServiceReconciler
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 from tests.operator.stage import Object
@@ -116,9 +118,13 @@ async def test_suspending_the_spec_of_the_cluster_does_not_stop_the_one_that_ser
 
 @pytest.mark.parametrize("finalizers", [[], [labels.SERVICE_FINALIZER]], ids=["plain", "KubeRay's finalizer"])
 async def test_a_deleted_service_leaves_nothing(ray: ServiceStage, finalizers: list[str]) -> None:
-    async with ray.operator() as scope:
+    async with ray.operator() as manager:
+        reconciler = manager.controllers["rayservice"]
+        assert isinstance(reconciler, ServiceReconciler)
         await ray.create(service(metadata={"finalizers": finalizers}))
         await ray.until_settled()
+        watched = {Key(ray.namespace, name) for name in await ray.names()}
+        assert all(key in reconciler.poller for key in watched)
         await ray.client.delete(RAY_SERVICES, NAME, ray.namespace)
 
         async def gone() -> bool:
@@ -128,7 +134,7 @@ async def test_a_deleted_service_leaves_nothing(ray: ServiceStage, finalizers: l
         await _until_empty(ray)
 
         async def unwatched() -> bool:
-            return scope.services is not None and list(scope.services.poller.following()) == []
+            return not any(key in reconciler.poller for key in watched)
 
         await ray.eventually(unwatched)
 

@@ -45,7 +45,7 @@ async def test_a_status_that_is_pruned_is_not_written_again_and_again(stock_kube
     access = find_access(stock_kubeconfig)
     async with Client.connect(access) as client, Client.connect(access, observe=observe) as observed:
         await add_node(client)
-        async with ServiceStage.among(client, access) as ray, ray.operator(observed) as scope:
+        async with ServiceStage.among(client, access) as ray, ray.operator(observed) as manager:
             await ray.create(service())
             await ray.until_settled()
             await ray.edit(serveConfigV2=config("app:two"))
@@ -53,8 +53,7 @@ async def test_a_status_that_is_pruned_is_not_written_again_and_again(stock_kube
             status = (await ray.service())["status"]
             assert "appStatus" not in status
             assert status["serviceStatus"] == "Running"
-            loop = scope.services
-            assert loop is not None
+            loop = manager.controllers["rayservice"]
 
             async def rests() -> bool:
                 return loop.controller.idle

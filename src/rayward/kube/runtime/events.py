@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import msgspec
@@ -29,8 +30,10 @@ _log = logging.getLogger(__name__)
 _WAITING: Final = 4096
 _REMEMBERED: Final = 4096
 _LONGEST_MESSAGE: Final = 1024
+_MOST_PER_GENERATION: Final = 256
 
 Slot = tuple[str, ...]
+EventType = Literal["Normal", "Warning"]
 
 
 class _Waiting(msgspec.Struct):
@@ -84,9 +87,16 @@ class EventRecorder:
         self._written: OrderedDict[Slot, _Written] = OrderedDict()
         self._workers: Workers[Slot] = Workers("events", self._write, workers=4, clock=clock, chance=chance)
 
-    def record(self, about: ObjectReference, kind: Literal["Normal", "Warning"], reason: str, message: str) -> None:
-        """Tell ``message`` about an object."""
-        folded = self._folder.fold(Happening(about, kind, reason, _shortened(message)), self._clock.now())
+    def of_component(self, component: str) -> ComponentRecorder:
+        """Records under another name through the same queue."""
+        return ComponentRecorder(self, component)
+
+    def record(
+        self, about: ObjectReference, kind: EventType, reason: str, message: str, component: str | None = None
+    ) -> None:
+        """Record what happened to an object."""
+        happening = Happening(about, kind, reason, _shortened(message), component or self._component)
+        folded = self._folder.fold(happening, self._clock.now())
         if folded is None:
             self.dropped += 1
             return
@@ -155,7 +165,7 @@ class EventRecorder:
         happening = waiting.happening
         about = happening.about
         namespace = about.namespace or "default"
-        source = {"component": self._component, **({"host": self._instance} if self._instance else {})}
+        source = {"component": happening.component, **({"host": self._instance} if self._instance else {})}
         event = {
             "apiVersion": "v1",
             "kind": "Event",
@@ -168,7 +178,7 @@ class EventRecorder:
             "firstTimestamp": waiting.first,
             "lastTimestamp": waiting.last,
             "count": waiting.count,
-            "reportingComponent": self._component,
+            "reportingComponent": happening.component,
             "reportingInstance": self._instance,
         }
         with suppress(AlreadyExists):
@@ -176,6 +186,39 @@ class EventRecorder:
         self._written[slot] = _Written(waiting.name, waiting.count)
         if len(self._written) > _REMEMBERED:
             self._written.popitem(last=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRecorder:
+    """A recorder that speaks as one component."""
+
+    recorder: EventRecorder
+    component: str
+
+    def event(self, resource: Resource, about: KubeObject, kind: EventType, reason: str, message: str) -> None:
+        """Record what happened to an object."""
+        self.recorder.record(reference(resource, about), kind, reason, message, self.component)
+
+
+class EventFilter:
+    """Which events of one object were recorded for its generation; forgetting them costs a repetition.
+
+    A reconcile that sees the same problem again and again records it once for each generation of the spec.
+    """
+
+    def __init__(self) -> None:
+        self._generation = -1
+        self._recorded: set[tuple[str, str]] = set()
+
+    def is_new(self, generation: int, reason: str, message: str) -> bool:
+        """Whether this is the first time; from then on it is not."""
+        if generation != self._generation or len(self._recorded) >= _MOST_PER_GENERATION:
+            self._generation = generation
+            self._recorded.clear()
+        if (reason, message) in self._recorded:
+            return False
+        self._recorded.add((reason, message))
+        return True
 
 
 def _shortened(message: str) -> str:

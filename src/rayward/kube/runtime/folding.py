@@ -27,6 +27,8 @@ class Happening(msgspec.Struct, frozen=True):
     type: str
     reason: str
     message: str
+    component: str = ""
+    """Who tells it."""
 
 
 class Folded(msgspec.Struct, frozen=True):
@@ -69,7 +71,15 @@ class Folder:
     def fold(self, happening: Happening, now: float) -> Folded | None:
         """What to write for ``happening``: it, a joined one, or nothing."""
         about = happening.about
-        whose = (about.api_version, about.kind, about.namespace, about.name, about.uid, happening.type)
+        whose = (
+            about.api_version,
+            about.kind,
+            about.namespace,
+            about.name,
+            about.uid,
+            happening.type,
+            happening.component,
+        )
         if not self._buckets[whose].try_take(now):
             return None
         group = (*whose, happening.reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
@@ -12,6 +12,8 @@ from prometheus_client.registry import Collector
 
 from rayward.kube.client.request import Request
 from rayward.kube.runtime.reflector import Reflector
+
+T = TypeVar("T")
 
 _RECONCILE_BUCKETS: Final = (
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5,
@@ -49,10 +51,20 @@ class Metrics:
         self.retries = counter("workqueue_retries", "Keys that came in after a failure.", *queue)
         self.requests = counter("rest_client_requests", "API requests.", "code", "method", "host")
         self.leading = gauge("leader_election_master_status", "1 while this process leads.", "name")
+        self._controllers: dict[str, ControllerMetrics] = {}
+        self._kinds: dict[str, Any] = {}
 
     def controller(self, name: str, workers: int) -> ControllerMetrics:
-        """The metrics of one controller, present from the start with zeros."""
-        return ControllerMetrics(self, name, workers)
+        """The metrics of one controller, present from the start with zeros; one set for all its namespaces."""
+        if name not in self._controllers:
+            self._controllers[name] = ControllerMetrics(self, name, workers)
+        return self._controllers[name]
+
+    def of_kind(self, name: str, make: Callable[[CollectorRegistry], T]) -> T:
+        """What a kind measures beside its controller, made once for all its namespaces."""
+        if name not in self._kinds:
+            self._kinds[name] = make(self.registry)
+        return self._kinds[name]
 
     def client(self, server: str) -> Callable[[Request, int], None]:
         """An observer for the requests of a client."""

@@ -18,6 +18,7 @@ from rayward.kube.core.node import Node
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import CONFIG_MAPS, LEASES, NODES, PERSISTENT_VOLUME_CLAIMS, PODS, SECRETS, SERVICES
 from rayward.kube.core.service import Service
+from rayward.kube.machinery.podrequests import amounts
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
@@ -34,7 +35,6 @@ from rayward.local.node.ground.pod import BRIDGE_ADDRESS
 from rayward.local.node.leftovers import Leftovers, left_behind
 from rayward.local.node.machine import Shape
 from rayward.local.node.registering import LEASE_NAMESPACE, MOST_PODS, Identity, Registration, own_process
-from rayward.local.node.resources import amounts
 from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.scheduling.claims import Claim
 from rayward.local.node.scheduling.loop import Scheduler

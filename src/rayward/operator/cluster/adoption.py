@@ -12,9 +12,9 @@ from typing import Final
 from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.shapes import OPERATOR, unknown_template
 from rayward.kube.core.meta import is_controlled_by
 from rayward.kube.core.resource import PODS
-from rayward.operator.cluster.desired import OPERATOR, unknown_template
 from rayward.operator.cluster.drifting import records_of, where
 from rayward.operator.cluster.plan import Mend
 from rayward.operator.cluster.pod import RayPod

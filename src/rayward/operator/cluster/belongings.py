@@ -20,8 +20,8 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.core.service import Service
-from rayward.operator.cluster import desired
-from rayward.operator.cluster.applied import APPLIED, change_to, mark, marked, outline_of
+from rayward.operator.base.writing import APPLIED
+from rayward.operator.cluster import children, services
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import Make, Mend, NewSecret, Remove, Write
 
@@ -47,22 +47,22 @@ def plan_belongings(cluster: RayCluster, observed: Observed) -> Belongings:
     before: list[Write] = []
     beside: list[Write] = []
     kept: set[tuple[Resource, str]] = set()
-    secret = desired.auth_secret(cluster, "")
+    secret = children.auth_secret(cluster, "")
     if secret is not None:
         name: str = secret["metadata"]["name"]
         kept.add((SECRETS, name))
         if (SECRETS, name) not in observed.owned:
             before.append(NewSecret(name))
     before += _claim(cluster, observed)
-    early = [(SERVICE_ACCOUNTS, desired.service_account(cluster))]
-    early += [(NETWORK_POLICIES, policy) for policy in desired.network_policies(cluster)]
+    early = [(SERVICE_ACCOUNTS, children.service_account(cluster))]
+    early += [(NETWORK_POLICIES, policy) for policy in children.network_policies(cluster)]
     late = [
-        (SERVICES, desired.head_service(cluster)),
-        (SERVICES, desired.headless_service(cluster)),
-        (SERVICES, desired.serve_service(cluster)),
-        (ROLES, desired.role(cluster)),
-        (ROLE_BINDINGS, desired.role_binding(cluster)),
-        (INGRESSES, desired.ingress(cluster)),
+        (SERVICES, services.head_service(cluster)),
+        (SERVICES, services.headless_service(cluster)),
+        (SERVICES, services.serve_service(cluster)),
+        (ROLES, children.role(cluster)),
+        (ROLE_BINDINGS, children.role_binding(cluster)),
+        (INGRESSES, children.ingress(cluster)),
     ]
     for wanted, writes in ((early, before), (late, beside)):
         for resource, body in wanted:
@@ -71,7 +71,7 @@ def plan_belongings(cluster: RayCluster, observed: Observed) -> Belongings:
                 writes += _bring(resource, body, observed)
     for (resource, name), found in observed.owned.items():
         # What others made and gave to the cluster is theirs to remove.
-        ours = resource in _FOLLOWING and bool(found.metadata.annotation(APPLIED))
+        ours = resource in _FOLLOWING and APPLIED.is_marked(found)
         if ours and (resource, name) not in kept and not found.deleting:
             beside.append(Remove(resource, name, found.metadata.uid, why="the spec no longer asks for it"))
     return Belongings(tuple(before), tuple(beside))
@@ -81,10 +81,10 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
     name: str = body["metadata"]["name"]
     found = observed.owned.get((resource, name))
     if found is None:
-        return [Make(resource, marked(body))]
-    if found.deleting or found.metadata.annotation(APPLIED) == mark(body):
+        return [Make(resource, APPLIED.marked(body))]
+    if found.deleting or APPLIED.matches(found, body):
         return []
-    change = change_to(body, found)
+    change = APPLIED.change(found, body)
     if isinstance(found, Service):
         if _keeps_address(found, body):
             change["spec"] = {part: value for part, value in change["spec"].items() if part not in _ADDRESS}
@@ -99,9 +99,9 @@ def _bring(resource: Resource, body: Object, observed: Observed) -> list[Write]:
 
 def _keeps_address(found: Service, body: Object) -> bool:
     """Whether another operator chose the address, or the spec asks for the same as before."""
-    if not found.metadata.annotation(APPLIED):
+    if not APPLIED.is_marked(found):
         return True
-    before = outline_of(found)
+    before = APPLIED.outline(found)
     return before is not None and _address(before) == _address(body)
 
 
@@ -116,7 +116,7 @@ def _is_headless(service: Object) -> bool:
 
 def _claim(cluster: RayCluster, observed: Observed) -> list[Write]:
     """A claim is made and never changed; only whether it goes with the cluster follows the spec."""
-    body = desired.storage_claim(cluster)
+    body = children.storage_claim(cluster)
     if body is None:
         return []
     found = observed.claim

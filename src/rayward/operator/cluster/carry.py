@@ -5,35 +5,29 @@ from __future__ import annotations
 import asyncio
 import base64
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rayward.kinds import names
+from rayward.kinds import names, shapes
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
-from rayward.kube.client import verbs
-from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
-from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import is_controlled_by
-from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SECRETS, Resource
+from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import NetworkError
-from rayward.operator.cluster import desired
+from rayward.operator.cluster import children
 from rayward.operator.cluster.memory import Memory, Slot
 from rayward.operator.cluster.namesake import Taken, deal_with
 from rayward.operator.cluster.outcomes import Outcome
 from rayward.operator.cluster.plan import Finalizers, Make, Mend, NewPod, NewSecret, Object, Remove, Write
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.writing import WRITE, brief, repeatable
 
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 """Kubernetes' own choice for generated names: no words come of them."""
 _SUFFIX: Final = 5
 _WHOLE_REPLICA: Final = -1
 _UNCHANGEABLE: Final = ("immutable", "may not change", "cannot change")
-
-Wrote = Callable[[Resource, KubeObject], None]
 
 
 def random_suffix() -> str:
@@ -44,12 +38,10 @@ def random_suffix() -> str:
 class Carrier:
     """The writes of one cluster's run."""
 
-    def __init__(self, client: Client, cluster: RayCluster, memory: Memory, wrote: Wrote) -> None:
-        self._client = client
+    def __init__(self, writer: Writer, cluster: RayCluster, memory: Memory) -> None:
+        self._writer = writer
         self._cluster = cluster
         self._memory = memory
-        self._wrote = wrote
-        self._namespace = cluster.metadata.namespace
 
     async def carry_out(self, stage: Iterable[Write]) -> list[Outcome]:
         """Send what is in one stage, at once.
@@ -105,72 +97,59 @@ class Carrier:
         cluster, group = self._cluster, new.group
         suffix = self._memory.suffix(new.slot, random_suffix)
         if group is None:
-            return desired.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
+            return shapes.head_pod(cluster, names.pod_prefix(cluster.metadata.name) + suffix)
         name = names.pod_prefix(cluster.metadata.name, group.group_name) + suffix
         replica = new.replica_name
         if not replica and (group.num_of_hosts or 1) > 1:
             replica = names.replica(group.group_name, self._memory.suffix(_replica_slot(new), random_suffix))
-        return desired.worker_pod(cluster, group, name, desired.ReplicaPlace(replica, new.replica, new.host))
+        return shapes.worker_pod(cluster, group, name, shapes.ReplicaPlace(replica, new.replica, new.host))
 
     async def _create_pod(self, new: NewPod, body: Object) -> bool:
-        request = repeatable(verbs.create(PODS, body, self._namespace, **WRITE))
         try:
-            pod = await self._client.send_as(request, RayPod)
+            pod = await self._writer.create(PODS, body, RayPod)
         except AlreadyExists:
-            pod = await self._client.send_as(verbs.get(PODS, body["metadata"]["name"], self._namespace), RayPod)
+            pod = await self._writer.get(PODS, body["metadata"]["name"], RayPod)
             if not is_controlled_by(pod, self._cluster):
                 self._memory.forget_slot(new.slot)
                 raise
+            self._writer.seen(PODS, pod)
         self._memory.made(new.slot, pod)
-        self._wrote(PODS, pod)
         return True
 
     async def _remove(self, write: Remove) -> bool:
-        request = repeatable(verbs.delete(write.resource, write.name, self._namespace, uid=write.uid))
-        gone = False
         try:
-            answer = await self._client.send_as(request, KubeObject)
-            self._wrote(write.resource, answer)
-        except NotFound:
-            gone = True
+            there = await self._writer.delete(write.resource, write.name, write.uid)
         except Conflict:
             # The uid may be another's by now; but a server under pressure says Conflict for less.
             if await self._is_there(write):
                 raise
-            gone = True
+            there = False
         if write.pod is not None:
             self._memory.removed(write.uid)
-        return not gone
+        return there
 
     async def _is_there(self, write: Remove) -> bool:
         try:
-            found = await self._client.send_as(verbs.get(write.resource, write.name, self._namespace), KubeObject)
+            found = await self._writer.get(write.resource, write.name)
         except NotFound:
             return False
         return found.metadata.uid == write.uid
 
     async def _mend(self, write: Mend) -> bool:
-        request = brief(verbs.patch(write.resource, write.name, write.body, PatchType.MERGE, self._namespace, **WRITE))
         try:
-            answer = await self._client.send_as(request, KubeObject)
-        except NotFound:
-            return False
+            return await self._writer.patch(write.resource, write.name, write.body) is not None
         except Invalid as error:
             if not write.replaceable or not any(word in error.message for word in _UNCHANGEABLE):
                 raise
             # What cannot be changed is made anew in the next run.
             return await self._remove(Remove(write.resource, write.name, write.uid))
-        self._wrote(write.resource, answer)
-        return True
 
     async def _make(self, write: Make | NewSecret, resource: Resource, body: Object) -> Outcome:
         name: str = body["metadata"]["name"]
         try:
-            answer = await self._client.send_as(
-                brief(verbs.create(resource, body, self._namespace, **WRITE)), KubeObject
-            )
+            await self._writer.create(resource, body)
         except AlreadyExists as error:
-            found = await self._client.send_as(brief(verbs.get(resource, name, self._namespace)), KubeObject)
+            found = await self._writer.get(resource, name)
             instead = deal_with(self._cluster, resource, body, found)
             if isinstance(instead, Taken):
                 message = f"{error.message} {instead.why}"
@@ -179,23 +158,15 @@ class Carrier:
                 return Outcome(instead, name, changed=await self._mend(instead))
             # What is used and not owned never shows in the caches: it is not waited for.
             if is_controlled_by(found, self._cluster):
-                self._wrote(resource, found)
+                self._writer.seen(resource, found)
             return Outcome(write, name, changed=False)
-        self._wrote(resource, answer)
         return Outcome(write, name)
 
     async def _finalize(self, write: Finalizers) -> bool:
-        metadata = self._cluster.metadata
-        change = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": list(write.finalizers)}}
-        request = verbs.patch(RAY_CLUSTERS, metadata.name, change, PatchType.MERGE, metadata.namespace, **WRITE)
-        try:
-            self._wrote(RAY_CLUSTERS, await self._client.send_as(request, KubeObject))
-        except NotFound:
-            return False
-        return True
+        return await self._writer.set_finalizers(RAY_CLUSTERS, self._cluster, write.finalizers)
 
     def _secret(self) -> Object:
-        body = desired.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
+        body = children.auth_secret(self._cluster, base64.b64encode(secrets.token_bytes(32)).decode())
         assert body is not None
         return body
 

@@ -11,6 +11,7 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
+from rayward.kinds.shapes import desired_workers, features
 from rayward.kinds.validation import cluster_problems
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.resource import PODS
@@ -18,7 +19,6 @@ from rayward.operator.cluster import ailments, conditions
 from rayward.operator.cluster.adoption import adopt, is_adopted
 from rayward.operator.cluster.belongings import plan_belongings
 from rayward.operator.cluster.departure import needs_finalizer, plan_departure, with_finalizer
-from rayward.operator.cluster.desired import desired_workers, features
 from rayward.operator.cluster.drifting import drift_of, outdated_workers
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import NOTHING, NewPod, Note, Plan, Remove, Write

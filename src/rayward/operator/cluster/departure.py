@@ -5,13 +5,12 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from rayward.kinds import labels
+from rayward.kinds import labels, shapes
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.shapes import features
 from rayward.kinds.validation.template import containers
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import JOBS, PODS
-from rayward.operator.cluster import desired
-from rayward.operator.cluster.desired import features
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.plan import NOTHING, Finalizers, Make, Note, Plan, Remove
 
@@ -63,7 +62,7 @@ def plan_departure(cluster: RayCluster, observed: Observed, now: datetime) -> Pl
         )
         return Plan(stages=(_released(cluster),), notes=(unmade,))
     if job is None:
-        return Plan(stages=((Make(JOBS, desired.redis_cleanup_job(cluster)),),), requeue_after=left)
+        return Plan(stages=((Make(JOBS, shapes.redis_cleanup_job(cluster)),),), requeue_after=left)
     if job.finished() is None:
         return Plan(requeue_after=left)
     failed = Note(

@@ -7,7 +7,7 @@ from typing import Final
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
-from rayward.operator.cluster.desired import drift, is_outdated, template_record
+from rayward.kinds.shapes import drift, is_outdated, template_record
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.status import NO_DRIFT, Drift
 

@@ -23,10 +23,9 @@ _JUST_NOW: Final = "1970-01-01T00:00:00Z"
 
 
 class Memory:
-    """Of one cluster, by its uid."""
+    """Of one cluster."""
 
-    def __init__(self, uid: str) -> None:
-        self.uid = uid
+    def __init__(self) -> None:
         self.progress_at: float | None = None
         """Since when there is progress that the status does not tell yet."""
         self.refused = False

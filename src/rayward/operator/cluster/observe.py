@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -29,6 +29,7 @@ from rayward.kube.core.resource import (
 )
 from rayward.kube.core.service import Service
 from rayward.kube.runtime.cache import Cache, by_label, by_owner
+from rayward.kube.runtime.registry import Informers, Source
 from rayward.operator.cluster.memory import Memory
 from rayward.operator.cluster.pod import RayPod
 
@@ -66,21 +67,36 @@ class Caches(msgspec.Struct, frozen=True):
         """Every cache of objects that a cluster owns, but for its pods."""
         return (self.services, self.jobs, *self.children.values())  # pyright: ignore[reportReturnType]
 
-    def of(self, resource: Resource) -> Cache[KubeObject]:
-        """The cache of a collection of children."""
-        own = {PODS: self.pods, SERVICES: self.services, JOBS: self.jobs, RAY_CLUSTERS: self.clusters}
-        return self.children[resource] if resource in self.children else own[resource]  # pyright: ignore[reportReturnType]
+    @property
+    def by_resource(self) -> Mapping[Resource, Cache[Any]]:
+        """Every cache."""
+        own: dict[Resource, Cache[Any]] = {
+            PODS: self.pods,
+            SERVICES: self.services,
+            JOBS: self.jobs,
+            RAY_CLUSTERS: self.clusters,
+        }
+        return {**self.children, **own}
 
 
-def empty_caches() -> Caches:
-    """Caches for reflectors to fill."""
-    owned = {BY_OWNER: by_owner}
+CLUSTERS: Final = Source(RAY_CLUSTERS, RayCluster, indexes={BY_OWNER: by_owner})
+RAY_PODS: Final = Source(PODS, RayPod, POD_SELECTOR, indexes={BY_CLUSTER: by_label(labels.CLUSTER)})
+ALL_SERVICES: Final = Source(SERVICES, Service, indexes={BY_OWNER: by_owner})
+_CLEANUP_JOBS: Final = Source(JOBS, Job, JOB_SELECTOR, indexes={BY_OWNER: by_owner})
+_CHILDREN: Final = {
+    resource: Source(resource, KubeObject, CHILD_SELECTOR, metadata_only=True, indexes={BY_OWNER: by_owner})
+    for resource in CHILDREN
+}
+
+
+def caches_of(informers: Informers) -> Caches:
+    """The caches that decisions about clusters read."""
     return Caches(
-        clusters=Cache(RAY_CLUSTERS, RayCluster, keep_raw=False, indexes=owned),
-        pods=Cache(PODS, RayPod, keep_raw=False, indexes={BY_CLUSTER: by_label(labels.CLUSTER)}),
-        services=Cache(SERVICES, Service, keep_raw=False, indexes=owned),
-        jobs=Cache(JOBS, Job, keep_raw=False, indexes=owned),
-        children={resource: Cache(resource, KubeObject, keep_raw=False, indexes=owned) for resource in CHILDREN},
+        clusters=informers.cache(CLUSTERS),
+        pods=informers.cache(RAY_PODS),
+        services=informers.cache(ALL_SERVICES),
+        jobs=informers.cache(_CLEANUP_JOBS),
+        children={resource: informers.cache(source) for resource, source in _CHILDREN.items()},
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 from urllib.parse import urlencode
 
 import msgspec
@@ -13,31 +13,27 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kinds.validation import cluster_problems
-from rayward.kube.client import verbs
-from rayward.kube.client.api import Client
-from rayward.kube.client.errors import ApiError, NotFound
-from rayward.kube.client.options import PatchType
+from rayward.kube.client.errors import ApiError
 from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
-from rayward.kube.core.meta import controller_of, rfc3339
-from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.resource import PODS, Resource
-from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
-from rayward.kube.runtime.controller import DONE, Controller, Result
-from rayward.kube.runtime.events import EventRecorder, reference
-from rayward.kube.runtime.workers import WorkersObserver
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Result
+from rayward.kube.runtime.predicates import controller_key, label_key
+from rayward.kube.runtime.reconciler import Reconciler
+from rayward.kube.runtime.registry import Environment
 from rayward.net.errors import NetworkError
+from rayward.operator.base.writing import WRITE, is_managed_here
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.carry import Carrier
 from rayward.operator.cluster.decide import plan
 from rayward.operator.cluster.drifting import drift_of
 from rayward.operator.cluster.memory import Memory
-from rayward.operator.cluster.observe import Caches, Observed, observe
+from rayward.operator.cluster.metrics import ClusterMetrics
+from rayward.operator.cluster.observe import CLUSTERS, Observed, caches_of, observe
 from rayward.operator.cluster.outcomes import Outcome, failure, notes
 from rayward.operator.cluster.plan import LogWanted, Note, Plan
-from rayward.operator.cluster.pod import RayPod
-from rayward.operator.unbroken import Unbroken
-from rayward.operator.writing import WORKERS, WRITE, brief
 
 NAME: Final = "raycluster"
 
@@ -48,56 +44,40 @@ _LOG_SECONDS: Final = 5.0
 _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096"}
 
 
-class ClusterReconciler:
-    """Makes the RayClusters in ``caches`` true."""
+class ClusterReconciler(Reconciler[RayCluster, Memory]):
+    """Makes RayClusters true."""
 
-    def __init__(
-        self,
-        client: Client,
-        caches: Caches,
-        recorder: EventRecorder,
-        *,
-        workers: int = WORKERS,
-        observer: WorkersObserver | None = None,
-        clock: Clock = SYSTEM_CLOCK,
-        status_written: Callable[[RayCluster, RayClusterStatus], None] | None = None,
-    ) -> None:
-        self.controller = Controller(NAME, self._reconcile, workers=workers, observer=observer, clock=clock)
-        self._client = client
-        self._caches = caches
-        self._recorder = recorder
-        self._clock = clock
-        self._status_written = status_written
-        self._memories: dict[Key, Memory] = {}
-        self._unbroken = Unbroken()
-        self.controller.watch(caches.clusters, _spec_changed)
-        self.controller.watch(caches.pods, _cluster_of_pod)
+    def __init__(self, environment: Environment, metrics: ClusterMetrics) -> None:
+        super().__init__(NAME, environment, CLUSTERS, WRITE, Memory)
+        self._caches = caches = caches_of(environment.informers)
+        self._metrics = metrics
+        metrics.follow(caches.clusters)
+        self.controller.watch(caches.pods, label_key(labels.CLUSTER))
         for cache in caches.of_children:
-            self.controller.watch(cache, _owner)
+            self.controller.watch(cache, controller_key(RAY_CLUSTERS))
 
-    async def drain(self, seconds: float = 5.0) -> None:
-        """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
-        await self._unbroken.drain(seconds)
+    def caches(self) -> Mapping[Resource, Cache[Any]]:
+        """Where its writes show."""
+        return self._caches.by_resource
 
-    async def _reconcile(self, key: Key) -> Result:
-        cluster = self._caches.clusters.get(key)
-        if cluster is None:
-            self._memories.pop(key, None)
-            return DONE
-        memory = self._memories.get(key)
-        if memory is None or memory.uid != cluster.metadata.uid:
-            memory = self._memories[key] = Memory(cluster.metadata.uid)
-        cluster = memory.with_status(cluster)
-        observed = observe(self._caches, cluster, memory, self._clock.now())
+    def manages(self, found: RayCluster) -> bool:
+        """Whether the cluster is left to this operator."""
+        return is_managed_here(found.spec.managed_by)
+
+    async def reconcile(self, found: RayCluster, local: Memory) -> Result:
+        """Observe, decide, write, report."""
+        key, memory = found.key, local
+        cluster = memory.with_status(found)
+        observed = observe(self._caches, cluster, memory, self.clock.now())
         memory.forget_pods({pod.metadata.uid for pod in observed.pods})
-        todo = plan(cluster, observed, self._clock.utc())
+        todo = plan(cluster, observed, self.clock.utc())
         self._tell(cluster, memory.news(todo.notes, cluster.metadata.generation))
-        memory.progress_at = (memory.progress_at or self._clock.now()) if todo.waits else None
+        memory.progress_at = (memory.progress_at or self.clock.now()) if todo.waits else None
         if todo.logs:
             await self._read_logs(cluster, memory, todo.logs)
             self.controller.add(key)
         again = todo.requeue_after
-        if todo.writes and await self._write(key, cluster, observed, memory, todo):
+        if todo.writes and await self._write(cluster, observed, memory, todo):
             # The status is told by the next run, which sees what came of this one.
             self.controller.add(key)
         else:
@@ -107,16 +87,12 @@ class ClusterReconciler:
                 again = min(again or _UNSEEN_SECONDS, _UNSEEN_SECONDS)
         return DONE if again is None else Result(requeue_after=again)
 
-    async def _write(self, key: Key, cluster: RayCluster, observed: Observed, memory: Memory, todo: Plan) -> bool:
+    async def _write(self, cluster: RayCluster, observed: Observed, memory: Memory, todo: Plan) -> bool:
         """Carry it out; whether anything is other than before."""
-
-        def wrote(resource: Resource, answer: KubeObject) -> None:
-            self.controller.wrote(key, self._caches.of(resource), answer)
-
-        carrier = Carrier(self._client, cluster, memory, wrote)
+        carrier = Carrier(self.writer(cluster), cluster, memory)
         outcomes: list[Outcome] = []
         for stage in todo.stages:
-            outcomes += await self._unbroken(carrier.carry_out(stage))
+            outcomes += await carrier.carry_out(stage)
             if any(outcome.error is not None for outcome in outcomes):
                 break
         failed = failure(outcomes)
@@ -135,30 +111,17 @@ class ClusterReconciler:
 
     def _failed(self, cluster: RayCluster, observed: Observed, failed: statuses.Failure) -> RayClusterStatus:
         drift = drift_of(cluster, observed.pods)
-        status = statuses.status_of(cluster, observed, self._clock.utc(), drift=drift, failure=failed)
+        status = statuses.status_of(cluster, observed, self.clock.utc(), drift=drift, failure=failed)
         # What could not be acted upon has not been observed.
         return msgspec.structs.replace(status, observed_generation=cluster.status.observed_generation)
 
     async def _write_status(self, cluster: RayCluster, memory: Memory, status: RayClusterStatus) -> None:
-        metadata = cluster.metadata
-        status = msgspec.structs.replace(status, last_update_time=rfc3339(self._clock.utc()))
+        status = msgspec.structs.replace(status, last_update_time=rfc3339(self.clock.utc()))
         change = statuses.patch(statuses.body(cluster.status), statuses.body(status))
-        request = verbs.patch(
-            RAY_CLUSTERS,
-            metadata.name,
-            {"metadata": {"uid": metadata.uid}, "status": change},
-            PatchType.MERGE,
-            metadata.namespace,
-            subresource="status",
-            **WRITE,
-        )
-        try:
-            answer = await self._unbroken(self._client.send_as(brief(request), KubeObject))
-        except NotFound:
-            return
-        memory.told_status(answer.metadata.resource_version, status)
-        if self._status_written is not None:
-            self._status_written(cluster, status)
+        answer = await self.writer(cluster).patch_status(RAY_CLUSTERS, cluster, change, wait=False)
+        if answer is not None:
+            memory.told_status(answer.metadata.resource_version, status)
+            self._metrics.status_written(cluster, status)
 
     async def _read_logs(self, cluster: RayCluster, memory: Memory, wanted: Iterable[LogWanted]) -> None:
         async def read(log: LogWanted) -> None:
@@ -167,7 +130,7 @@ class ClusterReconciler:
             text = ""
             try:
                 request = Request("GET", f"{path}?{query}", accept="*/*", seconds=_LOG_SECONDS)
-                text = (await self._client.attempt(request)).body.decode(errors="replace").strip()
+                text = (await self.client.attempt(request)).body.decode(errors="replace").strip()
             except (ApiError, NetworkError):
                 # Its node may be the very thing that is broken: the restart is told without last words.
                 pass
@@ -176,32 +139,5 @@ class ClusterReconciler:
         await asyncio.gather(*(read(log) for log in wanted))
 
     def _tell(self, cluster: RayCluster, happened: Iterable[Note]) -> None:
-        about = reference(RAY_CLUSTERS, cluster)
         for note in happened:
-            self._recorder.record(about, note.type, note.reason, note.message)
-
-
-def _spec_changed(old: RayCluster | None, new: RayCluster | None) -> Iterable[Key]:
-    """Its own status, which the loop writes, is no news to it."""
-    found = new or old
-    if found is None:
-        return ()
-    if old is not None and new is not None:
-        before, after = old.metadata, new.metadata
-        if before == msgspec.structs.replace(after, resource_version=before.resource_version):
-            return ()
-    return (found.metadata.key,)
-
-
-def _cluster_of_pod(old: RayPod | None, new: RayPod | None) -> Iterable[Key]:
-    found = new or old
-    name = found.metadata.label(labels.CLUSTER) if found else ""
-    return (Key(found.metadata.namespace, name),) if found and name else ()
-
-
-def _owner(old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
-    found = new or old
-    owner = controller_of(found) if found else None
-    if found is None or owner is None or owner.kind != RAY_CLUSTERS.kind:
-        return ()
-    return (Key(found.metadata.namespace, owner.name),)
+            self.recorder.event(RAY_CLUSTERS, cluster, note.type, note.reason, note.message)

@@ -9,18 +9,18 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds.raycluster import HeadInfo, RayCluster, RayClusterStatus
-from rayward.kube.core.meta import is_true, rfc3339
-from rayward.kube.core.objects import Condition
-from rayward.kube.core.service import Service
-from rayward.operator.cluster import ailments, conditions
-from rayward.operator.cluster.conditions import Conditions
-from rayward.operator.cluster.desired import (
+from rayward.kinds.shapes import (
     desired_workers,
     features,
     max_workers,
     min_workers,
     resources_of,
 )
+from rayward.kube.core.meta import is_true, rfc3339
+from rayward.kube.core.objects import Condition
+from rayward.kube.core.service import Service
+from rayward.operator.cluster import ailments, conditions
+from rayward.operator.cluster.conditions import Conditions
 from rayward.operator.cluster.observe import Observed
 from rayward.operator.cluster.pod import RayPod
 

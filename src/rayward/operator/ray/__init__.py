@@ -1,7 +1,7 @@
-"""Ray's own HTTP interfaces: the dashboard, Serve behind it, Serve's proxies. Asynchronous, never inside a decision.
+"""Ray's own HTTP interfaces: the dashboard and Serve behind it. Asynchronous, never inside a decision.
 
-``reach`` gets a request to a head, ``dashboard`` and ``proxy`` speak to it, ``poller`` watches all heads at once and
-tells when something changed: a reconcile reads what was seen last and never waits for HTTP.
+``reach`` gets a request to a head, ``dashboard`` speaks to it, ``poller`` asks all heads what its
+probe asks (Serve's state: ``serve``) and wakes who waits: a reconcile reads what was seen last, and waits for no HTTP.
 """
 
 from rayward.operator.ray.dashboard import Dashboard
@@ -9,9 +9,9 @@ from rayward.operator.ray.errors import RayError
 from rayward.operator.ray.jobs import JobDashboard, JobInfo, Submission
 from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
-from rayward.operator.ray.proxy import ServeProxy
 from rayward.operator.ray.reach import DirectReach, PodPort, ProxiedReach, Reach, ServicePort
 from rayward.operator.ray.schedule import Pace
+from rayward.operator.ray.serve import ServeProbe
 
 __all__ = [
     "Dashboard",
@@ -26,7 +26,7 @@ __all__ = [
     "ProxiedReach",
     "RayError",
     "Reach",
-    "ServeProxy",
+    "ServeProbe",
     "ServicePort",
     "Submission",
     "Target",

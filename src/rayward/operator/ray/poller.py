@@ -1,82 +1,114 @@
-"""Watches the dashboards of all heads."""
+"""Polls Ray's HTTP interfaces on all heads, and wakes who waits for a change."""
 
 from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Iterable
-from typing import Final
+from collections.abc import Callable
+from typing import Final, Generic, Protocol, TypeVar
 
 from rayward.kube.core.objects import Key
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.workers import DONE, Result, Workers
-from rayward.operator.ray.look import look
-from rayward.operator.ray.observation import UNSEEN, Observation, Target
-from rayward.operator.ray.reach import Reach
-from rayward.operator.ray.schedule import next_look, rest_of
+from rayward.operator.ray.reach import Place
+from rayward.operator.ray.schedule import rest_of
 
 _AT_ONCE: Final = 64
 
+Claim = Callable[[str], bool]
+"""Whether a session that a head showed may be this target's."""
 
-class Poller:
-    """Looks at each followed head as often as it is worth it, and tells when something changed there.
 
-    Args:
-        reach: The way to heads.
-        wake: Called with the key of a head whose observation changed.
-        at_once: How many heads are looked at at the same time.
-        clock: Time.
-        chance: Spreads looks.
-    """
+class Head(Protocol):
+    """What every target has: the head's address and the uid of its pod."""
+
+    @property
+    def place(self) -> Place:
+        """Where it answers."""
+        ...
+
+    @property
+    def head(self) -> str:
+        """With another pod nothing that was seen before counts."""
+        ...
+
+
+TargetT = TypeVar("TargetT", bound=Head)
+TargetT_contra = TypeVar("TargetT_contra", bound=Head, contravariant=True)
+SeenT = TypeVar("SeenT")
+
+
+class Probe(Protocol[TargetT_contra, SeenT]):
+    """What is asked of a head, and how often."""
+
+    @property
+    def unseen(self) -> SeenT:
+        """The observation before the first answer."""
+        ...
+
+    async def look(self, target: TargetT_contra, before: SeenT, claim: Claim) -> SeenT:
+        """The observation now; failures to reach the head are part of it."""
+        ...
+
+    def has_failed(self, seen: SeenT) -> bool:
+        """Whether the last look failed, so that the next ones are spread."""
+        ...
+
+    def pause(self, target: TargetT_contra, seen: SeenT, failures: int, chance: float) -> float:
+        """Seconds between the beginnings of two looks."""
+        ...
+
+
+class Poller(Generic[TargetT, SeenT]):
+    """Looks at each followed head as often as its probe says; wakes a key when its observation changed."""
 
     def __init__(
         self,
-        reach: Reach,
+        probe: Probe[TargetT, SeenT],
         wake: Callable[[Key], None],
         *,
         at_once: int = _AT_ONCE,
         clock: Clock = SYSTEM_CLOCK,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        self._reach = reach
+        self._probe = probe
         self._wake = wake
         self._chance = chance
         self._clock = clock
-        self._targets: dict[Key, Target] = {}
-        self._seen: dict[Key, Observation] = {}
+        self._targets: dict[Key, TargetT] = {}
+        self._seen: dict[Key, SeenT] = {}
         self._failures: dict[Key, int] = {}
         self._owners: dict[str, Key] = {}
         self._sessions: dict[Key, str] = {}
-        self._looking: dict[Key, asyncio.Task[Observation]] = {}
+        self._looking: dict[Key, asyncio.Task[SeenT]] = {}
         self._workers: Workers[Key] = Workers("dashboards", self._look, workers=at_once, clock=clock, chance=chance)
 
-    def follow(self, key: Key, target: Target) -> Observation:
-        """Watch ``target`` under ``key`` from now on, and say what was seen there last. Call it in every reconcile."""
+    def __contains__(self, key: Key) -> bool:
+        return key in self._targets
+
+    def follow(self, key: Key, target: TargetT) -> SeenT:
+        """Poll ``target`` under ``key`` from now on; returns the latest observation. Call it in every reconcile."""
         known = self._targets.get(key)
         if known == target:
-            return self._seen.get(key, UNSEEN)
+            return self.latest(key)
         if known is not None and (known.head, known.place) != (target.head, target.place):
             self._forget(key)
         self._targets[key] = target
         self._failures.pop(key, None)
         self._workers.add(key)
-        return self._seen.get(key, UNSEEN)
+        return self.latest(key)
 
-    def latest(self, key: Key) -> Observation:
+    def latest(self, key: Key) -> SeenT:
         """What was seen last."""
-        return self._seen.get(key, UNSEEN)
+        return self._seen.get(key, self._probe.unseen)
 
     def drop(self, key: Key) -> None:
-        """Watch it no longer."""
+        """Poll it no longer."""
         if self._targets.pop(key, None) is not None:
             self._forget(key)
 
-    def following(self) -> Iterable[Key]:
-        """The keys of all watched heads."""
-        return tuple(self._targets)
-
     async def run(self) -> None:
-        """Watch until cancelled."""
+        """Poll until cancelled."""
         await self._workers.run()
 
     async def _look(self, key: Key) -> Result:
@@ -84,25 +116,23 @@ class Poller:
         if target is None:
             return DONE
         before, began = self.latest(key), self._clock.now()
-        looking = asyncio.create_task(look(self._reach, target, before, lambda session: self._claim(key, session)))
+        looking = asyncio.ensure_future(self._probe.look(target, before, lambda session: self._claim(key, session)))
         self._looking[key] = looking
         try:
             now = await looking
         except asyncio.CancelledError:
             if self._looking.get(key) is looking:
                 raise
-            now = UNSEEN
+            now = self._probe.unseen
         if self._looking.get(key) is not looking:
-            # Dropped or replaced meanwhile: what was seen is of somebody who is gone.
+            # Dropped or replaced meanwhile: what was seen is of a head that is gone.
             return Result(0.0) if key in self._targets else DONE
         del self._looking[key]
         self._seen[key] = now
-        self._failures[key] = self._failures.get(key, 0) + 1 if now.failure else 0
+        self._failures[key] = self._failures.get(key, 0) + 1 if self._probe.has_failed(now) else 0
         if now != before:
             self._wake(key)
-        settled = now.serve is None or now.serve.settled
-        pace, failures = self._targets[key].pace, self._failures[key]
-        pause = next_look(pace, settled=settled, failures=failures, chance=self._chance())
+        pause = self._probe.pause(self._targets[key], now, self._failures[key], self._chance())
         return Result(rest_of(pause, self._clock.now() - began))
 
     def _claim(self, key: Key, session: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -12,20 +11,14 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import Object, RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
-from rayward.kube.client import verbs
-from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, NotFound
+from rayward.kube.client.errors import AlreadyExists
 from rayward.kube.client.options import PatchType
-from rayward.kube.client.request import Request
 from rayward.kube.core.meta import controller_of
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
+from rayward.kube.runtime.writer import Writer
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.unbroken import Unbroken
-from rayward.operator.writing import WRITE, brief
-
-Wrote = Callable[[Resource, KubeObject], None]
 
 _APPLIED: Final = "rayward.dev/applied-for-service"
 """On a Service: a hash of what it was made from. Another mark than that of a cluster's own children: those go when the
@@ -38,12 +31,9 @@ _encoder: Final = msgspec.json.Encoder(order="deterministic")
 class Carrier:
     """The writes of one service's run."""
 
-    def __init__(self, client: Client, service: RayService, wrote: Wrote, unbroken: Unbroken) -> None:
-        self._client = client
+    def __init__(self, writer: Writer, service: RayService) -> None:
+        self._writer = writer
         self._service = service
-        self._wrote = wrote
-        self._unbroken = unbroken
-        self._namespace = service.metadata.namespace
 
     async def create_cluster(self, body: Object) -> None:
         """Make a Ray cluster; one of its name that is ours already is it."""
@@ -108,21 +98,12 @@ class Carrier:
         Raises:
             Conflict: Its name is another's by now, or the server is under pressure: the next look finds out.
         """
-        request = verbs.delete(
-            resource, found.metadata.name, self._namespace, uid=found.metadata.uid, propagation_policy="Background"
-        )
-        try:
-            answer = await self._send(request)
-        except NotFound:
-            return
-        self._wrote(resource, answer)
+        await self._writer.delete(resource, found.metadata.name, found.metadata.uid, "Background")
 
     async def unfinalize(self, finalizer: str) -> None:
         """Let the service go."""
-        metadata = self._service.metadata
-        left = [name for name in metadata.finalizers or () if name != finalizer]
-        change = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": left}}
-        await self._patch(RAY_SERVICES, metadata.name, change)
+        left = [name for name in self._service.metadata.finalizers or () if name != finalizer]
+        await self._writer.set_finalizers(RAY_SERVICES, self._service, left)
 
     async def forget(self, annotation: str) -> None:
         """Take away a wish of the user's that was fulfilled."""
@@ -130,47 +111,22 @@ class Carrier:
         change = {"metadata": {"uid": metadata.uid, "annotations": {annotation: None}}}
         await self._patch(RAY_SERVICES, metadata.name, change)
 
-    async def write_status(self, change: Object) -> KubeObject | None:
+    async def write_status(self, change: Object) -> None:
         """Tell what is."""
-        metadata = self._service.metadata
-        request = verbs.patch(
-            RAY_SERVICES,
-            metadata.name,
-            {"metadata": {"uid": metadata.uid}, "status": change},
-            PatchType.MERGE,
-            self._namespace,
-            subresource="status",
-            **WRITE,
-        )
-        try:
-            answer = await self._send(request)
-        except NotFound:
-            return None
-        self._wrote(RAY_SERVICES, answer)
-        return answer
+        await self._writer.patch_status(RAY_SERVICES, self._service, change, wait=True)
 
     async def _create(self, resource: Resource, body: Object, owner: str) -> None:
-        request = verbs.create(resource, body, self._namespace, **WRITE)
         try:
-            answer = await self._send(request)
+            await self._writer.create(resource, body)
         except AlreadyExists:
-            found = verbs.get(resource, body["metadata"]["name"], self._namespace)
-            answer = await self._send(found)
-            controller = controller_of(answer)
+            found = await self._writer.get(resource, body["metadata"]["name"])
+            controller = controller_of(found)
             if controller is None or controller.uid != owner:
                 raise
-        self._wrote(resource, answer)
+            self._writer.seen(resource, found)
 
     async def _patch(self, resource: Resource, name: str, change: Any, how: PatchType = PatchType.MERGE) -> None:
-        request = verbs.patch(resource, name, change, how, self._namespace, **WRITE)
-        try:
-            answer = await self._send(request)
-        except NotFound:
-            return
-        self._wrote(resource, answer)
-
-    async def _send(self, request: Request) -> KubeObject:
-        return await self._unbroken(self._client.send_as(brief(request), KubeObject))
+        await self._writer.patch(resource, name, change, how)
 
 
 def _replaced(found: Service, selector: dict[str, str]) -> dict[str, str | None]:

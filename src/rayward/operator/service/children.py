@@ -7,12 +7,12 @@ from typing import Final
 
 import msgspec
 
-from rayward.kinds import labels, names
+from rayward.kinds import labels, names, shapes
 from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.objects import ObjectMeta
-from rayward.operator.cluster import desired
+from rayward.operator.cluster import services
 from rayward.operator.service import memory
 from rayward.operator.service.progress import first_progress
 from rayward.operator.service.scale import replicas_text
@@ -63,7 +63,7 @@ def child_cluster(
     annotations |= {
         labels.SPEC_HASH: cluster_hash,
         labels.WORKER_GROUP_COUNT: str(len(spec.worker_group_specs or ())),
-        labels.OPERATOR_VERSION: desired.OPERATOR,
+        labels.OPERATOR_VERSION: shapes.OPERATOR,
         memory.CONFIG: serve,
         memory.PROGRESS: first_progress(suspended=bool(spec.suspend)),
         memory.REPLICAS: replicas_text(spec),
@@ -86,7 +86,7 @@ def child_cluster(
 
 def head_service(service: RayService, cluster: RayCluster) -> Object:
     """The stable way to the head of the cluster that serves."""
-    made = desired.head_service(_asking(cluster))
+    made = services.head_service(_asking(cluster))
     name = service.metadata.name
     made["metadata"] |= {
         "name": names.head_service(name),
@@ -111,7 +111,7 @@ def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
 
     Its ports are those of the cluster it leads to, not of the one that the spec asks for by now.
     """
-    made = desired.serve_service(_asking(cluster))
+    made = services.serve_service(_asking(cluster))
     given = service.spec.serve_service
     if made is None and given is None:
         return None
@@ -131,7 +131,7 @@ def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
 
 def cluster_serve_service(cluster: RayCluster) -> Object | None:
     """The way to the applications of one cluster, whether it serves yet or not: its endpoints tell when it can."""
-    made = desired.serve_service(_asking(cluster))
+    made = services.serve_service(_asking(cluster))
     if made is None:
         return None
     name = cluster.metadata.name

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rayward.kinds.raycluster import RayCluster
-from rayward.operator.ray.observation import Deploy, Target
+from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import PodPort
 from rayward.operator.ray.schedule import Pace
@@ -17,7 +17,7 @@ from rayward.operator.service.situation import Decision
 _DASHBOARD: Final = 8265
 
 
-def follow(poller: Poller, look: Look, decision: Decision, tokens: Mapping[str, str]) -> None:
+def follow(poller: Poller[Target, Observation], look: Look, decision: Decision, tokens: Mapping[str, str]) -> None:
     """Watch the heads that matter; each is sent the config of its own release, and no other.
 
     Args:

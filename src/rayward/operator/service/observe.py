@@ -18,14 +18,16 @@ from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import Selectors
 from rayward.kube.core.meta import condition_of, is_controlled_by, parse_time
-from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import ENDPOINT_SLICES
 from rayward.kube.core.service import EndpointSlice, Service
 from rayward.kube.machinery.jsonvalue import entries, is_object
 from rayward.kube.runtime.cache import Cache, by_label
+from rayward.kube.runtime.registry import Informers, Source
 from rayward.operator.cluster import conditions as cluster_conditions
 from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
+from rayward.operator.cluster.observe import caches_of as cluster_caches_of
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.observation import Observation
 from rayward.operator.service.children import serve_service_name
@@ -68,12 +70,16 @@ class Caches(msgspec.Struct, frozen=True):
         )
 
 
-def empty_caches(clusters: ClusterCaches) -> Caches:
-    """Caches for reflectors to fill, beside those of the clusters."""
+RAY_SERVICES_WHOLE: Final = Source(RAY_SERVICES, RayService, keep_raw=True)
+_SLICES: Final = Source(ENDPOINT_SLICES, EndpointSlice, SLICE_SELECTOR, indexes={BY_SERVICE: by_label(_SERVICE_NAME)})
+
+
+def caches_of(informers: Informers) -> Caches:
+    """The caches that decisions about services read, those of the clusters among them."""
     return Caches(
-        services=Cache(RAY_SERVICES, RayService),
-        slices=Cache(ENDPOINT_SLICES, EndpointSlice, keep_raw=False, indexes={BY_SERVICE: by_label(_SERVICE_NAME)}),
-        clusters=clusters,
+        services=informers.cache(RAY_SERVICES_WHOLE),
+        slices=informers.cache(_SLICES),
+        clusters=cluster_caches_of(informers),
     )
 
 
@@ -255,15 +261,3 @@ def application_names(config: str) -> frozenset[str]:
         return frozenset()
     found = entries(whole, "applications") if is_object(whole) else []
     return frozenset(str(app.get("name", "default")) for app in found if is_object(app))
-
-
-def service_of_cluster(old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
-    """The service to run when one of its Ray clusters or Services changed."""
-    found = new or old
-    if found is None:
-        return ()
-    return tuple(
-        Key(found.metadata.namespace, owner.name)
-        for owner in found.metadata.owner_references or ()
-        if owner.controller and owner.kind == RAY_SERVICES.kind
-    )

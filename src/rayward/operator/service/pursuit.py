@@ -16,6 +16,7 @@ from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import SERVICES, Resource
 from rayward.kube.machinery.jsonvalue import section
 from rayward.kube.runtime.controller import DONE, Result
+from rayward.operator.base.tokens import RETRY_SECONDS, Tokens
 from rayward.operator.service.carry import Carrier
 from rayward.operator.service.conditions import Conditions, Seen, conditions, failure_of
 from rayward.operator.service.decide import decide
@@ -28,7 +29,6 @@ from rayward.operator.service.situation import Decision, Release, Situation
 from rayward.operator.service.status import status_of
 from rayward.operator.service.suspension import suspend
 from rayward.operator.service.telling import Teller, Told
-from rayward.operator.service.tokens import RETRY_SECONDS, Tokens
 from rayward.operator.service.tools import Tools
 
 _Asked = tuple[int, dict[str, str] | None, dict[str, str] | None]
@@ -38,7 +38,6 @@ _Asked = tuple[int, dict[str, str] | None, dict[str, str] | None]
 class Known:
     """What the process knows of a service beyond its objects; losing it costs a write, never a decision."""
 
-    uid: str
     told: Told = field(default_factory=Told)
     tokens: Tokens = field(default_factory=Tokens)
     goal: tuple[_Asked, Goal] | None = None
@@ -64,7 +63,7 @@ class Pursuit:
         self._key = service.key
         self._now = tools.clock.utc()
         known.saw(service.metadata.generation, self._now)
-        self._carrier = Carrier(tools.client, service, self._wrote, tools.unbroken)
+        self._carrier = Carrier(tools.writer(service), service)
         self._look: Look = observe(tools.caches, service, tools.poller.latest)
         self._teller = Teller(tools.recorder, service, known.told)
 
@@ -140,9 +139,11 @@ class Pursuit:
         failed = decision.failure is not None and decision.failure != situation.failure
         if failed:
             await self._tell(told, decision, accepted=not goal.refused)
-            if self._tools.changes and decision.failure and situation.failure is None and not goal.refused:
+            if decision.failure and situation.failure is None and not goal.refused:
                 self._tools.changes.failed(service, decision.failure.reason)
-        refused = await self._known.tokens.learn(self._tools.client, look.clusters.values())
+        refused = await self._known.tokens.learn(
+            self._tools.client, ((seen.cluster, seen.observation) for seen in look.clusters.values())
+        )
         enactment = Enactment(self._tools, service, look, self._carrier, self._teller, self._now)
         await enactment.carry_out(decision, goal, release)
         trouble = enactment.trouble
@@ -165,7 +166,7 @@ class Pursuit:
     def _count_switch(self, decision: Decision) -> None:
         """Of an upgrade; the first release has nothing to switch from."""
         changes, pending = self._tools.changes, decision.pending
-        if changes is None or pending is None or decision.active is None:
+        if pending is None or decision.active is None:
             return
         since = self._known.edited_at or (None if pending.promoted else pending.created)
         if since is not None:
@@ -204,6 +205,3 @@ class Pursuit:
             await self._carrier.write_status({**changes, "lastUpdateTime": rfc3339(self._now)})
             self._teller.transitions(self._service.status.conditions, told)
         return bool(changes)
-
-    def _wrote(self, resource: Resource, answer: KubeObject) -> None:
-        self._tools.wrote(self._key, resource, answer)

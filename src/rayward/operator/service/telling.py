@@ -9,7 +9,7 @@ from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.core.meta import condition_of, is_true
-from rayward.kube.runtime.events import EventRecorder, reference
+from rayward.kube.runtime.events import ComponentRecorder
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.situation import Decision
 from rayward.operator.service.status import change
@@ -40,7 +40,7 @@ class Told:
 class Teller:
     """Tells about one service."""
 
-    def __init__(self, recorder: EventRecorder, service: RayService, told: Told) -> None:
+    def __init__(self, recorder: ComponentRecorder, service: RayService, told: Told) -> None:
         self._recorder = recorder
         self._service = service
         self._told = told
@@ -54,7 +54,7 @@ class Teller:
             if len(self._told.events) >= _MOST_EVENTS:
                 self._told.events.clear()
             self._told.events.add((reason, message))
-            self._recorder.record(reference(RAY_SERVICES, self._service), kind, reason, message)
+            self._recorder.event(RAY_SERVICES, self._service, kind, reason, message)
 
     def announce(self, decision: Decision) -> None:
         """Tell what was decided and is not seen in a write."""
@@ -87,7 +87,7 @@ class Teller:
                 continue
             # That a new service does not serve yet is no news.
             if status == "True" or (was is not None and not is_true(after, SUSPENDING)):
-                self._recorder.record(reference(RAY_SERVICES, self._service), event, reason, message or now.message)
+                self._recorder.event(RAY_SERVICES, self._service, event, reason, message or now.message)
 
     def news(self, before: Object, status: Object) -> Object:
         """The part of ``status`` that the server does not have; what its schema drops counts as it was last told."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rayward.kinds.rayservice import RayService
 from rayward.kube.client.api import Client
-from rayward.kube.core.objects import Key, KubeObject
-from rayward.kube.core.resource import Resource
 from rayward.kube.runtime.clock import Clock
-from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.runtime.events import ComponentRecorder
+from rayward.kube.runtime.writer import Writer
+from rayward.operator.ray.observation import Observation, Target
 from rayward.operator.ray.poller import Poller
+from rayward.operator.service.metrics import ServiceMetrics
 from rayward.operator.service.observe import Caches
-from rayward.operator.service.outcomes import ChangeObserver
-from rayward.operator.unbroken import Unbroken
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +22,8 @@ class Tools:
 
     client: Client
     caches: Caches
-    recorder: EventRecorder
-    poller: Poller
+    recorder: ComponentRecorder
+    poller: Poller[Target, Observation]
     clock: Clock
-    wrote: Callable[[Key, Resource, KubeObject], None]
-    unbroken: Unbroken
-    changes: ChangeObserver | None = None
+    writer: Callable[[RayService], Writer]
+    changes: ServiceMetrics

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from rayward.kube.machinery.podrequests import ZERO
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.cgroups import cpu_max, weight
-from rayward.local.node.resources import ZERO
 
 _UNLIMITED: Final = "max"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.podrequests import ZERO, pod_requests
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.resources import ZERO, pod_requests
 
 
 def rejection(pod: Object, others: Iterable[Object], allocatable: Mapping[str, Quantity]) -> tuple[str, str] | None:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.podrequests import ZERO
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.resources import ZERO
 from rayward.local.node.scheduling import affinity
 from rayward.local.node.scheduling.model import Candidate, Occupant, host_ports
 

@@ -9,8 +9,8 @@ import msgspec
 
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.podrequests import ZERO, amounts, pod_requests
 from rayward.kube.machinery.quantity import Quantity
-from rayward.local.node.resources import ZERO, amounts, pod_requests
 
 Object = dict[str, Any]
 HostPort = tuple[str, str, int]

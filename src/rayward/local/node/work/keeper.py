@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.podrequests import amounts, container_requests, pod_requests
 from rayward.local.node import runs
 from rayward.local.node.cgroups import Group
 from rayward.local.node.container.environment import ConfigError
@@ -24,7 +25,6 @@ from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Backoff, Container, Run, Waiting
 from rayward.local.node.pod.grace import left
-from rayward.local.node.resources import amounts, container_requests, pod_requests
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work import sandboxing, starting
 from rayward.local.node.work.contents import Contents

@@ -1,0 +1,249 @@
+"""From an intent to the smallest guarded JSON patch.
+
+A JSON patch finds list items by index, and an index may move between reading and writing. So every index in a patch is
+preceded by a ``test`` of the name that was found there, and a patch that has to make a missing parent by a ``test`` of
+the resource version: a moved object rejects the whole patch, and it is compiled again on what is there now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rayward.changes.intents import (
+    HEAD,
+    Intent,
+    Scale,
+    SetEnv,
+    SetField,
+    SetImage,
+    SetResources,
+    Suspend,
+)
+from rayward.changes.outcomes import Invalid, NotFound
+from rayward.changes.refs import cluster_path, cluster_spec
+from rayward.kube.machinery.jsonvalue import Object, entries, is_list, is_object, section
+
+Pointer = tuple[str, ...]
+
+_VERSION: Final = "/metadata/resourceVersion"
+_GROUPS: Final = "workerGroupSpecs"
+_IN_CLUSTER: Final = frozenset({"rayVersion", "enableInTreeAutoscaling"})
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledPatch:
+    """A JSON patch; empty where the object is already as wanted.
+
+    Attributes:
+        operations: RFC 6902, tests before what they guard.
+        notes: What the user should know about it.
+    """
+
+    operations: tuple[Object, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def writes(self) -> tuple[Object, ...]:
+        """The operations without the tests."""
+        return tuple(operation for operation in self.operations if operation["op"] != "test")
+
+
+def compile_patch(
+    kind: str, live: Object, intents: Iterable[Intent], *, override_autoscaler: bool = False
+) -> CompiledPatch:
+    """The patch that makes ``live`` as the intents say.
+
+    Args:
+        kind: RayCluster, RayService or RayJob.
+        live: The object as it is, with its resource version.
+        intents: What is wanted; of two about one field the later counts.
+        override_autoscaler: Write ``replicas`` even where Ray's autoscaler owns them.
+
+    Raises:
+        NotFound: A group that is named is not there.
+        Invalid: The kind has no such field, or the autoscaler owns it.
+    """
+    writer = _Writer(kind, live)
+    for intent in intents:
+        if isinstance(intent, Scale):
+            _scale(writer, intent, override_autoscaler=override_autoscaler)
+        elif isinstance(intent, SetImage):
+            for path in writer.containers(intent.group):
+                writer.put((*path, "image"), intent.image)
+        elif isinstance(intent, SetEnv):
+            _env(writer, intent)
+        elif isinstance(intent, SetResources):
+            for path in writer.containers(intent.group):
+                for which, amounts in (("requests", intent.requests), ("limits", intent.limits)):
+                    for name, amount in amounts.items():
+                        writer.put((*path, "resources", which, name), amount)
+        elif isinstance(intent, SetField):
+            parts = tuple(intent.path.split("."))
+            base = cluster_path(kind) if parts[0] in _IN_CLUSTER else ("spec",)
+            writer.put((*base, *parts), intent.value)
+        elif isinstance(intent, Suspend):
+            writer.put(("spec", "suspend"), intent.suspend)
+        else:
+            writer.put(("metadata", "annotations", intent.name), intent.value)
+    return writer.patch()
+
+
+def _scale(writer: _Writer, intent: Scale, *, override_autoscaler: bool) -> None:
+    path = writer.group(intent.group)
+    group = writer.at(path)
+    autoscaled = cluster_spec(writer.kind, writer.live).get("enableInTreeAutoscaling") is True
+    if intent.replicas is not None and autoscaled and not override_autoscaler:
+        what = f"replicas of group {intent.group} belong to Ray's autoscaler"
+        why = "enableInTreeAutoscaling is true: it would be overwritten within seconds"
+        raise Invalid(what, why, f"set {intent.group}.min and {intent.group}.max, or add --override-autoscaler")
+    sizes = {"minReplicas": intent.min_replicas, "maxReplicas": intent.max_replicas, "replicas": intent.replicas}
+    merged = {**group, **{name: value for name, value in sizes.items() if value is not None}}
+    least, most = merged.get("minReplicas") or 0, merged.get("maxReplicas")
+    if most is not None and least > most:
+        raise Invalid(
+            f"group {intent.group} would have minReplicas {least} above maxReplicas {most}",
+            "",
+            f"set {intent.group}.max too",
+        )
+    replicas = intent.replicas
+    if replicas is not None and most is not None and replicas > most:
+        what = f"group {intent.group} has maxReplicas {most}, so {replicas} replicas would be cut to {most}"
+        raise Invalid(what, "", f"set {intent.group}.max={replicas} too")
+    if replicas is not None and replicas < least:
+        what = f"group {intent.group} has minReplicas {least}, so {replicas} replicas would be raised to {least}"
+        raise Invalid(what, "", f"set {intent.group}.min={replicas} too")
+    for name, value in sizes.items():
+        if value is not None:
+            writer.put((*path, name), value)
+
+
+def _env(writer: _Writer, intent: SetEnv) -> None:
+    for path in writer.containers(intent.group):
+        variables: list[Any] = writer.at((*path, "env")) or []
+        index = next((i for i, one in enumerate(variables) if is_object(one) and one.get("name") == intent.name), None)
+        if index is None:
+            if intent.value is not None:
+                writer.append((*path, "env"), {"name": intent.name, "value": intent.value})
+            continue
+        here = (*path, "env", str(index))
+        writer.guard((*here, "name"), intent.name)
+        if intent.value is None:
+            writer.remove(here)
+        elif variables[index] != {"name": intent.name, "value": intent.value}:
+            writer.put(here, {"name": intent.name, "value": intent.value})
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Collects operations; reads always go to the live object as it was."""
+
+    kind: str
+    live: Object
+    _guards: dict[str, Object] = field(default_factory=dict[str, Object])
+    _writes: dict[str, Object] = field(default_factory=dict[str, Object])
+    _appended: list[Object] = field(default_factory=list[Object])
+    _made: set[Pointer] = field(default_factory=set[Pointer])
+
+    def at(self, path: Pointer) -> Any:
+        found: Any = self.live
+        for part in path:
+            if is_list(found):
+                found = found[int(part)] if part.isdigit() and int(part) < len(found) else None
+            else:
+                found = found.get(part) if is_object(found) else None
+        return found
+
+    def group(self, name: str) -> Pointer:
+        """The way to a worker group, guarded by its name."""
+        base = cluster_path(self.kind)
+        groups = entries(cluster_spec(self.kind, self.live), _GROUPS)
+        for index, group in enumerate(groups):
+            if group.get("groupName") == name:
+                path = (*base, _GROUPS, str(index))
+                self.guard((*path, "groupName"), name)
+                return path
+        known = ", ".join(str(group.get("groupName")) for group in groups) or "none"
+        raise NotFound(f"there is no worker group {name!r}", f"groups: {known}", "")
+
+    def containers(self, group: str) -> Iterator[Pointer]:
+        """The Ray containers of a group, or of all."""
+        base = cluster_path(self.kind)
+        roots: list[Pointer] = []
+        if group in ("", HEAD, "headgroup"):
+            roots.append((*base, "headGroupSpec"))
+        if group == "":
+            names = [str(one.get("groupName")) for one in entries(cluster_spec(self.kind, self.live), _GROUPS)]
+            roots += [self.group(name) for name in names]
+        elif not roots:
+            roots.append(self.group(group))
+        for root in roots:
+            path = (*root, "template", "spec", "containers", "0")
+            found: list[Any] = self.at(path[:-1]) or []
+            if not found:
+                raise Invalid(f"{'.'.join(root)} has no container", "the first container runs Ray", "")
+            self.guard((*path, "name"), found[0].get("name"))
+            yield path
+
+    def guard(self, path: Pointer, value: Any) -> None:
+        self._guards[pointer(path)] = {"op": "test", "path": pointer(path), "value": value}
+
+    def put(self, path: Pointer, value: Any) -> None:
+        if value is None:
+            if self.at(path) is not None:
+                self.remove(path)
+            return
+        if self.at(path) == value and type(self.at(path)) is type(value):
+            self._writes.pop(pointer(path), None)
+            return
+        self._parents(path)
+        self._writes[pointer(path)] = {"op": "add", "path": pointer(path), "value": value}
+        if isinstance(self.at(path[:-1]), list):
+            # in a list "add" would insert
+            self._writes[pointer(path)]["op"] = "replace"
+
+    def append(self, path: Pointer, value: Any) -> None:
+        if self.at(path) is None and path not in self._made:
+            self._parents(path)
+            self._made.add(path)
+            self._guard_version()
+            self._writes[pointer(path)] = {"op": "add", "path": pointer(path), "value": [value]}
+        elif path in self._made:
+            self._writes[pointer(path)]["value"].append(value)
+        else:
+            self._appended.append({"op": "add", "path": f"{pointer(path)}/-", "value": value})
+
+    def remove(self, path: Pointer) -> None:
+        self._writes[pointer(path)] = {"op": "remove", "path": pointer(path)}
+
+    def patch(self) -> CompiledPatch:
+        # removals of list items last and from the end, so that no index moves under another operation
+        writes = sorted(self._writes.values(), key=lambda one: (one["op"] == "remove", _descending(one)))
+        if not writes and not self._appended:
+            return CompiledPatch()
+        return CompiledPatch((*self._guards.values(), *writes, *self._appended))
+
+    def _parents(self, path: Pointer) -> None:
+        for length in range(1, len(path)):
+            parent = path[:length]
+            if self.at(parent) is None and parent not in self._made:
+                self._made.add(parent)
+                self._guard_version()
+                self._writes[pointer(parent)] = {"op": "add", "path": pointer(parent), "value": {}}
+
+    def _guard_version(self) -> None:
+        version = section(self.live, "metadata").get("resourceVersion")
+        if version:
+            self._guards[_VERSION] = {"op": "test", "path": _VERSION, "value": version}
+
+
+def pointer(path: Pointer) -> str:
+    """A path as RFC 6901 writes it."""
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
+
+
+def _descending(operation: Object) -> list[int]:
+    if operation["op"] != "remove":
+        return []
+    return [-int(part) if part.isdigit() else 0 for part in operation["path"].split("/")]

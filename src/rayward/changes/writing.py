@@ -1,0 +1,258 @@
+"""Four ways to write an object, as operations: server-side apply, merge patch, JSON patch, and replace."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from rayward.changes.compiler import compile_patch
+from rayward.changes.intents import Intent
+from rayward.changes.mergeguard import refuse_loss
+from rayward.changes.outcomes import Conflict
+from rayward.changes.ownership import FieldConflict, conflict_error, conflicts_of, only_autoscaler, with_live_sizes
+from rayward.changes.refs import Ref
+from rayward.changes.steps import Backoff, Operation, Send
+from rayward.kube.client import errors, verbs
+from rayward.kube.client.options import PatchOptions, PatchType, WriteOptions
+from rayward.kube.machinery.jsonvalue import Object, section
+
+MANAGER: Final = "rayward"
+ATTEMPTS: Final = 10
+"""How often a write is tried while others write too."""
+_MISFIT: Final = "the server rejected our request due to an error in our request"
+"""What Kubernetes says when an operation of a JSON patch, a test among them, does not fit the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a write did.
+
+    Attributes:
+        object: The object as the server has it now.
+        before: The object as it was; None where it was created, or was not read.
+        attempts: How often it was tried: more than 1 means that others wrote at the same time.
+        taken: Fields that were taken from other managers.
+        patch: The patch that was sent, where it was compiled.
+    """
+
+    object: Object
+    before: Object | None = None
+    attempts: int = 1
+    taken: tuple[FieldConflict, ...] = ()
+    patch: tuple[Object, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the object is another one than before."""
+        return self.before is None or _essence(self.before) != _essence(self.object)
+
+
+def read(ref: Ref) -> Operation[Object]:
+    """The object as it is."""
+    answer: Object = yield Send(verbs.get(ref.resource, ref.name, ref.namespace))
+    return answer
+
+
+def read_or_none(ref: Ref) -> Operation[Object | None]:
+    """The object as it is; None where it is not there."""
+    try:
+        answer: Object = yield Send(verbs.get(ref.resource, ref.name, ref.namespace))
+    except errors.NotFound:
+        return None
+    return answer
+
+
+def apply(
+    ref: Ref, wanted: Object, *, manager: str = MANAGER, force: bool = False, dry_run: bool = False
+) -> Operation[Written]:
+    """Server-side apply.
+
+    Sizes that Ray's autoscaler owns are kept, and the list that holds them is taken from the autoscaler's manager, and
+    from no other, under a guard on the resource version.
+
+    Raises:
+        Conflict: Another manager owns a field and ``force`` is not set, or others wrote at every attempt.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        live = yield from read_or_none(ref)
+        body = _body(ref, wanted)
+        guarded = False
+        if live is not None:
+            filled = with_live_sizes(ref.kind, body, live)
+            if filled != body:
+                version = section(live, "metadata").get("resourceVersion")
+                body = {**filled, "metadata": {**section(filled, "metadata"), "resourceVersion": version}}
+                guarded = True
+        try:
+            answer = yield from _applied(ref, body, manager, force=force, dry_run=dry_run)
+        except errors.Conflict as error:
+            owned = conflicts_of(error, live or {}, body)
+            if not owned and guarded:
+                yield Backoff(attempt)
+                continue
+            if not owned:
+                raise
+            if not (guarded and only_autoscaler(ref.kind, owned)):
+                raise conflict_error(ref, owned) from error
+            try:
+                answer = yield from _applied(ref, body, manager, force=True, dry_run=dry_run)
+            except errors.Conflict:
+                yield Backoff(attempt)
+                continue
+            return Written(answer, live, attempt, owned)
+        taken: tuple[FieldConflict, ...] = ()
+        if force and live is not None:
+            taken = _taken(live, answer, manager)
+        return Written(answer, live, attempt, taken)
+    raise _exhausted(ref)
+
+
+def merge_patch(ref: Ref, patch: Object, *, manager: str = MANAGER, dry_run: bool = False) -> Operation[Written]:
+    """JSON merge patch; one that would drop items or fields from a list is refused.
+
+    Raises:
+        Invalid: It would drop something.
+        Conflict: Others wrote at every attempt.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        live = yield from read(ref)
+        refuse_loss(ref, live, patch)
+        version = section(live, "metadata").get("resourceVersion")
+        # what was looked at is what is patched
+        metadata = {**section(patch, "metadata"), "resourceVersion": version}
+        options = PatchOptions(field_manager=manager, dry_run=dry_run, field_validation="Strict")
+        body = {**patch, "metadata": metadata}
+        try:
+            answer: Object = yield Send(
+                verbs.patch(ref.resource, ref.name, body, PatchType.MERGE, ref.namespace, **options)
+            )
+        except errors.Conflict:
+            yield Backoff(attempt)
+            continue
+        return Written(answer, live, attempt)
+    raise _exhausted(ref)
+
+
+def json_patch(
+    ref: Ref, operations: Iterable[Object], *, manager: str = MANAGER, dry_run: bool = False
+) -> Operation[Written]:
+    """JSON patch as it is given; nothing is tried again, for only its author knows what an index meant."""
+    live = yield from read(ref)
+    given = list(operations)
+    answer = yield from _patched(ref, given, manager, dry_run=dry_run)
+    return Written(answer, live, patch=tuple(given))
+
+
+def change(
+    ref: Ref,
+    intents: Iterable[Intent],
+    *,
+    manager: str = MANAGER,
+    dry_run: bool = False,
+    override_autoscaler: bool = False,
+) -> Operation[Written]:
+    """Compile intents to a guarded patch and send it; compiled again where the object has moved.
+
+    Raises:
+        NotFound, Invalid: The intents do not fit the object.
+        Conflict: Others wrote at every attempt.
+    """
+    wanted = tuple(intents)
+    live = yield from read(ref)
+    for attempt in range(1, ATTEMPTS + 1):
+        compiled = compile_patch(ref.kind, live, wanted, override_autoscaler=override_autoscaler)
+        if not compiled.operations:
+            return Written(live, live, attempt)
+        try:
+            answer = yield from _patched(ref, list(compiled.operations), manager, dry_run=dry_run)
+        except (errors.Conflict, errors.Invalid) as error:
+            # a test that failed and a value that admission rejects are both 422; only the latter is for the user
+            if isinstance(error, errors.Invalid) and error.message != _MISFIT:
+                raise
+            yield Backoff(attempt)
+            live = yield from read(ref)
+            continue
+        return Written(answer, live, attempt, patch=compiled.operations)
+    raise _exhausted(ref)
+
+
+def replace(
+    ref: Ref, mutate: Callable[[Object], Object | None], *, manager: str = MANAGER, dry_run: bool = False
+) -> Operation[Written]:
+    """Get, mutate, replace, with the resource version kept.
+
+    Args:
+        ref: The object.
+        mutate: Changes the object it is given, or gives back another one. It is called again, on the object as it is
+            by then, each time that somebody else was faster.
+        manager: The field manager.
+        dry_run: Ask, and change nothing.
+
+    Raises:
+        Conflict: Others wrote at every attempt.
+    """
+    for attempt in range(1, ATTEMPTS + 1):
+        live = yield from read(ref)
+        given: Any = copy.deepcopy(live)
+        changed = mutate(given) or given
+        metadata = {**section(changed, "metadata"), "resourceVersion": live["metadata"]["resourceVersion"]}
+        options = WriteOptions(field_manager=manager, dry_run=dry_run, field_validation="Strict")
+        body = {**changed, "metadata": metadata}
+        try:
+            answer: Object = yield Send(verbs.update(ref.resource, body, ref.name, ref.namespace, **options))
+        except errors.Conflict:
+            yield Backoff(attempt)
+            continue
+        return Written(answer, live, attempt)
+    raise _exhausted(ref)
+
+
+def _applied(ref: Ref, body: Object, manager: str, *, force: bool, dry_run: bool) -> Operation[Object]:
+    options = PatchOptions(field_manager=manager, force=force, dry_run=dry_run, field_validation="Strict")
+    answer: Object = yield Send(verbs.patch(ref.resource, ref.name, body, PatchType.APPLY, ref.namespace, **options))
+    return answer
+
+
+def _patched(ref: Ref, operations: list[Object], manager: str, *, dry_run: bool) -> Operation[Object]:
+    options = PatchOptions(field_manager=manager, dry_run=dry_run, field_validation="Strict")
+    answer: Object = yield Send(
+        verbs.patch(ref.resource, ref.name, operations, PatchType.JSON, ref.namespace, **options)
+    )
+    return answer
+
+
+def _body(ref: Ref, wanted: Object) -> Object:
+    metadata = section(wanted, "metadata")
+    dropped = ("managedFields", "resourceVersion", "uid", "generation", "creationTimestamp")
+    kept = {name: value for name, value in metadata.items() if name not in dropped}
+    body = {name: value for name, value in wanted.items() if name != "status"}
+    return {**body, "metadata": {**kept, "name": ref.name, "namespace": ref.namespace}}
+
+
+def _taken(live: Object, after: Object, manager: str) -> tuple[FieldConflict, ...]:
+    """What a forced apply took: fields that others owned before and that we own alone now."""
+    from rayward.changes.managed import owners
+
+    before, now = owners(live), owners(after)
+    return tuple(
+        FieldConflict(field, other, None, None)
+        for field, managers in before.items()
+        for other in sorted(managers - {manager})
+        if other not in now.get(field, frozenset()) and manager in now.get(field, frozenset())
+    )
+
+
+def _exhausted(ref: Ref) -> Conflict:
+    what = f"{ref} was changed by others at each of {ATTEMPTS} attempts"
+    return Conflict(what, "", "try again; rayward history shows who writes", object=str(ref))
+
+
+def _essence(obj: Object) -> Object:
+    metadata = {
+        name: value
+        for name, value in section(obj, "metadata").items()
+        if name not in ("managedFields", "resourceVersion", "generation")
+    }
+    return {**{name: value for name, value in obj.items() if name != "status"}, "metadata": metadata}

@@ -1,0 +1,205 @@
+"""What an edit of a RayService does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from rayward.kinds import labels
+from rayward.kinds.effects.change import Change, Effect, Rules
+from rayward.kinds.effects.cluster import GROUPS, OURS, ClusterEdit, as_hashed, size_effect
+from rayward.kinds.effects.decisions import release_change
+from rayward.kinds.effects.differences import Difference
+from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kinds.rayservice import RayService, RayServiceSpec
+from rayward.kinds.serveconfig import ServeConfigError
+from rayward.kinds.validation.service import serve_config
+
+Answer = tuple[Effect, str]
+
+_NESTED: Final = "rayClusterConfig"
+_CONFIGS: Final = ("serveConfigV2", "serveDeploymentGraphSpec")
+_INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
+_NOT_IN_KUBERAY: Final = ("deploymentUnhealthyRestartThreshold", "serveDeploymentGraphSpec")
+_VERBS: Final = (labels.PAUSE, labels.PROMOTE, labels.ABORT)
+_SETTINGS: Final = (labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
+_ALONG: Final = "it comes with the new cluster that another field of this edit needs"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceEdit:
+    """Two versions of a RayService and what follows from both as a whole.
+
+    Attributes:
+        old: Before.
+        new: After.
+        rules: Whose operator acts.
+        running: The spec of the cluster that serves; the old version's where it is not known.
+        release: What the new cluster spec asks of that cluster.
+    """
+
+    old: RayService
+    new: RayService
+    rules: Rules
+    running: RayClusterSpec
+    release: Effect
+
+    @property
+    def is_kuberay(self) -> bool:
+        """Whether KubeRay's operator acts."""
+        return self.rules is not Rules.RAYWARD
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the service has no clusters before or after the edit."""
+        if self.rules is Rules.KUBERAY_1_6:
+            return False
+        return self.old.spec.suspend or self.new.spec.suspend
+
+
+def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClusterSpec | None) -> ServiceEdit:
+    """Read both versions."""
+    strategy = new.spec.upgrade_strategy.type if new.spec.upgrade_strategy else None
+    live = running or old.spec.ray_cluster_config
+    wanted = as_hashed(new.spec.ray_cluster_config, rules)
+    effect = release_change(as_hashed(live, rules), wanted, in_place_only=strategy == "None").effect
+    if effect is Effect.SCALE and rules is not Rules.RAYWARD and strategy == "None":
+        effect = Effect.NEXT_CLUSTER
+    return ServiceEdit(old, new, rules, live, effect)
+
+
+def service_changes(edit: ServiceEdit, found: Iterable[Difference]) -> Iterator[Change]:
+    """The effect of each difference; paths of differences start at the object's root."""
+    for difference in found:
+        root, *rest = difference.segments
+        answer: Answer | None = None
+        if root == "spec" and rest:
+            answer = _spec(edit, difference, rest[0])
+        elif difference.segments[:2] == ("metadata", "annotations") and len(rest) > 1:
+            answer = _annotation(edit, rest[1])
+        elif difference.segments[:2] == ("metadata", "labels"):
+            answer = Effect.NEXT_CLUSTER, "labels are copied to clusters when they are made"
+        if answer is not None:
+            yield Change(difference.path, *answer, difference.old, difference.new)
+
+
+def _spec(edit: ServiceEdit, difference: Difference, field: str) -> Answer:
+    spec = edit.new.spec
+    if field == "managedBy" and difference.old and difference.new:
+        return Effect.REFUSED, "managedBy cannot be changed once set: recreate the object"
+    if spec.managed_by not in OURS:
+        return Effect.IGNORED, f"managedBy is {spec.managed_by}: {edit.rules.operator} leaves the object alone"
+    if edit.is_kuberay and (field in _NOT_IN_KUBERAY or (field == "suspend" and edit.rules is Rules.KUBERAY_1_6)):
+        return Effect.IGNORED, f"{edit.rules.operator} has no such field"
+    if field == "suspend":
+        if edit.old.spec.suspend == spec.suspend:
+            return Effect.IGNORED, "false is as good as unset"
+        if spec.suspend:
+            return Effect.SUSPEND, "a suspended service has no clusters and no Services"
+        return Effect.RESUME, "a cluster is made from the spec"
+    if field in (_NESTED, *_CONFIGS, "serveService") and edit.is_held:
+        return Effect.NEXT_CLUSTER, "the service is suspended: the cluster of the resume has it"
+    if field == _NESTED:
+        return _nested(edit, difference)
+    if field in _CONFIGS:
+        return _config(edit)
+    return _setting(edit, field)
+
+
+def _setting(edit: ServiceEdit, field: str) -> Answer:
+    spec = edit.new.spec
+    read = "the operator reads it when it acts"
+    if field == "upgradeStrategy":
+        kind = spec.upgrade_strategy.type if spec.upgrade_strategy else None
+        if kind == _INCREMENTAL and edit.rules is not Rules.KUBERAY_1_7:
+            return Effect.REFUSED, f"{edit.rules.operator} has no incremental upgrades by default"
+        return Effect.IN_PLACE, "it counts from the next change on"
+    if field == "serveService":
+        if edit.is_kuberay:
+            return Effect.NEXT_CLUSTER, f"{edit.rules.operator} updates the Service only when traffic moves"
+        return Effect.IN_PLACE, "the Service is updated"
+    if field in ("excludeHeadPodFromServeSvc", "rayClusterDeletionDelaySeconds"):
+        return Effect.IN_PLACE, read
+    if field == "deploymentUnhealthySecondThreshold" and not edit.is_kuberay:
+        return Effect.IN_PLACE, read
+    if field == "deploymentUnhealthyRestartThreshold" and spec.deployment_unhealthy_second_threshold is not None:
+        return Effect.IN_PLACE, read
+    if field == "deploymentUnhealthyRestartThreshold":
+        return Effect.IGNORED, "it has no effect without deploymentUnhealthySecondThreshold"
+    if field == "managedBy":
+        return Effect.IGNORED, "the same operator acts on the object as before"
+    known = field in ("serviceUnhealthySecondThreshold", "deploymentUnhealthySecondThreshold")
+    return Effect.IGNORED, "it has no effect" if known else "no definition of this kind has the field"
+
+
+def _config(edit: ServiceEdit) -> Answer:
+    before, after = _payload(edit.old.spec), _payload(edit.new.spec)
+    if after is None and not edit.is_kuberay:
+        return Effect.REFUSED, "the serve config is not valid"
+    if before is not None and before == after:
+        return Effect.IGNORED, "the config means the same"
+    if edit.release is Effect.NEW_CLUSTER:
+        return Effect.NEW_CLUSTER, "the new cluster gets it; the one that serves keeps its own"
+    return Effect.IN_PLACE, "Ray Serve updates its applications on the cluster that serves"
+
+
+def _payload(spec: RayServiceSpec) -> object:
+    try:
+        return serve_config(spec).payload
+    except ServeConfigError:
+        return None
+
+
+def _nested(edit: ServiceEdit, difference: Difference) -> Answer:
+    pattern = difference.pattern.removeprefix(f"spec.{_NESTED}").removeprefix(".")
+    role = role_of(pattern)
+    is_group = pattern in (GROUPS, f"{GROUPS}[]")
+    if role is None and not is_group and pattern:
+        return Effect.IGNORED, "no definition of this kind has the field"
+    if edit.is_kuberay:
+        unknown = (*UNKNOWN_TO_KUBERAY, *(UNKNOWN_TO_1_6 if edit.rules is Rules.KUBERAY_1_6 else ()))
+        if is_below(pattern, unknown):
+            return Effect.IGNORED, f"{edit.rules.operator} has no such field"
+        if role is Role.SUSPEND and edit.rules is Rules.KUBERAY_1_6:
+            effect = Effect.SUSPEND if edit.new.spec.ray_cluster_config.suspend else Effect.RESUME
+            return effect, "KubeRay 1.6 passes it on to the cluster that serves"
+    if edit.release is Effect.NEW_CLUSTER:
+        why = (
+            _ALONG
+            if role in outside_release(is_kuberay=edit.is_kuberay)
+            else "the cluster that serves is of another release"
+        )
+        return Effect.NEW_CLUSTER, why
+    if edit.release is Effect.NEXT_CLUSTER:
+        return Effect.NEXT_CLUSTER, "upgradeStrategy.type is None and the edit needs another cluster: it waits"
+    if is_group and edit.release is Effect.SCALE:
+        return Effect.SCALE, "groups added at the end join the cluster that serves"
+    if role is Role.SIZE or role is Role.BOUND:
+        return _size(edit, difference, role)
+    if role in outside_release(is_kuberay=edit.is_kuberay) and edit.release is Effect.SCALE and edit.is_kuberay:
+        return Effect.NEXT_PODS, "KubeRay replaces the spec of the cluster that serves when groups are added"
+    if role in outside_release(is_kuberay=edit.is_kuberay):
+        return Effect.NEXT_CLUSTER, "it is given to a cluster when the cluster is made"
+    return Effect.IGNORED, "the cluster that serves has it already, or both spellings mean the same"
+
+
+def _size(edit: ServiceEdit, difference: Difference, role: Role) -> Answer:
+    if edit.is_kuberay and edit.release is not Effect.SCALE:
+        return Effect.NEXT_CLUSTER, f"{edit.rules.operator} does not pass sizes on to the cluster that serves"
+    autoscaled = bool(edit.running.enable_in_tree_autoscaling)
+    if role is Role.SIZE and autoscaled:
+        return Effect.NEXT_CLUSTER, "replicas of the cluster that serves belong to the autoscaler"
+    old, new = (RayCluster(spec=service.spec.ray_cluster_config) for service in (edit.old, edit.new))
+    item = next(part for part in difference.segments if part.startswith("["))
+    return size_effect(ClusterEdit(old, new, edit.rules, hash_changed=False), difference, role, item[1:-1])
+
+
+def _annotation(edit: ServiceEdit, name: str) -> Answer:
+    if name in (*_VERBS, *_SETTINGS) and not edit.is_kuberay:
+        return Effect.IN_PLACE, "the operator reads it when it acts"
+    if name == labels.INITIALIZING_TIMEOUT:
+        return Effect.IN_PLACE, "the operator reads it when it acts"
+    return Effect.NEXT_CLUSTER, "annotations are copied to clusters when they are made"

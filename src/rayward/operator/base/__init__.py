@@ -1,0 +1,1 @@
+"""What only Ray's controllers share: how they write, tokens of dashboards, taking over from KubeRay."""

@@ -1,0 +1,169 @@
+"""The client of the playbook, waiting for each answer; written by tools/twins.py, never edited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+from rayward.changes import writing
+from rayward.changes.intents import Intent, Scale, Suspend
+from rayward.changes.outcomes import outcome_of
+from rayward.changes.refs import Ref, parse_ref, ref_of
+from rayward.changes.steps import Operation, run
+from rayward.changes.writing import Written
+from rayward.kube.client.access import Access
+from rayward.kube.client.config import find_access
+from rayward.kube.client.sync import SyncClient as ApiClient
+from rayward.kube.machinery.jsonvalue import Object
+
+T = TypeVar("T")
+
+
+class Client:
+    """The verbs of the playbook over one API server and namespace.
+
+    Every failure is a subclass of ``rayward.changes.outcomes.ChangeError``, one for each outcome, and has the exit code
+    that the command line ends with.
+    """
+
+    def __init__(
+        self, api: ApiClient | None = None, *, namespace: str | None = None, field_manager: str = writing.MANAGER
+    ) -> None:
+        self.api = api or ApiClient.connect()
+        self.namespace = namespace or self.api.namespace
+        self.field_manager = field_manager
+
+    @classmethod
+    def connect(
+        cls, access: Access | Path | None = None, *, context: str | None = None, namespace: str | None = None
+    ) -> Self:
+        """A client for an access, a kubeconfig, or for what the environment names.
+
+        Raises:
+            Unavailable: There is no server to talk to.
+        """
+        try:
+            found = access if isinstance(access, Access) else find_access(access, context)
+        except Exception as error:
+            raise outcome_of(error) or error from error
+        return cls(ApiClient.connect(found), namespace=namespace)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close every connection."""
+        self.api.close()
+
+    def ref(self, *words: str) -> Ref:
+        """The object that ``"rayservice/shop"`` or ``"rayservice", "shop"`` names, in this client's namespace."""
+        return parse_ref(words, self.namespace)
+
+    def get(self, ref: Ref | str) -> Object:
+        """The object as the server has it.
+
+        Raises:
+            NotFound: It is not there.
+        """
+        return self._run(writing.read(self._ref(ref)), ref)
+
+    def apply(self, wanted: Object, *, force_conflicts: bool = False, dry_run: bool = False) -> Written:
+        """Server-side apply.
+
+        Sizes that Ray's autoscaler chose are kept.
+
+        Args:
+            wanted: The manifest.
+            force_conflicts: Take fields from other managers; what was taken from whom is in the result.
+            dry_run: Ask the server, and change nothing.
+
+        Raises:
+            Conflict: Another manager owns a field.
+            Invalid: The server rejects the manifest.
+        """
+        ref = ref_of(wanted, self.namespace)
+        operation = writing.apply(ref, wanted, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
+        return self._run(operation, ref)
+
+    def merge_patch(self, ref: Ref | str, patch: Object, *, dry_run: bool = False) -> Written:
+        """JSON merge patch.
+
+        Raises:
+            Invalid: It would drop items or fields from a list; the error has the patch to use instead.
+        """
+        operation = writing.merge_patch(self._ref(ref), patch, manager=self.field_manager, dry_run=dry_run)
+        return self._run(operation, ref)
+
+    def json_patch(self, ref: Ref | str, operations: Iterable[Object], *, dry_run: bool = False) -> Written:
+        """JSON patch, sent as it is and never tried again."""
+        operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
+        return self._run(operation, ref)
+
+    def replace(self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False) -> Written:
+        """Get, mutate, replace; ``mutate`` runs again on fresh state when another writer was faster.
+
+        Raises:
+            Conflict: Others were faster at every attempt.
+        """
+        operation = writing.replace(self._ref(ref), mutate, manager=self.field_manager, dry_run=dry_run)
+        return self._run(operation, ref)
+
+    def set(
+        self, ref: Ref | str, *intents: Intent, dry_run: bool = False, override_autoscaler: bool = False
+    ) -> Written:
+        """Change what the intents say and nothing else, by a guarded patch.
+
+        Raises:
+            NotFound: A group that is named is not there.
+            Invalid: The change contradicts the object, or the autoscaler owns the field.
+        """
+        operation = writing.change(
+            self._ref(ref),
+            intents,
+            manager=self.field_manager,
+            dry_run=dry_run,
+            override_autoscaler=override_autoscaler,
+        )
+        return self._run(operation, ref)
+
+    def scale(
+        self,
+        ref: Ref | str,
+        group: str,
+        replicas: int | None = None,
+        *,
+        min_replicas: int | None = None,
+        max_replicas: int | None = None,
+        dry_run: bool = False,
+        override_autoscaler: bool = False,
+    ) -> Written:
+        """Set the size of a worker group, or the bounds of its size."""
+        intent = Scale(group, replicas, min_replicas, max_replicas)
+        return self.set(ref, intent, dry_run=dry_run, override_autoscaler=override_autoscaler)
+
+    def suspend(self, ref: Ref | str) -> Written:
+        """Delete the object's pods and keep the object."""
+        return self.set(ref, Suspend())
+
+    def resume(self, ref: Ref | str) -> Written:
+        """Let a suspended object have its pods again."""
+        return self.set(ref, Suspend(suspend=False))
+
+    def _ref(self, ref: Ref | str) -> Ref:
+        return ref if isinstance(ref, Ref) else self.ref(ref)
+
+    def _run(self, operation: Operation[T], about: Ref | str = "") -> T:
+        try:
+            return run(self.api, operation)
+        except Exception as error:
+            outcome = outcome_of(error, str(about))
+            if outcome is None or outcome is error:
+                raise
+            raise outcome from error

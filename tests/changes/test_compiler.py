@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayward.changes.compiler import compile_patch
+from rayward.changes.intents import (
+    Annotate,
+    Intent,
+    Scale,
+    SetEnv,
+    SetField,
+    SetImage,
+    SetResources,
+    Suspend,
+    parse_setting,
+)
+from rayward.changes.outcomes import Invalid, NotFound, UsageError
+from rayward.kube.machinery.patch.json_patch import apply as apply_json_patch
+from tests.kinds.clusters import Object, changed, manifest, service_manifest
+
+GROUP = "/spec/workerGroupSpecs/0"
+NAME = {"op": "test", "path": f"{GROUP}/groupName", "value": "small"}
+
+
+def _live(body: Object | None = None) -> Object:
+    return changed(body or manifest(), "metadata.resourceVersion", "7")
+
+
+def _patched(kind: str, live: Object, *intents: Intent) -> Object:
+    operations = compile_patch(kind, live, intents).operations
+    return apply_json_patch(live, list(operations))
+
+
+def test_a_size_is_guarded_by_the_name_of_its_group() -> None:
+    assert compile_patch("RayCluster", _live(), [Scale("small", 3)]).operations == (
+        NAME,
+        {"op": "add", "path": f"{GROUP}/replicas", "value": 3},
+    )
+
+
+def test_what_is_so_already_is_no_patch() -> None:
+    assert not compile_patch("RayCluster", _live(), [Scale("small", 1)]).operations
+
+
+def test_a_group_is_found_wherever_it_is() -> None:
+    body = manifest()
+    body["spec"]["workerGroupSpecs"].insert(0, {**body["spec"]["workerGroupSpecs"][0], "groupName": "first"})
+    patch = compile_patch("RayCluster", _live(body), [Scale("small", 3)])
+    assert [operation["path"] for operation in patch.operations] == [
+        "/spec/workerGroupSpecs/1/groupName",
+        "/spec/workerGroupSpecs/1/replicas",
+    ]
+
+
+def test_a_group_that_is_not_there() -> None:
+    with pytest.raises(NotFound, match="'large'") as caught:
+        compile_patch("RayCluster", _live(), [Scale("large", 3)])
+    assert "small" in caught.value.why
+
+
+def test_a_missing_parent_is_made_under_a_guard_on_the_version() -> None:
+    live = _live()
+    patch = compile_patch("RayCluster", live, [SetResources("small", requests={"cpu": "2"})])
+    assert {"op": "test", "path": "/metadata/resourceVersion", "value": "7"} in patch.operations
+    after = apply_json_patch(live, list(patch.operations))
+    container = after["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert container["resources"] == {"requests": {"cpu": "2"}}
+
+
+@pytest.mark.parametrize(
+    ("intent", "path", "value"),
+    [
+        (SetImage("x:1", "small"), "spec.workerGroupSpecs.0.template.spec.containers.0.image", "x:1"),
+        (SetImage("x:1", "head"), "spec.headGroupSpec.template.spec.containers.0.image", "x:1"),
+        (SetField("rayVersion", "2.61.0"), "spec.rayVersion", "2.61.0"),
+        (Suspend(), "spec.suspend", True),
+        (Annotate("a/b~c", "d"), "metadata.annotations.a/b~c", "d"),
+        (Scale("small", max_replicas=9), "spec.workerGroupSpecs.0.maxReplicas", 9),
+    ],
+)
+def test_what_an_intent_changes(intent: Intent, path: str, value: Any) -> None:
+    live = _live()
+    found: Any = _patched("RayCluster", live, intent)
+    for part in path.split("."):
+        found = found[int(part)] if isinstance(found, list) else found[part]
+    assert found == value
+
+
+def test_an_image_of_all_groups_in_a_service() -> None:
+    live = _live(service_manifest())
+    spec = _patched("RayService", live, SetImage("x:1"))["spec"]["rayClusterConfig"]
+    templates = [spec["headGroupSpec"]["template"], spec["workerGroupSpecs"][0]["template"]]
+    assert [template["spec"]["containers"][0]["image"] for template in templates] == ["x:1", "x:1"]
+
+
+def test_variables_come_change_and_go() -> None:
+    live = _live()
+    first = _patched("RayCluster", live, SetEnv("A", "1", "small"), SetEnv("B", "2", "small"))
+    container = first["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert container["env"] == [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]
+    second = _patched(
+        "RayCluster", first, SetEnv("A", None, "small"), SetEnv("B", "3", "small"), SetEnv("C", "4", "small")
+    )
+    container = second["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert container["env"] == [{"name": "B", "value": "3"}, {"name": "C", "value": "4"}]
+
+
+def test_replicas_that_the_autoscaler_owns_are_left_alone_unless_asked_for() -> None:
+    live = _live(changed(manifest(), "spec.enableInTreeAutoscaling", True))
+    with pytest.raises(Invalid, match="autoscaler") as caught:
+        compile_patch("RayCluster", live, [Scale("small", 3)])
+    assert "--override-autoscaler" in caught.value.following
+    assert compile_patch("RayCluster", live, [Scale("small", 3)], override_autoscaler=True).writes
+    assert compile_patch("RayCluster", live, [Scale("small", max_replicas=9)]).writes
+
+
+@pytest.mark.parametrize("intent", [Scale("small", 9), Scale("small", min_replicas=9), Scale("small", max_replicas=-1)])
+def test_sizes_that_would_be_cut_or_contradict_are_refused(intent: Scale) -> None:
+    with pytest.raises(Invalid, match="small"):
+        compile_patch("RayCluster", _live(), [intent])
+
+
+@pytest.mark.parametrize(
+    ("text", "intent"),
+    [
+        ("image=x:1", SetImage("x:1")),
+        ("small.image=x:1", SetImage("x:1", "small")),
+        ("small.replicas=5", Scale("small", replicas=5)),
+        ("small.min=1", Scale("small", min_replicas=1)),
+        ("small.max=8", Scale("small", max_replicas=8)),
+        ("env.A=b=c", SetEnv("A", "b=c")),
+        ("small.env.A=b", SetEnv("A", "b", "small")),
+        ("small.env.A-", SetEnv("A", None, "small")),
+        ("env.A-", SetEnv("A", None)),
+        ("small.requests.nvidia.com/gpu=1", SetResources("small", requests={"nvidia.com/gpu": "1"})),
+        ("head.limits.memory=4Gi", SetResources("head", limits={"memory": "4Gi"})),
+        ("suspend=true", Suspend()),
+        ("suspend=false", Suspend(suspend=False)),
+        ("rayVersion=2.61.0", SetField("rayVersion", "2.61.0")),
+    ],
+)
+def test_settings_of_the_command_line(text: str, intent: Intent) -> None:
+    assert parse_setting(text) == intent
+
+
+@pytest.mark.parametrize("text", ["", "image", "small.replicas=-1", "small.replicas=many", "nonsense=1", ".image=x"])
+def test_what_is_no_setting(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_setting(text)

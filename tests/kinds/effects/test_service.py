@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.effects import Effect, Rules, effects
+from tests.kinds.clusters import Object, changed, manifest, service_manifest
+
+CLUSTER = "spec.rayClusterConfig"
+GROUP = f"{CLUSTER}.workerGroupSpecs.0"
+CONFIG = "spec.serveConfigV2"
+OTHER = "applications:\n- name: app\n  import_path: app:other\n  route_prefix: /\n"
+
+
+def _effects(
+    old: Object, new: Object, rules: Rules = Rules.RAYWARD, running: Object | None = None
+) -> dict[str, Effect]:
+    found = effects("RayService", old, new, rules, running=running)
+    assert all(change.why for change in found)
+    return {change.path.removeprefix("spec."): change.effect for change in found}
+
+
+def _with(base: Object, changes: dict[str, Any]) -> Object:
+    for path, value in changes.items():
+        base = changed(base, path, value)
+    return base
+
+
+def _more() -> Object:
+    template = manifest()["spec"]["workerGroupSpecs"][0]["template"]
+    return {"groupName": "more", "replicas": 1, "minReplicas": 0, "maxReplicas": 1, "template": template}
+
+
+@pytest.mark.parametrize("rules", list(Rules))
+def test_a_config_alone_is_updated_in_place(rules: Rules) -> None:
+    old = service_manifest()
+    assert _effects(old, changed(old, CONFIG, OTHER), rules) == {"serveConfigV2": Effect.IN_PLACE}
+
+
+@pytest.mark.parametrize("rules", list(Rules))
+def test_a_config_together_with_a_cluster_goes_to_the_new_cluster_alone(rules: Rules) -> None:
+    old = service_manifest()
+    new = _with(old, {CONFIG: OTHER, f"{CLUSTER}.rayVersion": "2.61.0"})
+    assert set(_effects(old, new, rules).values()) == {Effect.NEW_CLUSTER}
+
+
+def test_a_config_with_other_spaces_and_comments_is_the_same() -> None:
+    old = service_manifest()
+    text = "# prices\napplications:\n  - {name: app, import_path: 'app:model', route_prefix: /}\n"
+    assert _effects(old, changed(old, CONFIG, text)) == {"serveConfigV2": Effect.IGNORED}
+
+
+def test_a_config_that_cannot_be_deployed_refuses_the_whole_edit() -> None:
+    old = service_manifest()
+    new = _with(old, {CONFIG: "applications: 3", f"{GROUP}.maxReplicas": 9})
+    assert set(_effects(old, new).values()) == {Effect.REFUSED}
+
+
+def test_sizes_reach_the_cluster_that_serves_unless_it_is_replaced() -> None:
+    old = service_manifest()
+    size = {f"{GROUP}.maxReplicas": 9}
+    path = "rayClusterConfig.workerGroupSpecs[small].maxReplicas"
+    assert _effects(old, _with(old, size)) == {path: Effect.IN_PLACE}
+    assert _effects(old, _with(old, {**size, f"{CLUSTER}.rayVersion": "2.61.0"}))[path] is Effect.NEW_CLUSTER
+    held = changed(old, "spec.upgradeStrategy", {"type": "None"})
+    both = _with(held, {**size, f"{CLUSTER}.rayVersion": "2.61.0"})
+    assert _effects(held, both)[path] is Effect.NEXT_CLUSTER
+
+
+def test_replicas_that_the_autoscaler_owns_wait_for_the_next_cluster() -> None:
+    old = changed(service_manifest(), f"{CLUSTER}.enableInTreeAutoscaling", True)
+    assert list(_effects(old, changed(old, f"{GROUP}.replicas", 3)).values()) == [Effect.NEXT_CLUSTER]
+
+
+@pytest.mark.parametrize(
+    ("rules", "strategy", "effect"),
+    [
+        (Rules.RAYWARD, "NewCluster", Effect.SCALE),
+        (Rules.RAYWARD, "None", Effect.SCALE),
+        (Rules.KUBERAY_1_6, "NewCluster", Effect.SCALE),
+        (Rules.KUBERAY_1_6, "None", Effect.NEXT_CLUSTER),
+    ],
+)
+def test_groups_added_at_the_end_join_the_cluster(rules: Rules, strategy: str, effect: Effect) -> None:
+    old = changed(service_manifest(), "spec.upgradeStrategy", {"type": strategy})
+    new = changed(old, f"{CLUSTER}.workerGroupSpecs.-", _more())
+    assert _effects(old, new, rules) == {"rayClusterConfig.workerGroupSpecs[more]": effect}
+
+
+def test_a_group_in_front_is_another_release() -> None:
+    old = service_manifest()
+    groups = [_more(), *old["spec"]["rayClusterConfig"]["workerGroupSpecs"]]
+    found = _effects(old, changed(old, f"{CLUSTER}.workerGroupSpecs", groups))
+    assert set(found.values()) == {Effect.NEW_CLUSTER}
+
+
+def test_going_back_to_what_runs_makes_no_cluster() -> None:
+    """In the middle of an upgrade the cluster that serves is of an older spec than the last one."""
+    first = service_manifest()
+    second = changed(first, f"{CLUSTER}.rayVersion", "2.61.0")
+    running = first["spec"]["rayClusterConfig"]
+    assert _effects(second, first) == {"rayClusterConfig.rayVersion": Effect.NEW_CLUSTER}
+    assert _effects(second, first, running=running) == {"rayClusterConfig.rayVersion": Effect.IGNORED}
+
+
+def test_suspension() -> None:
+    old = service_manifest()
+    suspended = _with(old, {"spec.suspend": True})
+    assert _effects(old, suspended) == {"suspend": Effect.SUSPEND}
+    assert _effects(suspended, _with(suspended, {"spec.suspend": False})) == {"suspend": Effect.RESUME}
+    edited = _with(suspended, {f"{CLUSTER}.rayVersion": "2.61.0", CONFIG: OTHER})
+    assert set(_effects(suspended, edited).values()) == {Effect.NEXT_CLUSTER}
+
+
+def test_nested_suspension_is_passed_on_by_kuberay_1_6_alone() -> None:
+    old = service_manifest()
+    new = changed(old, f"{CLUSTER}.suspend", True)
+    found = {rules: list(_effects(old, new, rules).values()) for rules in Rules}
+    assert found == {
+        Rules.RAYWARD: [Effect.NEXT_CLUSTER],
+        Rules.KUBERAY_1_6: [Effect.SUSPEND],
+        Rules.KUBERAY_1_7: [Effect.NEXT_CLUSTER],
+    }
+
+
+def test_incremental_upgrades() -> None:
+    old = service_manifest()
+    new = changed(old, "spec.upgradeStrategy", {"type": "NewClusterWithIncrementalUpgrade"})
+    found = {rules: list(_effects(old, new, rules).values()) for rules in Rules}
+    assert found == {
+        Rules.RAYWARD: [Effect.REFUSED],
+        Rules.KUBERAY_1_6: [Effect.REFUSED],
+        Rules.KUBERAY_1_7: [Effect.IN_PLACE],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "rules", "effect"),
+    [
+        (labels.PAUSE, Rules.RAYWARD, Effect.IN_PLACE),
+        (labels.PAUSE, Rules.KUBERAY_1_7, Effect.NEXT_CLUSTER),
+        (labels.INITIALIZING_TIMEOUT, Rules.KUBERAY_1_7, Effect.IN_PLACE),
+        ("team", Rules.RAYWARD, Effect.NEXT_CLUSTER),
+    ],
+)
+def test_annotations(name: str, rules: Rules, effect: Effect) -> None:
+    old = service_manifest()
+    new = changed(old, "metadata.annotations", {name: "true" if name == labels.PAUSE else "60"})
+    assert list(_effects(old, new, rules).values()) == [effect]

@@ -1,0 +1,113 @@
+"""Joining and leaving: the scripts run in a real shell, with a ``ray`` that only takes notes."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rayward.kinds import shapes
+from tests.kinds.shapes.sample import Object, cluster, ray, template
+
+_ROLLING = {"rayward.dev/rolling-update": "workers"}
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Path:
+    """A folder with a ``ray`` that notes how it is called and fails the first time."""
+    command = tmp_path / "ray"
+    command.write_text(
+        f'#!/bin/bash\necho "$@" >> {tmp_path}/calls\n[ $(wc -l < {tmp_path}/calls) -ge ${{RAY_FROM:-2}} ]\n'
+    )
+    command.chmod(0o755)
+    return tmp_path
+
+
+def _run(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    search = f"{folder}:/usr/bin:/bin"
+    return subprocess.run(
+        ["/bin/bash", "-c", script],
+        env={"PATH": search, **env},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def _waiting(container: Object | None = None) -> Object:
+    made = cluster(groups=[{"template": template(container)}])
+    containers = shapes.worker_pod(made, made.groups[0], "w")["spec"]["initContainers"]
+    return next(found for found in containers if found["name"] == "wait-gcs-ready")
+
+
+def test_a_worker_waits_in_rays_image_with_rays_variables() -> None:
+    own = {"env": [{"name": "RAY_USE_TLS", "value": "1"}], "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
+
+    made = _waiting({**own, "imagePullPolicy": "Never", "securityContext": {"runAsUser": 1}})
+
+    assert (made["image"], made["imagePullPolicy"], made["securityContext"]) == ("ray:1", "Never", {"runAsUser": 1})
+    assert made["env"][0] == own["env"][0]
+    assert made["volumeMounts"] == own["volumeMounts"]
+    assert made["resources"]["requests"] == {"cpu": "200m", "memory": "256Mi"}
+
+
+def test_it_waits_after_what_the_user_prepares() -> None:
+    made = cluster(groups=[{"template": template(initContainers=[{"name": "before"}])}])
+
+    names = [container["name"] for container in shapes.worker_pod(made, made.groups[0], "w")["spec"]["initContainers"]]
+
+    assert names == ["before", "wait-gcs-ready"]
+
+
+def test_it_asks_ray_once_the_port_answers(shell: Path) -> None:
+    script: str = _waiting()["args"][0].replace("demo-head-svc.lab.svc.cluster.local", "127.0.0.1")
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+
+        done = _run(script.replace("6379", str(port)), shell)
+
+    assert done.returncode == 0, done.stderr
+    assert (shell / "calls").read_text() == f"health-check --address 127.0.0.1:{port}\n" * 2
+    assert done.stdout.startswith("The head answers after ")
+
+
+def test_workers_drain_only_where_they_are_replaced_one_by_one() -> None:
+    made = cluster()
+
+    assert "lifecycle" not in ray(shapes.worker_pod(made, made.groups[0], "w"))
+    assert "lifecycle" not in ray(shapes.head_pod(cluster(annotations=_ROLLING), "h"))
+
+
+def test_a_way_to_stop_of_the_users_own_stays() -> None:
+    own = {"preStop": {"exec": {"command": ["true"]}}}
+    made = cluster(groups=[{"template": template({"lifecycle": own})}], annotations=_ROLLING)
+
+    assert ray(shapes.worker_pod(made, made.groups[0], "w"))["lifecycle"] == own
+
+
+@pytest.mark.parametrize(("grace", "deadline"), [(None, 20), (120, 110), (0, 1)])
+def test_a_worker_drains_within_its_grace(shell: Path, grace: int | None, deadline: int) -> None:
+    spec = {} if grace is None else {"terminationGracePeriodSeconds": grace}
+    started = {"lifecycle": {"postStart": {"exec": {"command": ["true"]}}}}
+    made = cluster(groups=[{"template": template(started, **spec)}], annotations=_ROLLING)
+
+    lifecycle = ray(shapes.worker_pod(made, made.groups[0], "w"))["lifecycle"]
+
+    assert lifecycle["postStart"] == started["lifecycle"]["postStart"]
+    command: list[str] = lifecycle["preStop"]["exec"]["command"]
+    done = _run(command[2].replace("raylet", "no-such-process"), shell, RAY_FROM="1")
+    assert done.returncode == 0, done.stderr
+    assert (shell / "calls").read_text() == (
+        "drain-node --reason DRAIN_NODE_REASON_PREEMPTION --reason-message the pod is being replaced"
+        f" --deadline-remaining-seconds {deadline}\n"
+    )
+
+
+def test_a_drain_that_is_refused_is_told() -> None:
+    made = cluster(annotations=_ROLLING)
+    command: list[str] = ray(shapes.worker_pod(made, made.groups[0], "w"))["lifecycle"]["preStop"]["exec"]["command"]
+
+    assert _run(command[2].replace("ray drain-node", "false"), Path("/nowhere")).returncode == 1
