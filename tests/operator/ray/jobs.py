@@ -55,12 +55,11 @@ class _Job:
 class SimulatedJobs:
     """The jobs of one session."""
 
-    def __init__(self, now: Callable[[], float], scripts: Mapping[str, Script]) -> None:
+    def __init__(self, now: Callable[[], float], scripts: Mapping[str, Script], submitted: list[str]) -> None:
         self._now = now
         self._scripts = scripts
         self._jobs: dict[str, _Job] = {}
-        self.submitted: list[str] = []
-        """The id of every job that was taken."""
+        self._submitted = submitted
 
     def answer(self, method: str, path: str, query: str, body: bytes | None) -> Answer | None:
         """What the dashboard answers; None where it is not about jobs."""
@@ -90,7 +89,7 @@ class SimulatedJobs:
             )
             return 500, text.encode()
         self._jobs[name] = _Job(submission, self._scripts.get(entrypoint, Script()), self._now())
-        self.submitted.append(name)
+        self._submitted.append(name)
         return 200, orjson.dumps({"job_id": name, "submission_id": name})
 
     def _stop(self, job: _Job) -> Answer:

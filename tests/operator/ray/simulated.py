@@ -59,6 +59,8 @@ class SimulatedHead:
         self.behaviours = dict(behaviours or {})
         self.scripts: dict[str, Script] = {}
         """What entrypoints do; others succeed after a second."""
+        self.all_submitted: list[str] = []
+        """The id of every job that any of its sessions took."""
         self.down = False
         self.puts: list[bytes] = []
         """Every configuration that was accepted."""
@@ -72,7 +74,7 @@ class SimulatedHead:
         """Begin a new session without memory, as a head without an outside store does."""
         self._starts += 1
         self.session = f"session_{self.name}_{self._starts}"
-        self.jobs = SimulatedJobs(self._now, self.scripts)
+        self.jobs = SimulatedJobs(self._now, self.scripts, self.all_submitted)
         self._apps: dict[str, Application] = {}
         self._serving_since: float | None = None
         self._port = 8000
