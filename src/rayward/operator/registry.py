@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rayward.kube.runtime.registry import Registration
-from rayward.operator import cluster, job, service
+from rayward.operator import cluster, cronjob, job, service
 from rayward.operator.ray.reach import Reach
 
 
@@ -13,4 +13,5 @@ def registrations(reach: Reach) -> tuple[Registration, ...]:
         cluster.REGISTRATION,
         service.registration(reach),
         job.registration(reach),
+        cronjob.REGISTRATION,
     )

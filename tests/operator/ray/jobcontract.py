@@ -42,7 +42,7 @@ async def exercise(head: JobDashboard, clock: Clock) -> None:
     assert await head.submit(submission)
     coloured = await _ended(head, "coloured", clock)
     assert coloured.status == "SUCCEEDED"
-    assert "blue" in await head.log_tail(coloured, 1)
+    assert "blue" in await head.log_tail(coloured, 5)
 
     assert await head.submit(Submission("sleep 600", "long"))
     await _until(head, "long", "RUNNING", clock)

@@ -52,7 +52,7 @@ class Applier:
         whole: Callable[[], Object | None],
         domain: str,
         event: Callable[[str, str], None],
-        sent: Callable[[], int],
+        sent: Callable[[], tuple[str, int]],
     ) -> None:
         self._client = client
         self._writer = writer
@@ -184,7 +184,7 @@ class Applier:
         dashboard, attempt = self._dashboard, decision.attempt
         if dashboard is None or attempt is None:
             return
-        self._local.turn = self._sent()
+        self._local.sent = self._sent()
         try:
             # A head that began anew since it was looked at gets nothing.
             await dashboard.version(attempt.session)
@@ -199,7 +199,7 @@ class Applier:
     async def _stop(self, decision: Decision) -> None:
         if self._dashboard is None or not self._observed.job_id:
             return
-        self._local.turn = self._sent()
+        self._local.sent = self._sent()
         try:
             await self._dashboard.stop(self._observed.job_id)
         except RayError:

@@ -91,8 +91,8 @@ class Local:
     """Ends of logs, by the number of the attempt."""
     refusals: dict[str, str] = field(default_factory=dict[str, str])
     """Why Ray will not take a job, by its id."""
-    turn: int = 0
-    """The turn of the head in which something was last sent to it: what was seen before does not count."""
+    sent: tuple[str, int] = ("", 0)
+    """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
     reported: bool = False
     """Whether a status was written whose conditions a definition of KubeRay's would drop."""
 
@@ -223,7 +223,9 @@ def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:
 
 def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
     job_id = observed.job_id
-    if latest.failure is not None or not latest.session or latest.turn < local.turn:
+    cluster = observed.attempt.cluster if observed.attempt is not None else ""
+    outdated = local.sent[0] == cluster and latest.turn < local.sent[1]
+    if latest.failure is not None or not latest.session or outdated:
         return RayView()
     if job_id not in latest.jobs:
         # In InteractiveMode there is no id to ask for until the user gives one.

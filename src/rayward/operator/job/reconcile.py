@@ -138,10 +138,10 @@ class JobReconciler(Reconciler[RayJob, Local]):
             ),
         )
 
-    def _next_turn(self, cluster: Key) -> int:
+    def _next_turn(self, cluster: Key) -> tuple[str, int]:
         """Something is being sent to a head: from its answer on it is looked at anew."""
         self._turns[cluster] = turn = self._turns.get(cluster, 0) + 1
-        return turn
+        return cluster.name, turn
 
     def _leave(self, key: Key, cluster: Key) -> None:
         jobs = self._followed.get(cluster)
@@ -160,6 +160,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         found = new or old
         if found is None:
             return ()
+        if new is None:
+            self._turns.pop(found.key, None)
         return {*_OWNER(old, new), *self._followed.get(found.key, ()), *self._choosing(found)}
 
     def _choosing(self, found: KubeObject) -> Iterable[Key]:
