@@ -66,7 +66,7 @@ class JobStage(Stage):
         super().__init__(client, access, namespace)
         self.heads = self.reach = JobHeads()
 
-    async def submit(self, manifest: Object) -> Object:
+    async def create(self, manifest: Object) -> Object:
         return await self.client.create(RAY_JOBS, manifest, self.namespace)
 
     async def job(self, name: str = NAME) -> Object:

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job(shutdownAfterJobFinishes=True))
+        await ray.create(ray_job(shutdownAfterJobFinishes=True))
         found = await ray.until("Complete")
         status = found["status"]
         assert (status["jobStatus"], status["succeeded"]) == ("SUCCEEDED", 1)
@@ -32,7 +32,7 @@ async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
 
 async def test_a_job_that_fails_says_why_and_keeps_its_cluster(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("fail"))
+        await ray.create(ray_job("fail"))
         found = await ray.until("Failed")
         status = found["status"]
         assert (status["jobStatus"], status["reason"], status["failed"]) == ("FAILED", "AppFailed", 1)
@@ -44,7 +44,7 @@ async def test_a_job_that_fails_says_why_and_keeps_its_cluster(ray: JobStage) ->
 
 async def test_every_retry_has_a_cluster_and_a_row_of_its_own(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("fail", backoffLimit=2))
+        await ray.create(ray_job("fail", backoffLimit=2))
         found = await ray.until("Failed")
         rows = found["status"]["attempts"]
         assert [row["number"] for row in rows] == [1, 2, 3]
@@ -54,7 +54,7 @@ async def test_every_retry_has_a_cluster_and_a_row_of_its_own(ray: JobStage) -> 
 
 async def test_suspend_edit_resume(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("run"))
+        await ray.create(ray_job("run"))
         before = (await ray.until_job("RUNNING"))["status"]
         await ray.edit(suspend=True)
         await ray.until("Suspended")
@@ -71,7 +71,7 @@ async def test_suspend_edit_resume(ray: JobStage) -> None:
 
 async def test_an_edit_of_a_running_job_changes_nothing_and_says_what_to_do(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("run"))
+        await ray.create(ray_job("run"))
         before = (await ray.until_job("RUNNING"))["status"]
         await ray.edit(entrypoint="succeed", rayClusterSpec=cluster_spec("rayproject/ray:2"))
 
@@ -90,7 +90,7 @@ async def test_an_edit_of_a_running_job_changes_nothing_and_says_what_to_do(ray:
 
 async def test_an_invalid_edit_never_touches_a_running_attempt(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("run"))
+        await ray.create(ray_job("run"))
         await ray.until_job("RUNNING")
         await ray.edit(activeDeadlineSeconds=-1)
 
@@ -109,7 +109,7 @@ async def test_an_invalid_edit_never_touches_a_running_attempt(ray: JobStage) ->
 
 async def test_a_rejected_spec_recovers_when_it_is_corrected(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("  "))
+        await ray.create(ray_job("  "))
         found = await ray.until("ValidationFailed")
         assert "spec.entrypoint" in found["status"]["message"]
         await ray.edit(entrypoint="succeed")
@@ -118,7 +118,7 @@ async def test_a_rejected_spec_recovers_when_it_is_corrected(ray: JobStage) -> N
 
 async def test_a_head_that_is_lost_in_the_middle_ends_in_an_unknown_outcome(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("run"))
+        await ray.create(ray_job("run"))
         found = await ray.until_job("RUNNING")
         ray.heads.of(found["status"]["rayClusterName"]).restart()
         found = await ray.until("Failed")
@@ -128,7 +128,7 @@ async def test_a_head_that_is_lost_in_the_middle_ends_in_an_unknown_outcome(ray:
 
 async def test_a_deadline_stops_the_job(ray: JobStage) -> None:
     async with ray.operator():
-        await ray.submit(ray_job("run", activeDeadlineSeconds=3))
+        await ray.create(ray_job("run", activeDeadlineSeconds=3))
         found = await ray.until("Failed")
         assert found["status"]["reason"] == "DeadlineExceeded"
         head = ray.heads.of(found["status"]["rayClusterName"])
