@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -17,6 +18,7 @@ ENDS = frozenset((Step.SUCCEED, Step.END_STOPPED, Step.FAIL_APP))
 FAILURES = frozenset(
     (Step.FAIL_APP, Step.FAIL_SUBMISSION, Step.FAIL_UNKNOWN, Step.FAIL_DEADLINE, Step.FAIL_START, Step.END_STOPPED)
 )
+RUNNING = (Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING)
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "rayjob-states.md"
 
 
@@ -31,8 +33,7 @@ def _all() -> Iterator[Facts]:
 @cache
 def _cells() -> list[tuple[Facts, Row]]:
     # Deadlines only count in the phases that have them; leaving them out elsewhere halves the work.
-    timed = (Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING)
-    return [(facts, choose(facts)) for facts in _all() if facts.phase in timed or facts.deadline is Deadline.NONE]
+    return [(facts, choose(facts)) for facts in _all() if facts.phase in RUNNING or facts.deadline is Deadline.NONE]
 
 
 def test_every_situation_has_a_row_and_every_row_a_situation() -> None:
@@ -81,9 +82,15 @@ def test_an_end_is_never_made_up() -> None:
 
 def test_a_running_attempt_is_never_touched_by_an_invalid_spec() -> None:
     for facts, row in _cells():
-        if facts.intent is Intent.INVALID and facts.phase not in (Phase.NEW, Phase.VALIDATION_FAILED, Phase.SUSPENDED):
-            running = Facts(**{**{name: getattr(facts, name) for name in Facts.__slots__}, "intent": Intent.RUN})
-            assert choose(running) is row, facts
+        if facts.phase in (Phase.INITIALIZING, Phase.WAITING) and facts.cluster is Cluster.ABSENT:
+            continue
+        if facts.intent is Intent.INVALID and facts.phase in (*RUNNING, Phase.SUSPENDING):
+            assert choose(dataclasses.replace(facts, intent=Intent.RUN)) is row, facts
+
+
+def test_nothing_is_made_from_an_invalid_spec() -> None:
+    makes = {Step.START, Step.RETRY, Step.CREATE_CLUSTER}
+    assert not [facts for facts, row in _cells() if facts.intent is Intent.INVALID and row.step in makes]
 
 
 def test_a_phase_that_ended_is_left_alone() -> None:
@@ -183,6 +190,7 @@ def test_suspension_reaches_every_phase_that_can_still_be_suspended() -> None:
         (Facts(Phase.RETRYING, cluster=Cluster.READY, patient=False), Step.TEAR_DOWN),
         (Facts(Phase.RETRYING, patient=False), Step.RETRY),
         (Facts(Phase.RETRYING, Intent.SUSPEND, patient=False), Step.SUSPENDED),
+        (Facts(Phase.RETRYING, Intent.INVALID, patient=False), Step.WAIT),
         (Facts(Phase.COMPLETE, Intent.SUSPEND), Step.CLEAN_UP),
     ],
     ids=str,

@@ -14,7 +14,7 @@ import msgspec
 
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec
-from rayward.operator.job import annotations
+from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster, Submitter
@@ -112,9 +112,9 @@ class World:
     def state(self, view: RayView | None = None) -> State:
         self.made += 1
         spec: RayJobSpec = (
-            annotations.remembered(self.attempt)
+            memory.remembered(self.attempt)
             if self.problems and self.attempt is not None
-            else annotations.in_force(self.attempt, self.job)
+            else memory.in_force(self.attempt, self.job)
         )
         return State(
             job=self.job,

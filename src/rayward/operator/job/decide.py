@@ -16,7 +16,7 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job import cleanup, ending
 from rayward.operator.job.annotations import Attempt, moment, stamp
 from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
-from rayward.operator.job.state import PATIENCE, Action, Decision, Event, State
+from rayward.operator.job.state import NOTICE, PATIENCE, Action, Decision, Event, State
 from rayward.operator.job.status import reported
 from rayward.operator.job.table import Step, choose
 
@@ -24,7 +24,7 @@ from rayward.operator.job.table import Step, choose
 def decide(state: State, now: datetime) -> Decision:
     """What to do about a RayJob. The caller writes the attempt, then the status, and only then acts."""
     now = now.astimezone(UTC).replace(microsecond=0)
-    state = _listening(state, now)
+    state = _remembering(_listening(state, now))
     if state.deleting:
         return _finalized(state, now)
     facts = state.facts(now)
@@ -39,19 +39,39 @@ def decide(state: State, now: datetime) -> Decision:
 
 
 def _listening(state: State, now: datetime) -> State:
-    """Begin or end to count how long Ray has said nothing; before there is a head nobody can say anything."""
+    """With the silence of Ray put on record, or taken off it; before there is a head nobody can say anything."""
     attempt = state.attempt
     if attempt is None:
         return state
-    waits = not state.ray.answered and (
+    silent = attempt.silent_since
+    if not _is_waiting(state):
+        silent = ""
+    elif not silent:
+        began = state.unanswered_since
+        if began is None or now - began >= NOTICE:
+            silent = stamp(began or now)
+    return state if silent == attempt.silent_since else _attempting(state, replace(attempt, silent_since=silent))
+
+
+def _is_waiting(state: State) -> bool:
+    return not state.ray.answered and (
         state.phase is Phase.RUNNING
         or (state.phase in (Phase.INITIALIZING, Phase.WAITING) and state.cluster is Cluster.READY)
         or (state.phase is Phase.SUSPENDING and state.selected)
     )
-    if waits == bool(attempt.silent_since):
+
+
+def _remembering(state: State) -> State:
+    """With the fields that count at once put on record, so that an invalid edit finds what was in force before it."""
+    attempt = state.attempt
+    if attempt is None or not attempt.spec or state.problems or state.phase in (Phase.NEW, Phase.SUSPENDED):
         return state
-    silent = stamp(now) if waits else ""
-    return dataclasses.replace(state, attempt=replace(attempt, silent_since=silent))
+    text = memory.frozen(state.spec)["spec"]
+    return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
+
+
+def _attempting(state: State, attempt: Attempt) -> State:
+    return dataclasses.replace(state, attempt=attempt)
 
 
 def _reject(state: State, now: datetime, facts: Facts) -> Decision:
@@ -261,7 +281,8 @@ def _timers(state: State, decision: Decision) -> tuple[datetime | None, ...]:
     if decision.status.job_deployment_status not in (Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING):
         return ()
     active, start = state.deadlines()
-    return active, start, state.silent_until()
+    noticed = state.unanswered_since + NOTICE if state.unanswered_since is not None and _is_waiting(state) else None
+    return active, start, state.silent_until() or noticed
 
 
 def _earliest(*times: datetime | None) -> datetime | None:

@@ -93,6 +93,8 @@ class Local:
     """Why Ray will not take a job, by its id."""
     sent: tuple[str, int] = ("", 0)
     """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
+    unanswered_since: datetime | None = None
+    """Since when the head is asked and does not answer."""
     reported: bool = False
     """Whether a status was written whose conditions a definition of KubeRay's would drop."""
 
@@ -140,8 +142,9 @@ def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tu
     return observed, _view(observed, latest, local)
 
 
-def state_of(observed: Observed, ray: RayView, local: Local) -> State:
+def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> State:
     """What a decision reads."""
+    local.unanswered_since = None if ray.answered else local.unanswered_since or now
     job, attempt = observed.job, observed.attempt
     problems = _problems(job, local)
     spec = memory.remembered(attempt) if problems and attempt is not None else memory.in_force(attempt, job)
@@ -156,6 +159,7 @@ def state_of(observed: Observed, ray: RayView, local: Local) -> State:
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
         refusal=local.refusals.get(observed.job_id, ""),
+        unanswered_since=local.unanswered_since,
         timeout=timeout,
         retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
         suffix=_suffix(job.metadata.uid, attempt.number + 1 if attempt is not None else 1),

@@ -69,8 +69,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         attempt = memory.read(found.metadata.annotations)
         on = Key(found.metadata.namespace, attempt.cluster if attempt is not None else found.status.ray_cluster_name)
         observed, ray = observe(self._caches, found, self.poller.latest(on), local)
-        state = state_of(observed, ray, local)
         now = self.clock.utc()
+        state = state_of(observed, ray, local, now)
         decision = decide(state, now)
         for event in decision.events:
             self._record(found, local, event.reason, event.message, warning=event.warning)

@@ -16,6 +16,8 @@ STATUS_CHECK_TIMEOUT: Final = timedelta(seconds=300)
 """How long Ray may say nothing before the outcome counts as unknown; an annotation of the RayJob changes it."""
 PATIENCE: Final = timedelta(seconds=30)
 """How long an end waits for what is nice to have: a graceful stop, the end of a log, the submitter's own end."""
+NOTICE: Final = timedelta(seconds=10)
+"""How long a silence lasts before it is put on record, from where it outlives the operator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class State:
     """The end of the driver's log; None until it was read or could not be."""
     refusal: str = ""
     """Why Ray will never take the submission."""
+    unanswered_since: datetime | None = None
+    """Since when this process waits for an answer; a short wait is not worth a write."""
     timeout: timedelta = STATUS_CHECK_TIMEOUT
     retry_unknown: bool = True
     suffix: str = ""
@@ -193,4 +197,4 @@ _HANDS: Final = {
     SubmissionMode.INTERACTIVE.value: Hand.USER,
 }
 
-__all__ = ["PATIENCE", "STATUS_CHECK_TIMEOUT", "Action", "Decision", "Event", "RayView", "State"]
+__all__ = ["NOTICE", "PATIENCE", "STATUS_CHECK_TIMEOUT", "Action", "Decision", "Event", "RayView", "State"]

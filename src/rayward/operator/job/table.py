@@ -67,7 +67,6 @@ def _set(value: Any) -> frozenset[Any]:
 _UNASSURED: Final = frozenset((Ray.NO_ANSWER, Ray.SILENT, Ray.UNKNOWN, Ray.LOST))
 _FINISHED: Final = frozenset((Submitter.ENDED, Submitter.FAILED))
 _ALIVE: Final = frozenset((Cluster.STARTING, Cluster.READY))
-_RUN_OR_INVALID: Final = frozenset((Intent.RUN, Intent.INVALID))
 _SUBMITTERS: Final = frozenset((Hand.JOB, Hand.SIDECAR))
 _SENDERS: Final = frozenset((Hand.OPERATOR, Hand.JOB))
 
@@ -93,8 +92,8 @@ TABLE: Final = (
     _row(Step.FAIL_START, "", I, W, deadline=Deadline.START),
     #
     _row(Step.ARM, "recorded before a restart", I, armed=True),
-    _row(Step.CREATE_CLUSTER, "", I, cluster=Cluster.ABSENT, selected=False),
-    _row(Step.WAIT, "for the cluster", I, cluster=frozenset((*GONE, Cluster.STARTING))),
+    _row(Step.CREATE_CLUSTER, "", I, intent=Intent.RUN, cluster=Cluster.ABSENT, selected=False),
+    _row(Step.WAIT, "for the cluster, or a spec to make it from", I, cluster=frozenset((*GONE, Cluster.STARTING))),
     _row(Step.AWAIT_USER, "", I, hand=Hand.USER),
     _row(
         Step.FAIL_SUBMISSION,
@@ -109,8 +108,15 @@ TABLE: Final = (
     _row(Step.WAIT, "for the dashboard", I, ray=Ray.NO_ANSWER),
     _row(Step.ARM, "", I),
     #
-    _row(Step.CREATE_CLUSTER, "the cluster is gone and nothing ran", W, cluster=Cluster.ABSENT, selected=False),
-    _row(Step.WAIT, "for the cluster", W, cluster=frozenset((*GONE, Cluster.STARTING))),
+    _row(
+        Step.CREATE_CLUSTER,
+        "the cluster is gone and nothing ran",
+        W,
+        intent=Intent.RUN,
+        cluster=Cluster.ABSENT,
+        selected=False,
+    ),
+    _row(Step.WAIT, "for the cluster, or a spec to make it from", W, cluster=frozenset((*GONE, Cluster.STARTING))),
     _row(Step.ARM, "the user's job is there", W, ray=KNOWN),
     _row(Step.WAIT, "for the user's job", W),
     #
@@ -140,7 +146,8 @@ TABLE: Final = (
     _row(Step.TEAR_DOWN, "", T, submitter=frozenset(Submitter) - {Submitter.NONE}, hand=Hand.JOB),
     _row(Step.TEAR_DOWN, "", T, cluster=frozenset(Cluster) - {Cluster.ABSENT}, selected=False),
     _row(Step.SUSPENDED, "", T, intent=Intent.SUSPEND),
-    _row(Step.RETRY, "", T, intent=_RUN_OR_INVALID),
+    _row(Step.RETRY, "", T, intent=Intent.RUN),
+    _row(Step.WAIT, "until the spec is corrected", T),
     #
     _row(Step.CLEAN_UP, "", Phase.COMPLETE, Phase.FAILED),
 )
