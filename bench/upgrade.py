@@ -27,7 +27,7 @@ from tests.ray.stack import PATIENCE, RayStack
 from tests.waiting import eventually
 
 from rayward.kube.core.resource import SERVICES
-from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
+from rayward.local.addresses import ShellAddress, shell_addresses_of
 
 _PLAIN = "plain"
 _PATIENCE = 8.0

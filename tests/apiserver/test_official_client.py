@@ -384,4 +384,15 @@ def test_a_service_account_acts_with_its_token(api: Any, namespace: str) -> None
     with client.ApiClient(settings) as theirs:
         who: Any = client.AuthenticationV1Api(theirs).create_self_subject_review(client.V1SelfSubjectReview())
         assert who.status.user_info.username == f"system:serviceaccount:{namespace}:default"
-        assert client.CoreV1Api(theirs).list_namespaced_pod(namespace).items == []
+        theirs_core: Any = client.CoreV1Api(theirs)
+        with pytest.raises(ApiException) as refused:
+            theirs_core.list_namespaced_pod(namespace)
+        assert refused.value.status == 403
+        rules: Any = client.RbacAuthorizationV1Api(api)
+        rule = client.V1PolicyRule(api_groups=[""], resources=["pods"], verbs=["list"])
+        rules.create_namespaced_role(namespace, client.V1Role(metadata={"name": "reader"}, rules=[rule]))
+        role = client.V1RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="reader")
+        account = client.RbacV1Subject(kind="ServiceAccount", name="default", namespace=namespace)
+        binding = client.V1RoleBinding(metadata={"name": "reader"}, role_ref=role, subjects=[account])
+        rules.create_namespaced_role_binding(namespace, binding)
+        assert theirs_core.list_namespaced_pod(namespace).items == []

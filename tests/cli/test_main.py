@@ -15,7 +15,8 @@ from rayward.stack.errors import StackError
 from tests.cli.rayward import run
 
 _LOCAL = ("up", "down", "status", "doctor", "operator", "crds")
-_VERBS = (*_LOCAL, "apply", "get", "describe", "logs", "exec", "port-forward", "delete")
+_CHANGES = ("lint", "diff", "plan", "set", "scale", "patch")
+_VERBS = (*_LOCAL, *_CHANGES, "apply", "get", "describe", "logs", "exec", "port-forward", "delete")
 _HEAVY = ("aiohttp", "uvicorn", "asyncio", "yaml", "cryptography", "apsw")
 
 

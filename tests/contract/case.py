@@ -14,7 +14,8 @@ NAMESPACED = "/namespaces/{ns}/"
 _CLUSTER_WIDE = {"namespaces", "nodes", "persistentvolumes", "clusterroles", "clusterrolebindings", "priorityclasses",
                  "customresourcedefinitions", "mutatingwebhookconfigurations", "validatingwebhookconfigurations",
                  "tokenreviews", "selfsubjectaccessreviews", "subjectaccessreviews", "selfsubjectreviews",
-                 "selfsubjectrulesreviews", "ingressclasses", "storageclasses"}  # fmt: skip
+                 "selfsubjectrulesreviews", "ingressclasses", "storageclasses", "runtimeclasses",
+                 "validatingadmissionpolicies", "validatingadmissionpolicybindings"}  # fmt: skip
 
 _GROUPS = {
     "apis/apps/v1": ["deployments", "controllerrevisions", "replicasets", "statefulsets", "daemonsets"],
@@ -22,11 +23,17 @@ _GROUPS = {
     "apis/coordination.k8s.io/v1": ["leases"],
     "apis/discovery.k8s.io/v1": ["endpointslices"],
     "apis/networking.k8s.io/v1": ["ingresses", "networkpolicies", "ingressclasses"],
+    "apis/node.k8s.io/v1": ["runtimeclasses"],
     "apis/policy/v1": ["poddisruptionbudgets"],
     "apis/scheduling.k8s.io/v1": ["priorityclasses"],
     "apis/rbac.authorization.k8s.io/v1": ["roles", "rolebindings", "clusterroles", "clusterrolebindings"],
     "apis/apiextensions.k8s.io/v1": ["customresourcedefinitions"],
-    "apis/admissionregistration.k8s.io/v1": ["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
+    "apis/admissionregistration.k8s.io/v1": [
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "validatingwebhookconfigurations",
+    ],
     "apis/authentication.k8s.io/v1": ["tokenreviews", "selfsubjectreviews"],
     "apis/authorization.k8s.io/v1": ["selfsubjectaccessreviews", "subjectaccessreviews", "selfsubjectrulesreviews"],
     "apis/storage.k8s.io/v1": ["storageclasses"],

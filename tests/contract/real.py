@@ -11,7 +11,7 @@ from tests.kube.real.cluster import RealControlPlane
 
 @contextlib.contextmanager
 def real_server() -> Generator[Server]:
-    """A fresh kube-apiserver; of the controllers only the one that lets Pods in by making service accounts."""
-    alone = ["--controllers=serviceaccount-controller"]
+    """A fresh kube-apiserver; of the controllers only those of service accounts, which let Pods in, and of quotas."""
+    alone = ["--controllers=serviceaccount-controller,resourcequota-controller"]
     with RealControlPlane(controller_manager=True, controller_manager_args=alone) as plane:
         yield Server(plane.url, plane.token, plane.ca_file.read_text())

@@ -14,18 +14,22 @@ from tests.controllers.endpoints_play import ENDPOINTS_PLAY
 from tests.controllers.jobs_play import JOB_PLAYS
 from tests.controllers.plays import Play
 from tests.controllers.scenarios import space
+from tests.controllers.workloads_play import WORKLOAD_PLAYS
 from tests.kube.real.cluster import RealControlPlane
 
-PLAYS: Final = (ENDPOINTS_PLAY, *JOB_PLAYS)
+PLAYS: Final = (ENDPOINTS_PLAY, *JOB_PLAYS, *WORKLOAD_PLAYS)
 # Not those that would act on nodes whose kubelet says nothing.
 _CONTROLLERS: Final = (
+    "deployment-controller",
     "endpoints-controller",
     "endpointslice-controller",
     "garbage-collector-controller",
     "job-controller",
     "namespace-controller",
+    "replicaset-controller",
     "root-ca-certificate-publisher-controller",
     "serviceaccount-controller",
+    "statefulset-controller",
     "ttl-after-finished-controller",
 )
 

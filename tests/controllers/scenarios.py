@@ -17,6 +17,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError, Forbidden, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import (
+    CLUSTER_ROLES,
     CONFIG_MAPS,
     CUSTOM_RESOURCE_DEFINITIONS,
     ENDPOINT_SLICES,
@@ -29,6 +30,7 @@ from rayward.kube.core.resource import (
 )
 from rayward.kube.runtime.clock import SystemClock
 from rayward.local.controllers import Controllers, Published
+from tests.identity import own_kubeconfig
 
 Object = dict[str, Any]
 ROLES = Resource("rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", namespaced=False)
@@ -64,8 +66,8 @@ async def all_closed() -> AsyncGenerator[None]:
 @asynccontextmanager
 async def running(kubeconfig: Path, clock: SystemClock | None = None, **options: Any) -> AsyncGenerator[Client]:
     """A client, and the controllers at work beside it."""
-    access = find_access(kubeconfig)
-    async with all_closed(), Client.connect(access) as client, Client.connect(access) as theirs:
+    access, own = find_access(kubeconfig), find_access(own_kubeconfig(kubeconfig, "controllers"))
+    async with all_closed(), Client.connect(access) as client, Client.connect(own) as theirs:
         controllers = Controllers(theirs, authority="the authority", clock=clock or SystemClock(), **options)
         task = asyncio.create_task(controllers.run())
         try:
@@ -149,6 +151,25 @@ class Scenarios:
     """Subclasses say, with the fixture ``kubeconfig``, on which server; a real one publishes itself."""
 
     published: Published | None = None
+
+    async def test_default_roles_gather_the_rules_of_others(self, kubeconfig: Path) -> None:
+        name = f"rayward-{uuid4().hex[:8]}"
+        rule = {"apiGroups": ["example.com"], "resources": [name], "verbs": ["get"]}
+        labels = {"rbac.authorization.k8s.io/aggregate-to-view": "true"}
+
+        async def viewed() -> bool:
+            return rule in ((await client.get(CLUSTER_ROLES, "view")).get("rules") or [])
+
+        async with running(kubeconfig) as client:
+            await client.create(CLUSTER_ROLES, {"metadata": {"name": name, "labels": labels}, "rules": [rule]})
+            await until(viewed)
+            assert rule in (await client.get(CLUSTER_ROLES, "view"))["rules"]
+            await client.delete(CLUSTER_ROLES, name)
+
+            async def forgotten() -> bool:
+                return not await viewed()
+
+            await until(forgotten)
 
     async def test_background_deletion_takes_the_whole_family(self, kubeconfig: Path) -> None:
         async with running(kubeconfig) as client, space(client) as place:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from rayward.kinds import crds
+from rayward.kinds import crds, kueue
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
@@ -17,11 +17,22 @@ from tests.kinds.fields import fields_by_version
 
 @pytest.mark.parametrize(
     ("kind", "plural"),
-    [(RayCluster, "rayclusters"), (RayService, "rayservices"), (RayJob, "rayjobs"), (RayCronJob, "raycronjobs")],
-    ids=["RayCluster", "RayService", "RayJob", "RayCronJob"],
+    [
+        (RayCluster, "rayclusters"),
+        (RayService, "rayservices"),
+        (RayJob, "rayjobs"),
+        (RayCronJob, "raycronjobs"),
+        (kueue.AdmissionCheck, "admissionchecks"),
+        (kueue.ClusterQueue, "clusterqueues"),
+        (kueue.Cohort, "cohorts"),
+        (kueue.LocalQueue, "localqueues"),
+        (kueue.ResourceFlavor, "resourceflavors"),
+        (kueue.Workload, "workloads"),
+        (kueue.WorkloadPriorityClass, "workloadpriorityclasses"),
+    ],
 )
 def test_every_typed_field_is_one_of_the_crd(kind: type[msgspec.Struct], plural: str) -> None:
-    known = fields_by_version(crds.manifest(plural))["v1"]
+    [known, *_] = fields_by_version(crds.manifest(plural)).values()
     assert [path for path in _paths(kind) if not path.startswith(".metadata") and path not in known] == []
 
 

@@ -16,7 +16,7 @@ from rayward.kube.client import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES, Resource
-from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
+from rayward.local.addresses import ShellAddress, shell_addresses_of
 from tests.kube.kuberay_stack import kuberay_stack
 from tests.waiting import eventually
 

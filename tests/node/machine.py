@@ -28,6 +28,7 @@ from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rayward.local.handover import channel
+from tests.identity import own_kubeconfig
 from tests.waiting import eventually
 
 Object = dict[str, Any]
@@ -57,6 +58,7 @@ class Machine:
         user: int | None = None,
         packages: Sequence[str] = (),
         wrapper: Sequence[str] = (),
+        place: Path | None = None,
     ) -> None:
         self._node_options = node_options
         self._python = python
@@ -64,7 +66,7 @@ class Machine:
         self._packages = packages
         self._wrapper = wrapper
         # Not pytest's own: what is under it must be short enough to read in messages, and gone at once.
-        self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="rayward-node-", dir=place))
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:
@@ -84,7 +86,14 @@ class Machine:
                 process.terminate()
                 process.wait(30)
         if kind is None:
+            self._check_rights()
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _check_rights(self) -> None:
+        """The parts asked for nothing that they have no right to: most of them would only log it and try again."""
+        log = self.folder / "api.log"
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        assert not [line for line in lines if "a part of the stack was refused" in line]
 
     def start_control_plane(self) -> Path:
         """Start an API server and its controllers; returns the kubeconfig."""
@@ -95,9 +104,20 @@ class Machine:
         claims.mkdir(exist_ok=True)
         if self._user is not None:
             os.chown(claims, self._user, self._user)
-        options = ("--kubeconfig", str(kubeconfig), "--claims-folder", str(claims))
+        options = ("--kubeconfig", str(own_kubeconfig(kubeconfig, "controllers")), "--claims-folder", str(claims))
         self._start("controllers", "rayward.local.controllers", *options)
         return kubeconfig
+
+    def restart_server(self) -> None:
+        """End the API server and start it again, on the same port."""
+        process = self._processes.pop("api")
+        process.terminate()
+        process.wait(30)
+        port = (self.folder / "api" / "port").read_text().strip()
+        kubeconfig = self.folder / "api" / "kubeconfig"
+        kubeconfig.unlink()
+        self._start("api", "rayward.local.apiserver", "--data-dir", str(self.folder / "api"), "--port", port)
+        self._wait("api", kubeconfig.exists)
 
     def start_node(self, *node_options: str) -> None:
         """Start the node, with the same options as before or with others, and wait until it serves."""
@@ -111,7 +131,7 @@ class Machine:
         self._node_options = node_options or self._node_options
         (self.folder / "node" / "ready").unlink(missing_ok=True)
         config, data = self.folder / "kubeconfig", self.folder / "node"
-        shutil.copy(self.kubeconfig, config)
+        shutil.copy(own_kubeconfig(self.kubeconfig, "node"), config)
         data.mkdir(exist_ok=True)
         if self._user is not None:
             for path in (self.folder, config, data):

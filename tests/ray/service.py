@@ -16,7 +16,7 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.client.watch import Change, ChangeType
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES
-from rayward.local.traffic.addresses import ShellAddress, shell_addresses_of
+from rayward.local.addresses import ShellAddress, shell_addresses_of
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
 
@@ -125,6 +125,12 @@ class HelloService:
         """The cluster that new requests go to."""
         service = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")
         return service["spec"]["selector"]["ray.io/cluster"]
+
+    def is_busy(self, cluster: str) -> bool:
+        """Whether pods of a cluster take requests or still owe answers, as the proxy in front of them tells."""
+        annotations = self.stack.client.get(SERVICES, f"{self.name}-serve-svc", "default")["metadata"]["annotations"]
+        named = ",".join(annotations.get(f"rayward.dev/{kind}", "") for kind in ("serving", "draining"))
+        return any(pod.startswith(f"{cluster}-") for pod in named.split(","))
 
     def clusters(self) -> set[str]:
         """The clusters there are, those on their way out left aside."""

@@ -19,22 +19,26 @@ _ENOUGH: Final = 50_000
 
 
 def test_twenty_upgrades_in_a_row_lose_no_request(stack: RayStack) -> None:
-    service = HelloService(stack, "many", rayClusterDeletionDelaySeconds=0)
+    # A replaced cluster outlives its drain, so that an answer after the drain could be seen.
+    service = HelloService(stack, "many", rayClusterDeletionDelaySeconds=2)
     service.serves("1")
     address = service.address
     with Load(address.host, address.shell_port, rate=100) as load:
+        answered, last = load.tally.answered, load.tally.last_answer
         times: list[float] = []
-        for release in range(2, _UPGRADES + 2):
-            before = service.active
+        for number in range(2, _UPGRADES + 2):
+            old, new = str(number - 1), str(number)
+            before, answers = service.active, answered[old]
             began = time.monotonic()
-            service.set_release(str(release))
-            eventually(lambda new=str(release): load.tally.answered[new] > 0, PATIENCE)
+            service.set_release(new)
+            eventually(lambda new=new: answered[new] > 0, PATIENCE)
             times.append(time.monotonic() - began)
-            eventually(lambda old=before: old not in service.clusters() and service.active != old, PATIENCE)
-            assert load.tally.answered[str(release - 1)] > 0, "each upgrade saw answers of both releases"
+            assert answered[old] > answers, "the former release answered while the new one was made"
+            eventually(lambda old=before: not service.is_busy(old), PATIENCE)
             drained = time.monotonic()
-            eventually(lambda new=str(release), count=load.tally.sent: load.tally.sent > count + 50, PATIENCE)
-            assert load.tally.last_answer[str(release - 1)] < drained
+            eventually(lambda count=load.tally.sent: load.tally.sent > count + 50, PATIENCE)
+            assert last[old] < drained, "no answer of the former release after its drain"
+            eventually(lambda old=before: old not in service.clusters() and service.active != old, PATIENCE)
         eventually(lambda: load.tally.sent >= _ENOUGH, _ENOUGH / 50)
         tally = load.stop()
 

@@ -164,3 +164,54 @@ class TestIndexes:
             for value in "12":
                 searched = {found.key for found in cache if value in tags(found)}
                 assert {found.key for found in cache.find("tags", value)} == searched
+
+
+def test_a_listener_that_failed_is_told_again_of_what_it_missed(cache: Cache[Pod]) -> None:
+    told: list[tuple[str | None, str | None]] = []
+    failing = True
+
+    def listener(old: Pod | None, new: Pod | None) -> None:
+        if failing:
+            raise ValueError("a moment's mistake")
+        told.append((_label(old), _label(new)))
+
+    cache.subscribe(listener)
+    cache.put(*pod("p", 1))
+    cache.put(*pod("q", 2))
+    failing = False
+    cache.advance("3")
+    assert told == [(None, "p@1"), (None, "q@2")]
+    cache.advance("4")
+    assert len(told) == 2
+
+
+def test_what_a_listener_missed_is_told_with_the_next_change(cache: Cache[Pod]) -> None:
+    told: list[tuple[str | None, str | None]] = []
+    failing = True
+
+    def listener(old: Pod | None, new: Pod | None) -> None:
+        if failing:
+            raise ValueError("a moment's mistake")
+        told.append((_label(old), _label(new)))
+
+    cache.subscribe(listener)
+    cache.put(*pod("p", 1))
+    cache.put(*pod("gone", 2))
+    failing = False
+    cache.put(*pod("p", 3))
+    cache.remove(Key("a", "gone"))
+    assert told == [(None, "p@3")], "what it never knew need not be taken from it"
+
+
+def test_a_listener_that_always_fails_is_told_more_and_more_seldom(cache: Cache[Pod]) -> None:
+    calls: list[int] = []
+
+    def listener(_old: Pod | None, _new: Pod | None) -> None:
+        calls.append(cache.version)
+        raise ValueError("for ever")
+
+    cache.subscribe(listener)
+    cache.put(*pod("p", 1))
+    for version in range(2, 102):
+        cache.advance(str(version))
+    assert calls == [-1, 2, 4, 8, 16, 32, 64]

@@ -273,3 +273,20 @@ def test_never_two_at_once_whatever_the_network_does(seed: int) -> None:
                 contender.task.exception()
 
     run(scenario())
+
+
+@pytest.mark.parametrize("cut_after", [0.1, 1.0, 1.9, 2.1, 3.7])
+def test_a_leader_gives_up_no_later_than_its_deadline(cut_after: float) -> None:
+    async def play() -> None:
+        leases = Leases()
+        ledger: list[tuple[float, str, bool]] = []
+        contender = Contender(leases, "a", ledger)
+        await asyncio.sleep(1 + cut_after)
+        assert ledger
+        renewed = leases.writes[-1][0]
+        contender.line.cut = True
+        await asyncio.wait([contender.task])
+        assert ledger[-1][0] <= renewed + TERMS.renew_seconds
+        contender.task.exception()
+
+    run(play())

@@ -2,14 +2,22 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+import pytest
+from prometheus_client import CollectorRegistry
 
 from rayward.kube.client.api import Client
+from rayward.kube.client.transport.recording import RecordingTransport, answer_json
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
 from rayward.kube.runtime import manager
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.runtime.metrics import Metrics
 from rayward.kube.runtime.reflector import Reflector
 from tests.runtime.simulated import ConnectFailed, Simulated
 from tests.runtime.virtual import VirtualClock, run
@@ -55,3 +63,44 @@ def test_controllers_begin_when_every_cache_is_full() -> None:
     finally:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
+
+
+def test_controllers_are_drained_together() -> None:
+    drained: list[str] = []
+    both = asyncio.Event()
+
+    class Drained:
+        def __init__(self, name: str, *background: Callable[[], Awaitable[Any]]) -> None:
+            self.controller = Controller(name, _nothing)
+            self.background: Sequence[Callable[[], Awaitable[Any]]] = background
+            self._name = name
+
+        async def drain(self, seconds: float = 4.0) -> None:
+            drained.append(self._name)
+            if len(drained) == 2:
+                both.set()
+            # One after the other they would wait for ever.
+            await both.wait()
+
+    async def play() -> None:
+        async def fails() -> None:
+            raise ConnectionError("lost")
+
+        client = Client(RecordingTransport(lambda request: answer_json(404, {})))
+        metrics = Metrics(CollectorRegistry())
+        made = manager.Manager(client, (), recorder=EventRecorder(client, "test"), metrics=metrics, workers=1)
+        made.controllers = {"one": Drained("one", fails), "two": Drained("two")}
+        with pytest.raises(ExceptionGroup):
+            await asyncio.wait_for(made.run(), 30)
+
+    thresholds = gc.get_threshold()
+    try:
+        asyncio.run(play())
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*thresholds)
+    assert sorted(drained) == ["one", "two"]
+
+
+async def _nothing(key: Key) -> Result:
+    return DONE

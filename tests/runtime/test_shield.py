@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rayward.kube.runtime.shield import Shield
+from rayward.kube.runtime.leader import Terms
+from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 
 pytestmark = pytest.mark.anyio
 
@@ -55,3 +56,8 @@ async def test_a_failure_reaches_its_caller() -> None:
 
     with pytest.raises(ValueError, match="now"):
         await Shield()(work())
+
+
+def test_writes_are_over_before_the_next_leader_begins() -> None:
+    terms = Terms("a", "operator", "me")
+    assert terms.renew_seconds + DRAIN_SECONDS < terms.lease_seconds

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -13,7 +16,7 @@ import pytest
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part
 from rayward.stack.state import StackState, read
-from rayward.stack.supervisor import Supervisor, ending, next_pause
+from rayward.stack.supervisor import Supervisor, bound_to_parent, ending, next_pause
 
 
 @pytest.mark.parametrize(
@@ -98,3 +101,17 @@ async def test_a_part_that_falls_is_started_again_with_its_last_words_kept(folde
         seen = await _until(folder, lambda seen: seen.parts[1].restarts == 1 and seen.ready)
     part = seen.parts[1]
     assert (part.reason, part.words) == ("exited with code 4", "farewell")
+
+
+_ASKS = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)"
+
+
+def test_a_part_ends_with_its_keeper_by_the_kernels_hand() -> None:
+    command = bound_to_parent((sys.executable, "-c", _ASKS))
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b"15\n"
+
+
+def test_a_part_whose_keeper_is_gone_already_does_not_start() -> None:
+    command = list(bound_to_parent((sys.executable, "-c", "print('runs')")))
+    command[command.index(str(os.getpid()))] = "1"
+    assert subprocess.run(command, capture_output=True, check=True).stdout == b""

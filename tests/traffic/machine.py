@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,8 +15,9 @@ import pytest
 
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import SERVICES
+from rayward.local.addresses import shell_addresses_of
 from rayward.local.node.capabilities import missing_in_child
-from rayward.local.traffic.addresses import shell_addresses_of
+from tests.identity import own_kubeconfig
 from tests.node.machine import Machine, Object
 
 
@@ -47,7 +50,11 @@ class TrafficMachine(Machine):
         """Start it, and wait until it serves."""
         ready = self.folder / "node" / "traffic-ready"
         ready.unlink(missing_ok=True)
-        options = ("--kubeconfig", str(self.folder / "kubeconfig"), "--data-dir", str(self.folder / "node"))
+        config = self.folder / "traffic-kubeconfig"
+        shutil.copy(own_kubeconfig(self.kubeconfig, "traffic"), config)
+        if self._user is not None:
+            os.chown(config, self._user, self._user)
+        options = ("--kubeconfig", str(config), "--data-dir", str(self.folder / "node"))
         self._start("traffic", "rayward.local.traffic", *options, user=self._user)
         self._wait("traffic", ready.exists)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kube.core.service import Service, ServicePort
-from rayward.local.traffic.addresses import alternatives, moved_text, shell_addresses, shell_addresses_of, shell_ports
+from rayward.local.addresses import alternatives, moved_text, shell_addresses, shell_addresses_of, shell_ports
 
 
 def _object(cluster_ip: str, *ports: int, annotations: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:

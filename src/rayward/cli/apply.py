@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 
 import click
 import orjson
@@ -30,7 +31,8 @@ _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 
 
 @click.command("apply")
-@click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
+@click.option("-f", "--filename", "files", multiple=True, help="File, folder, or - for stdin.")
+@click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), help="A plan that rayward plan saved.")
 @click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
 @click.option("--server-side", is_flag=True, expose_value=False, help="Always so; taken for kubectl's sake.")
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that others own.")
@@ -38,9 +40,19 @@ _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(
-    files: tuple[str, ...], recursive: bool, force_conflicts: bool, dry_run: str, form: Form | None, target: Target
+    files: tuple[str, ...],
+    plan: Path | None,
+    recursive: bool,
+    force_conflicts: bool,
+    dry_run: str,
+    form: Form | None,
+    target: Target,
 ) -> int:
     """Make objects as manifests say, or change them to it (server-side apply)."""
+    if plan is not None:
+        return _apply_plan(plan, form, target)
+    if not files:
+        raise click.UsageError("Missing option '-f' / '--filename'.")
     wanted = manifests.read(files, recursive=recursive)
     with target.open() as session:
         session.say_where()
@@ -51,6 +63,22 @@ def command(
         if form is not None:
             _show(applying.done, form)
         return applying.code
+
+
+def _apply_plan(file: Path, form: Form | None, target: Target) -> int:
+    from rayward.changes.refs import ref_of
+    from rayward.cli.changing import changing, show
+
+    try:
+        document: Object = orjson.loads(file.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        following = f"rayward plan -f FILE --out {file}"
+        raise CommandError(Code.USAGE, f"{file} is not a plan", str(error), following) from error
+    with changing(target) as (client, session):
+        session.say_where()
+        done = client.apply_plan(document)
+        show(ref_of(done.object), done, form, dry=False)
+    return 0
 
 
 def _show(done: list[tuple[Kind, Object]], form: Form) -> None:

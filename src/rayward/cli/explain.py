@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rayward.changes.outcomes import ChangeError
 from rayward.cli.failure import Code, CommandError
 from rayward.kube.client import errors
 from rayward.kube.client.access import ConfigError
@@ -26,6 +27,10 @@ def explained(error: Exception) -> CommandError | None:
     """The failure that an error is; None for a mistake of ours."""
     if isinstance(error, CommandError):
         return error
+    if isinstance(error, ChangeError):
+        told = CommandError(Code(error.code), error.what, error.why, error.following, reason=error.reason)
+        told.object, told.field = error.object, error.field
+        return told
     if isinstance(error, ApiError):
         return _refused(error)
     if isinstance(error, StackError):

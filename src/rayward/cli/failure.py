@@ -16,6 +16,8 @@ class Code(IntEnum):
     CONFLICT = 5
     FORBIDDEN = 6
     QUOTA = 7
+    FAILED = 8
+    ROLLED_BACK = 9
     UNAVAILABLE = 10
     TIMEOUT = 124
     INTERRUPTED = 130
@@ -29,6 +31,7 @@ class CommandError(Exception):
         self.code = code
         self.what, self.why, self.following = what, why, following
         self.reason = reason or code.name.title().replace("_", "")
+        self.object = self.field = ""
 
     def document(self) -> dict[str, Any]:
         """The failure for programs."""
@@ -37,6 +40,8 @@ class CommandError(Exception):
             "kind": "Failure",
             "code": int(self.code),
             "reason": self.reason,
+            "object": self.object,
+            "field": self.field,
             "message": self.what,
             "why": self.why,
             "next": self.following,

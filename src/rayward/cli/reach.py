@@ -37,14 +37,14 @@ def with_addresses(client: SyncClient, kind: Kind, grid: Grid, namespace: str | 
 
 def addresses(service: Object | None) -> str:
     """Where the ports of a service answer in a shell of this machine."""
-    from rayward.local.traffic.addresses import shell_addresses_of
+    from rayward.local.addresses import shell_addresses_of
 
     return ",".join(map(str, shell_addresses_of(service))) if service is not None else ""
 
 
 def url(scheme: str, service: Object | None, name: str, number: int) -> str:
     """The address of one port of a service, by the port's name or its usual number."""
-    from rayward.local.traffic.addresses import shell_addresses_of
+    from rayward.local.addresses import shell_addresses_of
 
     found = shell_addresses_of(service) if service is not None else []
     chosen = [one for one in found if one.name == name] or [one for one in found if one.port == number]

@@ -17,8 +17,12 @@ class Folder:
 
     @property
     def kubeconfig(self) -> Path:
-        """Written by the API server once it listens."""
+        """The administrator's, written by the API server once it listens."""
         return self.root / "kubeconfig"
+
+    def kubeconfig_of(self, part: str) -> Path:
+        """The kubeconfig of a part of the stack, with its own rights; beside the keys, where no pod sees it."""
+        return self.root / "pki" / f"{part}.kubeconfig"
 
     @property
     def port(self) -> Path:

@@ -1,4 +1,7 @@
-"""``python -m rayward.stack.kinds``: define Ray's kinds on a server, then become the program that makes them true."""
+"""``python -m rayward.stack.kinds``: define Ray's kinds on a server, then become the program that makes them true.
+
+That program gets an account with the rights that ``rayward operator rbac`` prints, and no others.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,42 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
+
+import yaml
 
 from rayward.kinds import crds
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
+from rayward.kube.core.resource import (
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    CUSTOM_RESOURCE_DEFINITIONS,
+    NAMESPACES,
+    SERVICE_ACCOUNTS,
+    Resource,
+)
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.net.errors import NetworkError
+from rayward.operator import rbac
+from rayward.operator.ray.reach import NoReach
+from rayward.operator.registry import registrations
 
 _MANAGER = "rayward"
 _SECONDS = 30.0
 _POLL = 0.02
+_NAMESPACE: Final = "rayward-system"
+_TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
+"""The token stays on this machine, and the next start of the operator gets another."""
+_RESOURCES: Final[Mapping[str, Resource]] = {
+    "Namespace": NAMESPACES,
+    "ServiceAccount": SERVICE_ACCOUNTS,
+    "ClusterRole": CLUSTER_ROLES,
+    "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
+}
 
 
 def install(client: SyncClient) -> None:
@@ -39,6 +65,28 @@ def install(client: SyncClient) -> None:
             time.sleep(_POLL)
 
 
+def authorize(client: SyncClient) -> str:
+    """Give the operator's account its rights, everywhere; returns a token of the account.
+
+    Raises:
+        ApiError, NetworkError: The server refused or is gone.
+    """
+    for manifest in rbac.manifests(registrations(NoReach()), (), _NAMESPACE):
+        client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
+    answer = client.token(rbac.NAME, _NAMESPACE, {"expirationSeconds": _TOKEN_SECONDS})
+    return answer["status"]["token"]
+
+
+def write_kubeconfig(administrator: Path, token: str, path: Path) -> None:
+    """Write a kubeconfig of the same server with another credential, readable by its owner only."""
+    config = yaml.safe_load(administrator.read_text())
+    for user in config["users"]:
+        user["user"] = {"token": token}
+    path.unlink(missing_ok=True)
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        yaml.safe_dump(config, file, sort_keys=False)
+
+
 def _is_established(definition: Object) -> bool:
     conditions = entries(section(definition, "status"), "conditions")
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
@@ -47,12 +95,14 @@ def _is_established(definition: Object) -> bool:
 def main() -> int:
     """Install, then run what comes after ``--``."""
     parser = argparse.ArgumentParser(prog="rayward.stack.kinds")
-    parser.add_argument("--kubeconfig", type=Path, required=True)
+    parser.add_argument("--kubeconfig", type=Path, required=True, help="the administrator's")
+    parser.add_argument("--operator-kubeconfig", type=Path, required=True, help="where to write the operator's")
     parser.add_argument("command", nargs="+", help="what to become, after --")
     options = parser.parse_args()
     try:
         with SyncClient.connect(find_access(options.kubeconfig)) as client:
             install(client)
+            write_kubeconfig(options.kubeconfig, authorize(client), options.operator_kubeconfig)
     except (ApiError, NetworkError, TimeoutError, OSError, ValueError) as error:
         print(f"rayward: Ray's kinds cannot be defined: {error}", file=sys.stderr)  # noqa: T201
         return 1

@@ -29,25 +29,31 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
     """
     python = (sys.executable, "-m")
     data = ("--data-dir", str(folder.root))
-    server = ("--kubeconfig", str(folder.kubeconfig))
     serving = (*python, "rayward.local.apiserver", *data, "--port", str(port))
     # the node mounts these folders, and hides the rest of its own from pods
     claims = ("--claims-folder", str(folder.node / "claims"))
     wanted = [
         Part("apiserver", serving, folder.kubeconfig),
-        Part("controllers", (*python, "rayward.local.controllers", *server, *claims)),
+        Part("controllers", (*python, "rayward.local.controllers", *_access(folder, "controllers"), *claims)),
     ]
     if node is not None:
-        # pods see files of this machine, but never the keys to the server
-        place = ("--data-dir", str(folder.node), "--hide", str(folder.root / "pki"))
-        wanted.append(Part("node", (*python, "rayward.local.node", *server, *place, *node), folder.node / "ready"))
-        beside = ("--data-dir", str(folder.node))
+        # also where the project folder is around it: whoever reads the store or the keys is the cluster's administrator
+        place = (*_access(folder, "node"), "--data-dir", str(folder.node), "--hide", str(folder.root))
+        wanted.append(Part("node", (*python, "rayward.local.node", *place, *node), folder.node / "ready"))
+        beside = (*_access(folder, "traffic"), "--data-dir", str(folder.node))
         ready = folder.node / "traffic-ready"
-        wanted.append(Part("traffic", (*python, "rayward.local.traffic", *server, *beside), ready))
+        wanted.append(Part("traffic", (*python, "rayward.local.traffic", *beside), ready))
     if operator:
         ready = folder.run / "operator-ready"
-        become = (*python, "rayward.operator", *server, "--use-kubernetes-proxy", "--ready-file", str(ready))
+        own = _access(folder, "operator")
+        become = (*python, "rayward.operator", *own, "--use-kubernetes-proxy", "--ready-file", str(ready))
+        # as an administrator would: the kinds, the operator's rights, and then the operator with no more than those
+        install = ("--kubeconfig", str(folder.kubeconfig), "--operator-kubeconfig", own[1])
         wanted.append(
-            Part("operator", (*python, "rayward.stack.kinds", *server, "--", *become), ready, essential=False)
+            Part("operator", (*python, "rayward.stack.kinds", *install, "--", *become), ready, essential=False)
         )
     return tuple(wanted)
+
+
+def _access(folder: Folder, part: str) -> tuple[str, str]:
+    return "--kubeconfig", str(folder.kubeconfig_of(part))

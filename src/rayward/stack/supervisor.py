@@ -171,12 +171,11 @@ class Supervisor:
         with path.open("ab") as log:
             path.chmod(0o600)
             return await asyncio.create_subprocess_exec(
-                *part.command,
+                *bound_to_parent(part.command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
-                preexec_fn=_die_with_parent,
                 cwd=self._folder.root,
             )
 
@@ -186,8 +185,25 @@ async def _until_there(path: Path) -> None:
         await asyncio.sleep(_POLL)
 
 
+_BOUND = """
+import ctypes, os, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(1, 15)
+if os.getppid() == int(sys.argv[1]):
+    os.execvp(sys.argv[2], sys.argv[2:])
+"""
+
+
+def bound_to_parent(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that ends with this process, also one killed with SIGKILL: no part without a keeper.
+
+    A program of its own asks for that, because code between fork and exec may hang where threads run; one whose
+    parent ended before it asked runs nothing.
+    """
+    return (sys.executable, "-I", "-S", "-c", _BOUND, str(os.getpid()), *command)
+
+
 def _die_with_parent() -> None:
-    """A supervisor killed with SIGKILL takes its parts along: no process without a keeper."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 

@@ -45,6 +45,20 @@ from tests.waiting import eventually
         ),
         pytest.param(
             {
+                "matchConditions": [
+                    {"name": "mine", "expression": "authorizer.requestResource.check('delete').allowed()"},
+                    {
+                        "name": "theirs",
+                        "expression": "!authorizer.serviceAccount('n', 'sa').path('/metrics').check('get').allowed()",
+                    },
+                    {"name": "named", "expression": "authorizer.requestResource.name('x').check('get').reason() == ''"},
+                ]
+            },
+            ["plain", "marked"],
+            id="conditions on who may what",
+        ),
+        pytest.param(
+            {
                 "matchConditions": [{"name": "error", "expression": "object.nothing.at.all == 1"}],
                 "failurePolicy": "Ignore",
             },

@@ -167,7 +167,10 @@ class Subject:
         if self.content == "events":
             metadata["namespace"] = self.namespace
             return {**body, "involvedObject": {"kind": "Pod", "namespace": self.namespace, "name": "p"}}
-        return {**body, **copy.deepcopy(_CONTENT.get(self.content, {}))}
+        content = copy.deepcopy(_CONTENT.get(self.content, {}))
+        if self.content == "localsubjectaccessreviews":
+            content["spec"]["resourceAttributes"]["namespace"] = self.namespace
+        return {**body, **content}
 
 
 _TIME: Final = "2024-01-01T00:00:00.000000Z"

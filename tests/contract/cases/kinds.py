@@ -16,6 +16,8 @@ _HOOK = {
 }
 _HTTP = {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"service": {"name": "s", "port": {"number": 80}}}}]}
 
+_NOTHING_USED = {"pods": "0", "requests.cpu": "0", "count/configmaps": "0"}
+
 CASES = [
     case("claim: defaults", create("persistentvolumeclaims", claim("c")), get("persistentvolumeclaims/c")),
     case(
@@ -178,12 +180,13 @@ CASES = [
             "resourcequotas",
             {
                 "metadata": {"name": "q"},
-                "spec": {"hard": {"pods": "5", "requests.cpu": "1", "count/rayclusters.ray.io": "1"}},
+                "spec": {"hard": {"pods": "5", "requests.cpu": "1", "count/configmaps": "1"}},
             },
         ),
         create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"pods": "-1"}}}),
         create("resourcequotas", {"metadata": {"name": "r"}, "spec": {"hard": {"odd": "1"}}}),
-        merge("resourcequotas/q/status", {"status": {"hard": {"pods": "5"}, "used": {"pods": "1"}}}),
+        get("resourcequotas/q").polled(status__used=_NOTHING_USED).only_of("status"),
+        merge("resourcequotas/q/status", {"status": {"hard": {"pods": "5"}, "used": {"pods": "1"}}}).only_of("status"),
     ),
     case(
         "webhook configurations: defaults",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.contract.case import case, create, get
+from tests.contract.case import Step, case, create, get
 from tests.contract.objects import (
     claim,
     configmap,
@@ -112,12 +112,20 @@ _OBJECTS: dict[str, dict[str, Any]] = {
 }
 
 
+def _created(kind: str, body: Any) -> list[Step]:
+    """The object, and what a controller says of it first."""
+    if kind != "resourcequotas":
+        return [create(kind, body)]
+    used = get("resourcequotas/x-{ns}").polled(status__used={"pods": "0", "limits.cpu": "0"}).only_of("status")
+    return [create(kind, body).only_of("kind"), used]
+
+
 CASES = [
-    *[case(f"{kind}: one", create(kind, body), get(f"{kind}/x-{{ns}}", TABLE)) for kind, body in _OBJECTS.items()],
+    *[case(f"{kind}: one", _created(kind, body), get(f"{kind}/x-{{ns}}", TABLE)) for kind, body in _OBJECTS.items()],
     *[
         case(
             f"{kind}: a list as kubectl asks for it",
-            create(kind, body),
+            _created(kind, body),
             get(kind, KUBECTL, fieldSelector="metadata.name=x-{ns}"),
         )
         for kind, body in _OBJECTS.items()

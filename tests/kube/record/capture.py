@@ -30,14 +30,24 @@ _MEDDLING_PLUGINS: Final = (
 PLANE_ARGS: Final = (f"--disable-admission-plugins={','.join(_MEDDLING_PLUGINS)}",)
 
 _NAME: Final = "capture.rayward.dev"
-# kube-apiserver never asks webhooks about webhooks. Probes of these are made valid and sent as dry runs.
-_UNSEEN: Final = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 _VALID_WEBHOOK: Final[Object] = {
     "name": "a.example.com",
     "admissionReviewVersions": ["v1"],
     "sideEffects": "None",
     "clientConfig": {"service": {"namespace": "default", "name": "a"}},
     "rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}],
+}
+_RULE: Final[Object] = {"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+_VALID_POLICY: Final[Object] = {
+    "matchConstraints": {"resourceRules": [_RULE]},
+    "validations": [{"expression": "true"}],
+}
+# kube-apiserver never asks webhooks about webhooks and policies. Probes of these are made valid and sent as dry runs.
+_UNSEEN: Final[dict[str, Object]] = {
+    "mutatingwebhookconfigurations": {"webhooks": [_VALID_WEBHOOK]},
+    "validatingwebhookconfigurations": {"webhooks": [_VALID_WEBHOOK]},
+    "validatingadmissionpolicies": {"spec": _VALID_POLICY},
+    "validatingadmissionpolicybindings": {"spec": {"policyName": "probe", "validationActions": ["Deny"]}},
 }
 
 
@@ -78,7 +88,7 @@ class Capture:
         path = f"{kinds.root_path(entry['group'])}/{scope}{entry['plural']}"
         sent = {"apiVersion": kinds.api_version(entry["group"]), "kind": entry["kind"], **body}
         if entry["plural"] in _UNSEEN:
-            sent = _completed(sent, {"metadata": {"name": "probe"}, "webhooks": [_VALID_WEBHOOK]})
+            sent = _completed(sent, {"metadata": {"name": "probe"}, **_UNSEEN[entry["plural"]]})
             code, answer = self._server.send("POST", f"{path}?dryRun=All", sent)
             return (sent, answer) if code == 201 else None
         self._seen.clear()

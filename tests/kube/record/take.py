@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.kube.real.cluster import RealControlPlane
-from tests.kube.record import creations, files, kinds, protobuf, refusals, resources, schemas, wire
+from tests.kube.record import creations, files, kinds, policy, protobuf, refusals, resources, schemas, wire
 from tests.kube.record.capture import PLANE_ARGS, Capture
 from tests.kube.record.defaults import Prober
 from tests.kube.record.server import Server
@@ -29,7 +29,7 @@ def take() -> dict[Path, bytes]:
 def _ask_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     with RealControlPlane() as plane, Server(plane) as server:
         structure, entries = schemas.record(server), resources.discover(server)
-        columns = resources.columns(server)
+        columns, roles = resources.columns(server), policy.record(server)
         created, refused = creations.record(server, entries), refusals.record(server)
     wires = wire.record(types, structure)
     with RealControlPlane(apiserver_args=PLANE_ARGS) as plane, Capture(plane) as capture:
@@ -41,6 +41,7 @@ def _ask_the_server(types: dict[str, Any]) -> tuple[dict[str, Any], dict[str, An
         "wire": wires,
         "defaults": defaults,
         "protobuf": protobuf.record(types, structure),
+        "policy": roles,
     }
     return said, {"conditional_defaults": conditional, "creations": created, "protobuf_refusals": refused}
 

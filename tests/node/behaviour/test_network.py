@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import ipaddress
 import socket
 import threading
+from typing import Final
 
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
@@ -82,12 +84,53 @@ def test_the_way_out_is_the_nodes_proxy(machine: Machine) -> None:
     listener.close()
 
 
-def test_the_machines_own_loopback_is_closed_to_pods(machine: Machine) -> None:
-    script = (
-        "import http.client; c = http.client.HTTPConnection('10.42.0.1', 3128); "
-        "c.request('GET', 'http://127.0.0.1:1/'); print(c.getresponse().status)"
-    )
-    assert machine.output({"name": "c", "image": "busybox", "command": ["python3", "-c", script]}) == "403\n"
+_WAYS_TO_LOOPBACK: Final = """
+import http.client, socket, sys
+port, name = sys.argv[1:]
+hosts = ("127.0.0.1", "127.1", "LOCALHOST", "localhost.", "0x7f000001", "2130706433", "017700000001", "0", "[::1]",
+         "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "ip6-localhost", "localhost.localdomain", "x.localhost", name)
+for host in hosts:
+    for ask in ("connect", "get"):
+        asked = http.client.HTTPConnection("10.42.0.1", 3128, timeout=60)
+        try:
+            if ask == "connect":
+                asked.set_tunnel(host, int(port))
+                asked.request("GET", "/")
+            else:
+                asked.request("GET", f"http://{host}:{port}/")
+            print(host, ask, asked.getresponse().status)
+        except OSError as error:
+            print(host, ask, str(error).split()[-2])
+for address in ("127.0.0.1", "10.42.0.1", "10.43.0.1"):
+    try:
+        socket.create_connection((address, int(port)), 3)
+        print(address, "direct", 200)
+    except OSError:
+        pass
+"""
+
+
+def test_no_way_leads_to_the_machines_own_loopback(machine: Machine) -> None:
+    reached: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    client, _ = listener.accept()
+                    with client:
+                        reached.append(client.recv(4096))
+                        client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        command = ["python3", "-c", _WAYS_TO_LOOPBACK, str(listener.getsockname()[1]), socket.gethostname()]
+        said = machine.output({"name": "c", "image": "busybox", "command": command})
+        listener.shutdown(socket.SHUT_RDWR)
+    thread.join(10)
+    assert reached == [], said
+    assert "127.1 get 403" in said
+    assert not [line for line in said.splitlines() if line.endswith(" 200")]
 
 
 def _own_address() -> str:

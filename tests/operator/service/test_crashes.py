@@ -146,6 +146,13 @@ _CHANGES: Final[dict[str, ServiceChange]] = {
 
 async def _end(ray: ServiceStage) -> list[Any]:
     """What is there, as far as it must be the same."""
+
+    async def collected() -> bool:
+        # What a deleted cluster had goes with it, in the garbage collector's own time.
+        names = await ray.names()
+        return all(pod["metadata"]["labels"][labels.CLUSTER] in names for pod in await ray.pods())
+
+    await ray.eventually(collected)
     found: list[Any] = []
     serving = await ray.serving()
     for each in await ray.objects(RAY_SERVICES):

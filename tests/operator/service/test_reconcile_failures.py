@@ -10,7 +10,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import PODS, SECRETS
-from rayward.operator.ray import poller
+from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 
@@ -133,7 +133,7 @@ async def test_strategy_none_keeps_the_cluster_and_says_so(ray: ServiceStage) ->
 
 
 async def test_a_service_with_nobody_left_to_answer_says_so(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator():
         await ray.create(service(serve=config("app:sickly")))
         silent = await ray.until("Ready", "False", "NoRunningReplica")
@@ -143,7 +143,7 @@ async def test_a_service_with_nobody_left_to_answer_says_so(ray: ServiceStage, m
 
 
 async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator(), witness(ray) as seen:
         manifest = service(
             serve=config("app:sickly"),
@@ -164,7 +164,7 @@ async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, m
 async def test_a_serve_that_somebody_empties_is_sent_its_config_again(
     ray: ServiceStage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(poller, "next_look", lambda *args, **settings: 0.2)
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
     async with ray.operator():
         await ray.create(service())
         serving = await ray.until_settled()

@@ -1,5 +1,8 @@
-"""The CustomResourceDefinitions, as data: written by ``python -m tests.kinds.generate``, never edited."""
+"""The CustomResourceDefinitions, as data, never edited.
 
-from rayward.kinds.crds.manifests import PLURALS, manifest, manifests, path_of
+``python -m tests.kinds.generate`` writes Ray's, ``python -m tests.kinds.kueue`` Kueue's.
+"""
 
-__all__ = ["PLURALS", "manifest", "manifests", "path_of"]
+from rayward.kinds.crds.manifests import PLURALS, QUEUEING_PLURALS, manifest, manifests, path_of
+
+__all__ = ["PLURALS", "QUEUEING_PLURALS", "manifest", "manifests", "path_of"]

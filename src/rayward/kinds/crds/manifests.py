@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import orjson
 
 PLURALS: Final = ("rayclusters", "rayservices", "rayjobs", "raycronjobs")
+"""Ray's kinds, which are ours on every cluster."""
+QUEUEING_PLURALS: Final = (
+    "admissionchecks",
+    "clusterqueues",
+    "cohorts",
+    "localqueues",
+    "resourceflavors",
+    "workloadpriorityclasses",
+    "workloads",
+)
+"""Kueue's kinds: installed only where no Kueue is, because Kueue brings its own, with conversion."""
 
 _FOLDER: Final = Path(__file__).parent
 
@@ -23,6 +35,6 @@ def manifest(plural: str) -> dict[str, Any]:
     return orjson.loads(gzip.decompress(path_of(plural).read_bytes()))
 
 
-def manifests() -> list[dict[str, Any]]:
-    """All of them."""
-    return [manifest(plural) for plural in PLURALS]
+def manifests(plurals: Sequence[str] = PLURALS) -> list[dict[str, Any]]:
+    """Those of several kinds, by default Ray's."""
+    return [manifest(plural) for plural in plurals]

@@ -15,6 +15,7 @@ from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec, WorkerGroup
+from rayward.kinds.shapes.totals import desired_workers
 
 Answer = tuple[Effect, str]
 
@@ -22,7 +23,6 @@ OURS: Final = (None, "", "ray.io/kuberay-operator")
 GROUPS: Final = "workerGroupSpecs"
 _ENTRY: Final = "workerGroupSpecs[]"
 _FT: Final = "gcsFaultToleranceOptions"
-_INT32_MAX: Final = 2**31 - 1
 _KUBERAY_GATED: Final = ("networkPolicy", "tlsOptions", "historyServerOptions", f"{_FT}.storage")
 _RECREATED: Final = "upgradeStrategy.type is Recreate, and the spec is another one"
 _ROLLED: Final = f"the annotation {labels.ROLLING_UPDATE} replaces workers one by one"
@@ -198,7 +198,7 @@ def size_effect(edit: ClusterEdit, difference: Difference, role: Role | None, na
         return (Effect.SCALE, "these pods are deleted") if added else (Effect.IGNORED, "no pod is named that was not")
     if role is Role.HOSTS and (after.num_of_hosts or 1) > 1:
         return Effect.RECREATE, "hosts of one replica start and end together"
-    pods_before, pods_after = desired_pods(before), desired_pods(after)
+    pods_before, pods_after = desired_workers(before), desired_workers(after)
     if pods_after > pods_before or (pods_after < pods_before and not autoscaled):
         return Effect.SCALE, f"the group has {pods_after} pods instead of {pods_before}"
     if pods_after < pods_before:
@@ -207,16 +207,6 @@ def size_effect(edit: ClusterEdit, difference: Difference, role: Role | None, na
         return Effect.IN_PLACE, "it bounds the size from now on"
     held = "minReplicas and maxReplicas hold the group at the size it has"
     return Effect.IGNORED, held if role is Role.SIZE else "the group has as many pods as before"
-
-
-def desired_pods(group: WorkerGroup) -> int:
-    """How many pods a group asks for, within its bounds."""
-    if group.suspend:
-        return 0
-    least = group.min_replicas or 0
-    most = _INT32_MAX if group.max_replicas is None else group.max_replicas
-    replicas = least if group.replicas is None or group.replicas < least else min(group.replicas, most)
-    return min(replicas * (1 if group.num_of_hosts is None else group.num_of_hosts), _INT32_MAX)
 
 
 def _group_entry(edit: ClusterEdit, difference: Difference) -> Answer:

@@ -8,6 +8,12 @@ from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
 from rayward.kinds.validation.cronjob import cron_job_problems, cron_job_warnings
 from rayward.kinds.validation.job import job_problems, job_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
+from rayward.kinds.validation.quota import (
+    cluster_queue_problems,
+    cohort_problems,
+    flavor_problems,
+    workload_problems,
+)
 from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
 
 __all__ = [
@@ -15,9 +21,12 @@ __all__ = [
     "Problem",
     "Reason",
     "cluster_problems",
+    "cluster_queue_problems",
     "cluster_warnings",
+    "cohort_problems",
     "cron_job_problems",
     "cron_job_warnings",
+    "flavor_problems",
     "job_problems",
     "job_warnings",
     "listed",
@@ -25,4 +34,5 @@ __all__ = [
     "serve_config",
     "service_problems",
     "service_warnings",
+    "workload_problems",
 ]

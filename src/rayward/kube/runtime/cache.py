@@ -18,6 +18,7 @@ T = TypeVar("T", bound=KubeObject)
 
 _log = logging.getLogger(__name__)
 _NOTHING = KubeObject()
+_MOST_WAITS = 1024
 
 Index = Callable[[T], Iterable[str]]
 """Under which values an object is found."""
@@ -65,6 +66,8 @@ class Cache(Generic[T]):
         }
         self._listeners: list[Listener[T]] = []
         self._version_listeners: list[Callable[[int], None]] = []
+        self._missed: dict[tuple[int, Key], tuple[T | None, int, int]] = {}
+        """What a listener last knew of an object when it failed, advances until it is told again, and how many then."""
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -164,14 +167,33 @@ class Cache(Generic[T]):
         self.version = number
         for listener in self._version_listeners:
             listener(number)
+        if self._missed:
+            self._tell_again()
 
     def _tell(self, old: T | None, new: T | None) -> None:
-        for listener in self._listeners:
-            try:
-                listener(old, new)
-            except Exception:
-                # One reader's mistake about one object must neither stop the others nor the following of the server.
-                _log.exception("%s: a listener failed on %s", self.resource, (new or old or _NOTHING).key)
+        key = (new or old or _NOTHING).key
+        for index in range(len(self._listeners)):
+            known, _, waits = self._missed.pop((index, key), (old, 0, 1))
+            self._tell_one(index, key, known, new, waits)
+
+    def _tell_one(self, index: int, key: Key, known: T | None, new: T | None, waits: int) -> None:
+        if known is new:
+            return
+        try:
+            self._listeners[index](known, new)
+        except Exception:
+            # One reader's mistake about one object must neither stop the others nor the following of the server. It
+            # is told again, more and more seldom: its mistake may have been a moment's.
+            self._missed[index, key] = (known, waits, min(2 * waits, _MOST_WAITS))
+            _log.exception("%s: a listener failed on %s", self.resource, key)
+
+    def _tell_again(self) -> None:
+        for (index, key), (known, left, waits) in list(self._missed.items()):
+            if left > 1:
+                self._missed[index, key] = (known, left - 1, waits)
+                continue
+            del self._missed[index, key]
+            self._tell_one(index, key, known, self._objects.get(key), waits)
 
     def _reindex(self, key: Key, old: T | None, new: T | None) -> None:
         for function, entries in self._indexes.values():

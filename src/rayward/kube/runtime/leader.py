@@ -156,7 +156,9 @@ class Elector:
 
     async def _renew(self) -> None:
         while True:
-            await self._clock.sleep(self._terms.retry_seconds)
+            # Never past the deadline: what is left of the lease belongs to those who stop.
+            left = self._renewed_at + self._terms.renew_seconds - self._clock.now()
+            await self._clock.sleep(max(0.0, min(self._terms.retry_seconds, left)))
             left = self._renewed_at + self._terms.renew_seconds - self._clock.now()
             if left <= 0:
                 return

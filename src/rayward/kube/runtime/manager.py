@@ -55,6 +55,7 @@ class Manager:
         try:
             await run(self.reflectors, [each.controller for each in running], background)
         finally:
+            # Together: a leader that could not renew must be done before its lease is over.
             await asyncio.gather(*(each.drain() for each in running))
 
 

@@ -13,7 +13,7 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.predicates import not_only_status
 from rayward.kube.runtime.registry import Environment, Source
-from rayward.kube.runtime.shield import Shield
+from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 from rayward.kube.runtime.writer import Writer
 
 T = TypeVar("T", bound=KubeObject)
@@ -73,7 +73,7 @@ class Reconciler(ABC, Generic[T, L]):
 
         return Writer(self.client, key.namespace, self._options, self._shield, wrote)
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
         await self._shield.drain(seconds)
 

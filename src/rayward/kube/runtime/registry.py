@@ -24,6 +24,7 @@ from rayward.kube.runtime.clock import Clock
 from rayward.kube.runtime.controller import Controller
 from rayward.kube.runtime.events import ComponentRecorder
 from rayward.kube.runtime.reflector import Reflector
+from rayward.kube.runtime.shield import DRAIN_SECONDS
 from rayward.kube.runtime.workers import WorkersObserver
 
 T = TypeVar("T", bound=KubeObject)
@@ -91,7 +92,7 @@ class Running(Protocol):
         """Runs beside it, from the start."""
         ...
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for the answers to what was sent."""
         ...
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
+
+DRAIN_SECONDS: Final = 4.0
+"""With the time that a leader tries to renew, less than its lease: the next one must not begin before."""
 
 
 class Shield:
@@ -22,7 +25,7 @@ class Shield:
         task.add_done_callback(self._finished)
         return await asyncio.shield(task)
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for what is under way: the next leader must not begin before the server has acted."""
         if self._shielded:
             await asyncio.wait(self._shielded, timeout=seconds)

@@ -113,8 +113,10 @@ class Admission:
         allocators: dict[str, Allocate] | None = None,
         checks: tuple[Check, ...] = (),
         webhooks: Webhooks | None = None,
+        guards: dict[str, Check] | None = None,
     ) -> None:
         self._mutators = mutators or {}
+        self._guards = guards or {}
         self._allocators = allocators or {}
         self._checks = checks
         self._webhooks = webhooks
@@ -129,7 +131,10 @@ class Admission:
         if mutator is not None and not attributes.subresource:
             mutator(core, attributes)
         if self._webhooks is not None and self._webhooks.concern(core.registry, attributes):
-            return await self._webhooks.mutate(core.registry, attributes, warnings) or obj
+            obj = await self._webhooks.mutate(core.registry, attributes, warnings) or obj
+        guard = self._guards.get(attributes.resource.qualified_name)
+        if guard is not None and not attributes.subresource:
+            guard(core, attributes.with_object(obj))
         return obj
 
     async def validate(self, core: Core, attributes: Attributes, warnings: list[str]) -> None:

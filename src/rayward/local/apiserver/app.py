@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote
 
@@ -14,14 +15,18 @@ import orjson
 from rayward.local.apiserver import impersonation, status
 from rayward.local.apiserver.authentication import Authenticator, shown_token
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.identity import ANONYMOUS, NOBODY, User
 from rayward.local.apiserver.options import Query, flag
 from rayward.local.apiserver.proxy import Proxies
+from rayward.local.apiserver.rbac.access import asked, refused
+from rayward.local.apiserver.rbac.authorizer import MASTERS
+from rayward.local.apiserver.rbac.impersonate import Impersonation
 from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_yaml, warning_headers
 from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
+from rayward.local.apiserver.verbs.convert import converting
 from rayward.local.apiserver.verbs.create import create
 from rayward.local.apiserver.verbs.delete import delete, delete_collection
 from rayward.local.apiserver.verbs.patch import patch
@@ -55,9 +60,8 @@ _NAMED_VERBS = frozenset({"get", "update", "patch", "delete"})
 _STATUS_VERBS = frozenset({"get", "update", "patch"})
 _CARRIED = frozenset({"proxy", *KINDS})
 _STREAM_PROTOCOLS = b"x-stream-protocol-version"
-_OPEN_PATHS = frozenset({"/healthz", "/livez", "/readyz", "/version"})
 _COMMON_HEADERS = ((b"cache-control", b"no-cache, private"),)
-_ANONYMOUS = User(impersonation.ANONYMOUS, groups=("system:unauthenticated",))
+_ANONYMOUS = User(ANONYMOUS, groups=(NOBODY,))
 _NOT_FOUND = Response(404, b"404 page not found\n", b"text/plain; charset=utf-8")
 
 
@@ -77,6 +81,8 @@ class App:
     ) -> None:
         self._core = core
         self._authenticator = authenticator
+        self._authorizer = core.authorizer
+        self._impersonation = Impersonation(core.authorizer)
         self._pages = pages
         self._subresources = subresources
         self._virtual = virtual
@@ -145,9 +151,9 @@ class App:
         path, headers, query = _asked(scope)
         info = parse(method, path)
         carried = info is not None and info.subresource in _CARRIED
+        caller = self._caller(scope, method, path, headers)
         if method == "HEAD" and (info is None or info.subresource != "proxy"):
             raise status.method_not_allowed()
-        caller = self._caller(scope, method, path, headers)
         if carried and info is not None:
             resource = self._core.registry.find(info.group, info.version, info.resource)
             if resource is not None and resource.builtin:
@@ -170,30 +176,32 @@ class App:
         if info.namespace and not resource.namespaced and not resource.builtin:
             return _NOT_FOUND
         handler = self._handler(info, resource, query)
-        answer = await handler(self._core, request)
+        if resource.conversion is None:
+            answer = await handler(self._core, request)
+        else:
+            answer = await converting(self._core, request, handler)
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
 
     def _caller(self, scope: Scope, method: str, path: str, headers: Mapping[bytes, bytes]) -> User:
-        """Who asks, or in whose name; open paths are for everybody, the rest is not for nobody in particular."""
+        """Who asks, or in whose name, if that user may do it. Raises ApiError."""
         user = self._authenticator.user(headers, scope)
         if user is None and shown_token(headers):
             raise status.unauthorized()
-        meant = impersonation.wanted(scope["headers"])
-        if user is None and meant is not None and _is_open(path):
-            text = f'User "{_ANONYMOUS.name}" cannot impersonate-on:user-info:{method.lower()} path "{path}"'
-            raise status.ApiError(403, "Forbidden", f"forbidden: {text}", {})
-        caller = (meant if user is not None else None) or user or _ANONYMOUS
-        if caller.name == _ANONYMOUS.name and not _is_open(path):
-            raise self._refusal(method, path)
+        caller = user or _ANONYMOUS
+        wanted = impersonation.wanted(scope["headers"])
+        if wanted is None and MASTERS in caller.groups:
+            return caller
+        access = asked(method, path, scope["query_string"])
+        if wanted is not None:
+            caller = self._impersonation.permitted(caller, wanted, access)
+        self._authorizer.require(caller, access)
+        if access.subresource in KINDS and access.resource == "pods" and access.verb == "get":
+            # a WebSocket is opened with GET, and does no less than what POST does
+            decision = self._authorizer.authorize(caller, replace(access, verb="create"))
+            if not decision.allowed:
+                raise refused(access.group, access.resource, access.name, decision.reason)
         return caller
-
-    def _refusal(self, method: str, path: str) -> status.ApiError:
-        info = parse(method, path)
-        resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
-        if info is None or resource is None:
-            return status.unauthorized()
-        return status.anonymous(info.verb, resource, info.namespace, info.name)
 
     def _not_found(self, path: str) -> Response:
         parts = path.split("/")
@@ -261,10 +269,6 @@ def _asked(scope: Scope) -> tuple[str, dict[bytes, bytes], Query]:
     raw_query: bytes = scope["query_string"]
     query: Query = parse_qs(raw_query.decode("latin-1"), keep_blank_values=True) if raw_query else {}
     return unquote(raw_path.partition(b"?")[0].decode("latin-1")), dict(scope["headers"]), query
-
-
-def _is_open(path: str) -> bool:
-    return path in _OPEN_PATHS or path.startswith(("/livez/", "/readyz/", "/healthz/"))
 
 
 async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from rayward.local.apiserver.admission import Admission
 from rayward.local.apiserver.hub import Hub
 from rayward.local.apiserver.objects import Objects
+from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.registry import Registry
 
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -28,5 +29,6 @@ class Core:
     registry: Registry
     hub: Hub
     admission: Admission
+    authorizer: Authorizer
     clock: Callable[[], float] = time.time
     suffix: Callable[[], str] = random_suffix

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import os
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
+from rayward.local.apiserver.identity import User
+from rayward.local.apiserver.rbac.parts import PARTS
 from rayward.net.certificates import Pair, issue_client, issue_server, make_authority
 from rayward.net.signing import SigningKey
 
@@ -35,6 +38,8 @@ class Credentials:
     token: str
     signing_key: bytes
     client: Pair
+    parts: Mapping[str, User]
+    """The parts of the stack by their tokens."""
 
     @property
     def certificate(self) -> Path:
@@ -65,7 +70,15 @@ def ensure(data: Path) -> Credentials:
         (folder / "token").read_text().strip(),
         (folder / "sa.key").read_bytes(),
         client,
+        {_token(folder / f"{part.name}.token"): part.user for part in PARTS},
     )
+
+
+def _token(path: Path) -> str:
+    """The token in a file, which is made if it is missing: a data folder may be older than a part's identity."""
+    if not path.exists():
+        write_private(path, secrets.token_hex(32).encode())
+    return path.read_text().strip()
 
 
 def _make(folder: Path) -> None:
@@ -90,12 +103,26 @@ def write_private(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    # The new name must survive a loss of power too, not only what it names.
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
-def kubeconfig(credentials: Credentials, url: str) -> bytes:
-    """A kubeconfig for the user, with nothing of any other in it."""
+def write_kubeconfigs(credentials: Credentials, url: str, admin: Path) -> None:
+    """Write a kubeconfig for each part of the stack, and last the administrator's, for which the parts wait."""
+    for token, user in credentials.parts.items():
+        name = next(part.name for part in PARTS if part.user is user)
+        write_private(credentials.folder / f"{name}.kubeconfig", kubeconfig(credentials, url, token))
+    write_private(admin, kubeconfig(credentials, url, credentials.token))
+
+
+def kubeconfig(credentials: Credentials, url: str, token: str) -> bytes:
+    """A kubeconfig for the holder of a token, with nothing of any other user in it."""
     # One credential: with a certificate beside it, a token given on the command line would never be looked at.
-    user = {"token": credentials.token}
+    user = {"token": token}
     config = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any
 
 import orjson
 
+from rayward.local.apiserver.crd.conversion import ConversionNeeded
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.status import ApiError, expired
 from rayward.local.store import Event, Record
@@ -161,6 +163,66 @@ class Watcher:
                 yield b"".join(lines)
             if self._closed and not self._pending:
                 return
+
+
+class ConvertingWatcher(Watcher):
+    """A watch of objects that a webhook has to convert: events wait in their order until what they show is there."""
+
+    def __init__(self, *args: Any, convert: Callable[[ConversionNeeded], Awaitable[None]], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._convert = convert
+        self._more = asyncio.Event()
+        self._waiting: deque[Callable[[], None]] = deque()
+
+    def deliver(self, event: Event, shared: dict[bytes, bytes]) -> None:
+        """Queue an event, not yet what is seen of it."""
+        if event.revision > self.since and event.key.startswith(self.scope):
+            self._wait(lambda: super(ConvertingWatcher, self).deliver(event, {}))
+
+    def start_with(self, records: Sequence[Record]) -> None:
+        """Send the present state first."""
+        for record in records:
+            one = (record,)
+            self._wait(lambda one=one: super(ConvertingWatcher, self).start_with(one))
+
+    def bookmark(self, revision: int, *, initial_events_end: bool = False) -> None:
+        """Say how far the watcher is, after all that comes before."""
+        self._wait(lambda: super(ConvertingWatcher, self).bookmark(revision, initial_events_end=initial_events_end))
+        self.wake()
+
+    def _wait(self, step: Callable[[], None]) -> None:
+        if len(self._waiting) >= self._most_pending:
+            self._waiting.clear()
+            self.fail(expired("The watcher was too slow and has been closed"))
+            return
+        self._waiting.append(step)
+        self._more.set()
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """Everything queued, once it is converted."""
+        converting = asyncio.ensure_future(self._work())
+        try:
+            async for chunk in super().chunks():
+                yield chunk
+        finally:
+            converting.cancel()
+
+    async def _work(self) -> None:
+        while True:
+            while self._waiting:
+                try:
+                    self._waiting[0]()
+                except ConversionNeeded as needed:
+                    try:
+                        await self._convert(needed)
+                    except ApiError as error:
+                        self._waiting.clear()
+                        self.fail(error)
+                    continue
+                self._waiting.popleft()
+                self.wake()
+            self._more.clear()
+            await self._more.wait()
 
 
 def _line(kind: bytes, value: bytes) -> bytes:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
+
+ANONYMOUS: Final = "system:anonymous"
+EVERYBODY: Final = "system:authenticated"
+NOBODY: Final = "system:unauthenticated"
+PART: Final = "rayward:"
+"""How the names of the stack's own parts begin."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""In whose name a caller speaks: kube-apiserver's ``Impersonate-`` headers."""
+"""In whose name a caller speaks: kube-apiserver's ``Impersonate-`` headers. ``rbac.impersonate`` says who may."""
 
 from __future__ import annotations
 
@@ -8,22 +8,16 @@ from typing import Final
 from urllib.parse import unquote
 
 from rayward.kube.machinery.gotext import quoted
-from rayward.kube.machinery.names import check_dns1123_label, check_dns1123_subdomain
 from rayward.local.apiserver import status
 from rayward.local.apiserver.identity import User
 
 _PREFIX: Final = b"impersonate-"
 _EXTRA: Final = "extra-"
 _BROKEN_ESCAPE: Final = re.compile(r"%(?![0-9a-fA-F]{2})")
-_ACCOUNT: Final = "system:serviceaccount:"
-_NODE: Final = "system:node:"
-ANONYMOUS: Final = "system:anonymous"
-_EVERYBODY: Final = "system:authenticated"
-_NOBODY: Final = "system:unauthenticated"
 
 
 def wanted(headers: Iterable[tuple[bytes, bytes]]) -> User | None:
-    """The user in whose name a request is meant; None: the caller's own.
+    """The user in whose name a request is meant, with no more groups than are named; None: the caller's own.
 
     Raises:
         ApiError: The headers name groups or the like of nobody.
@@ -40,24 +34,11 @@ def wanted(headers: Iterable[tuple[bytes, bytes]]) -> User | None:
         if key.startswith(_EXTRA):
             extra.setdefault(_extra_key(key.removeprefix(_EXTRA)), []).append(value)
     if name:
-        return User(name, uid, _complete(name, groups, alone=not (uid or groups or extra)), extra)
+        return User(name, uid, groups, extra)
     if uid or groups or extra:
         shown = f'Name:"", UID:{quoted(uid)}, Groups:{_go_list(groups)}, Extra:{_go_map(extra)}'
         raise status.bad_request(f"requested &user.DefaultInfo{{{shown}}} without impersonating a user name")
     return None
-
-
-def _complete(name: str, groups: tuple[str, ...], *, alone: bool) -> tuple[str, ...]:
-    """The groups that go with a name, where none or not all are given; ``alone``: the name is all that is given."""
-    if not groups and name.startswith(_ACCOUNT):
-        namespace, _, account = name.removeprefix(_ACCOUNT).partition(":")
-        if not check_dns1123_label(namespace) and not check_dns1123_subdomain(account):
-            groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    elif alone and name.startswith(_NODE) and not check_dns1123_subdomain(name.removeprefix(_NODE)):
-        groups = ("system:nodes",)
-    if name == ANONYMOUS:
-        return groups if _NOBODY in groups else (*groups, _NOBODY)
-    return groups if {_EVERYBODY, _NOBODY} & set(groups) else (*groups, _EVERYBODY)
 
 
 def _extra_key(encoded: str) -> str:

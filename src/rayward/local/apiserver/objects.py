@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 import uuid
 from collections import OrderedDict
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -15,6 +16,10 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.resource import Resource
 from rayward.local.store import Record, Store
 
+if TYPE_CHECKING:
+    from rayward.local.apiserver.crd.conversion import Conversions
+
+Encoder = Callable[[int], bytes]
 _OWNERS_KEPT = 1024
 _LAST_SECOND = 253_402_300_799
 
@@ -30,8 +35,9 @@ class Live:
 class Objects:
     """Reads and encodes the objects of all resources."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, conversions: Conversions) -> None:
         self.store = store
+        self.conversions = conversions
         self._owners: OrderedDict[str, tuple[int, Owners]] = OrderedDict()
 
     def newest(self, resource: Resource, namespace: str, name: str) -> Live | None:
@@ -44,7 +50,9 @@ class Objects:
         return orjson.loads(self.view(resource, record))
 
     def view(self, resource: Resource, record: Record) -> bytes:
-        """The object's JSON in the resource's version."""
+        """The object's JSON in the resource's version. Raises ConversionNeeded."""
+        if resource.conversion is not None and not record.value.startswith(resource.head):
+            return self.conversions.kept(resource, record)
         if resource.refresh is not None and (
             # a writer that was on its way when the stored version changed still wrote the old one
             record.revision < resource.schema_since or not record.value.startswith(resource.stored_head)
@@ -56,7 +64,33 @@ class Objects:
 
     def preview(self, resource: Resource, obj: Object, revision: int) -> bytes:
         """The JSON of an object that is not stored, as it would be read if it were."""
+        if resource.conversion is not None:
+            obj["metadata"]["resourceVersion"] = str(revision)
+            return rendered(resource.head, obj)
         return self.view(resource, Record("", revision, encode(resource, obj, revision)))
+
+    async def shown(self, resource: Resource, record: Record) -> bytes:
+        """The same as ``view`` after a write, when it is too late to start again."""
+        if resource.conversion is not None:
+            await self.convert(resource, [record])
+        return self.view(resource, record)
+
+    async def convert(self, resource: Resource, records: Iterable[Record]) -> None:
+        """Have stored objects converted to the resource's version, all at once."""
+        wanted = [record for record in records if self.conversions.lacks(resource, record)]
+        if wanted:
+            found = await self.conversions.convert(resource, [orjson.loads(record.value) for record in wanted])
+            for record, obj in zip(wanted, found, strict=True):
+                self.conversions.keep(resource, record, rendered(resource.head, obj))
+
+    async def encoder(self, resource: Resource, obj: Object) -> Encoder:
+        """What stores an object at a revision, once it is in the version in which it is stored."""
+        if resource.conversion is None or resource.stored_head is resource.head:
+            return lambda revision: encode(resource, obj, revision)
+        stored = replace(resource, version=resource.storage_version, refresh=None)
+        given = {"apiVersion": resource.api_version, "kind": resource.kind, **obj}
+        converted = (await self.conversions.convert(stored, [given]))[0]
+        return lambda revision: encode(resource, converted, revision)
 
     def owners(self, live: Live) -> Owners:
         """The decoded managed fields of an object, remembered for the next write of it."""

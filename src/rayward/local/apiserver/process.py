@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import hmac
 import logging
 import signal
 import socket
@@ -17,10 +16,10 @@ from rayward.local.apiserver import bootstrap, builtin, credentials, reviews, su
 from rayward.local.apiserver.app import App, carries_sockets
 from rayward.local.apiserver.authentication import Authenticator
 from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.crd.conversion import Conversions
 from rayward.local.apiserver.crd.lifecycle import Lifecycle
 from rayward.local.apiserver.discovery import Discovery
 from rayward.local.apiserver.hub import BOOKMARK_SECONDS, Hub
-from rayward.local.apiserver.identity import ADMIN, User
 from rayward.local.apiserver.kubelet import Kubelets
 from rayward.local.apiserver.objects import Objects
 from rayward.local.apiserver.openapi import OpenApi
@@ -31,6 +30,7 @@ from rayward.local.apiserver.quotastatus import QuotaStatus
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.tunnel import Tunnels
+from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.store import Store
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
@@ -54,12 +54,18 @@ class ApiServer:
         hub = Hub()
         self._store = await Store.open(self._data / "store.db", on_commit=hub.on_commit)
         secrets = credentials.ensure(self._data)
-        self._webhooks = wiring.webhooks_of(self._store)
+        authorizer = wiring.authorizer_of(self._store, hub)
+        self._caller = wiring.caller_of(self._store)
+        conversions = Conversions(self._caller)
+        webhooks = HttpWebhooks(self._store, self._caller, conversions, authorizer)
         listener = self._listen()
         address = f"{self._host}:{listener.getsockname()[1]}"
         registry = Registry(builtin.resources())
         quotas = Quotas(self._store)
-        core = Core(Objects(self._store), registry, hub, wiring.admission(self._store, hub, self._webhooks, quotas))
+        objects = Objects(self._store, conversions)
+        core = Core(
+            objects, registry, hub, wiring.admission(self._store, hub, webhooks, quotas, authorizer), authorizer
+        )
         wiring.complete_kinds(registry)
         wiring.share_events(registry)
         definitions = wiring.serve_definitions(registry)
@@ -69,16 +75,17 @@ class ApiServer:
         quota_status = QuotaStatus(core, quotas)
         hub.listen(quota_status.on_commit)
         quota_status.load()
-        await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1])
+        await bootstrap.ensure(core, credentials.SERVICE_ADDRESS, listener.getsockname()[1], secrets.authority.decode())
         self._kubelets = Kubelets(secrets.client, wiring.http_client)
         tokens = Tokens(SigningKey(secrets.signing_key), self._store, core.clock)
         metrics = _Metrics(self._store, hub)
+        authenticator = Authenticator(secrets.token, secrets.parts, tokens.user)
         app = App(
             core,
-            Authenticator(secrets.token, tokens.user),
+            authenticator,
             (Discovery(address), OpenApi(wiring.schema_of), Pages(metrics.text)),
             subresources.handlers(tokens, self._kubelets),
-            reviews.handlers(tokens, lambda token: _admin(secrets.token, token)),
+            reviews.handlers(tokens, authenticator),
             Tunnels(self._kubelets),
             Proxies(self._kubelets),
             metrics.observe,
@@ -88,7 +95,7 @@ class ApiServer:
         await self._server.start()
         self._core = core
         url = f"https://{address}"
-        credentials.write_private(self._data / "kubeconfig", credentials.kubeconfig(secrets, url))
+        credentials.write_kubeconfigs(secrets, url, self._data / "kubeconfig")
         credentials.write_private(self._data / "port", str(listener.getsockname()[1]).encode())
         self._tasks.append(asyncio.create_task(self._bookmarks()))
         self._tasks.append(asyncio.create_task(self._watch_store()))
@@ -131,13 +138,9 @@ class ApiServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._core.hub.close()
         await self._server.stop()
-        await self._webhooks.close()
+        await self._caller.close()
         await self._kubelets.close()
         await self._store.close()
-
-
-def _admin(expected: str, token: str) -> User | None:
-    return ADMIN if hmac.compare_digest(token.encode(), expected.encode()) else None
 
 
 class _Metrics:

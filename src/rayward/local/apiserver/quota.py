@@ -1,4 +1,4 @@
-"""ResourceQuota: how many objects a namespace may hold."""
+"""ResourceQuota: how many objects a namespace may hold, and how much they may ask for together."""
 
 from __future__ import annotations
 
@@ -10,9 +10,20 @@ from typing import TYPE_CHECKING
 import orjson
 
 from rayward.kube.machinery.jsonvalue import section
-from rayward.kube.machinery.quantity import Quantity, parse
+from rayward.kube.machinery.quantity import ZERO, Quantity, parse
 from rayward.local.apiserver import status
-from rayward.local.apiserver.quotausage import SERVICES, Selector, Share, counts_all, kind_counted, selectors, share_of
+from rayward.local.apiserver.quotausage import (
+    CLAIMS,
+    PODS,
+    SERVICES,
+    Selector,
+    Share,
+    counts_all,
+    kind_counted,
+    selectors,
+    share_of,
+    unsaid,
+)
 from rayward.local.store import Event, Record, Store
 
 if TYPE_CHECKING:
@@ -87,43 +98,52 @@ class Quotas:
 
     def check(self, core: Core, attributes: Attributes) -> None:
         """Refuse a write that a quota of the namespace does not allow."""
-        obj, namespace, kind = attributes.obj, attributes.namespace, attributes.resource.qualified_name
-        if obj is None or attributes.subresource or namespace not in self._held:
-            return
-        # of what can be changed only services can come to take more
-        if attributes.operation != "CREATE" and kind != SERVICES:
+        obj, old, namespace = attributes.obj, attributes.old, attributes.namespace
+        kind = attributes.resource.qualified_name
+        if obj is None or namespace not in self._held:
             return
         share, now = share_of(kind, obj), core.clock()
-        before: Mapping[str, int] = share_of(kind, attributes.old).at(now) if attributes.old is not None else {}
-        wanted = {name: amount - before.get(name, 0) for name, amount in share.at(now).items()}
-        for quota in self.of(namespace):
-            asked = {name: amount for name, amount in wanted.items() if amount > 0 and name in quota.hard}
-            if not asked or not quota.matches(share):
-                continue
-            used = self.used(quota, namespace, tuple(asked), now)
-            exceeded = sorted(name for name in asked if Quantity(used[name] + asked[name]) > parse(quota.hard[name]))
-            if exceeded:
-                why = (
-                    f"exceeded quota: {quota.name}, requested: {_shown(asked, exceeded)}, "
-                    f"used: {_shown(used, exceeded)}, "
-                    f"limited: {','.join(f'{name}={quota.hard[name]}' for name in exceeded)}"
-                )
-                raise status.forbidden(attributes.resource, attributes.name, why)
+        before = share_of(kind, old) if old is not None else None
+        if not _takes_part(attributes, share, before):
+            return
+        matching = [quota for quota in self.of(namespace) if kind in quota.kinds and quota.matches(share)]
+        for quota in matching:
+            why = unsaid(obj, quota.hard) if kind == PODS else ""
+            if why:
+                text = f"failed quota: {quota.name}: {why}"
+                raise status.forbidden(attributes.resource, attributes.name, text)
+        for quota in matching:
+            had: Mapping[str, Quantity] = before.at(now) if before is not None and quota.matches(before) else {}
+            asked = {name: amount - had.get(name, ZERO) for name, amount in share.at(now).items() if name in quota.hard}
+            asked = {name: amount for name, amount in asked.items() if amount > ZERO}
+            if asked:
+                self._check_amounts(quota, attributes, asked, now)
 
-    def used(self, quota: Quota, namespace: str, names: Sequence[str], now: float) -> dict[str, int]:
+    def _check_amounts(self, quota: Quota, attributes: Attributes, asked: Mapping[str, Quantity], now: float) -> None:
+        used = self.used(quota, attributes.namespace, tuple(asked), now)
+        exceeded = sorted(name for name in asked if used[name] + asked[name] > parse(quota.hard[name]))
+        if exceeded:
+            why = (
+                f"exceeded quota: {quota.name}, requested: {_shown(asked, exceeded)}, "
+                f"used: {_shown(used, exceeded)}, "
+                f"limited: {','.join(f'{name}={quota.hard[name]}' for name in exceeded)}"
+            )
+            raise status.forbidden(attributes.resource, attributes.name, why)
+
+    def used(self, quota: Quota, namespace: str, names: Sequence[str], now: float) -> dict[str, Quantity]:
         """How much of these limits is used, with the writes that are on their way."""
-        amounts: dict[str, int] = dict.fromkeys(names, 0)
+        amounts: dict[str, Quantity] = dict.fromkeys(names, ZERO)
         for kind in {kind_counted(name) for name in names}:
             own = [name for name in names if kind_counted(name) == kind]
             scope = f"/{kind}/{namespace}/"
             if not quota.selectors and counts_all(own):
-                amounts |= dict.fromkeys(own, self._store.newest_count(scope))
+                amounts |= dict.fromkeys(own, Quantity(self._store.newest_count(scope)))
                 continue
             for share in self._all_shares(kind, scope):
                 if quota.matches(share):
                     taken = share.at(now)
                     for name in own:
-                        amounts[name] += taken.get(name, 0)
+                        amounts[name] = amounts[name] + taken.get(name, ZERO)
         return amounts
 
     def _all_shares(self, kind: str, scope: str) -> Sequence[Share]:
@@ -143,5 +163,16 @@ def namespace_of(key: str) -> str:
     return parts[2] if len(parts) > 3 else ""
 
 
-def _shown(amounts: Mapping[str, int], names: Sequence[str]) -> str:
-    return ",".join(f"{name}={Quantity(amounts[name])}" for name in names)
+def _takes_part(attributes: Attributes, share: Share, before: Share | None) -> bool:
+    """Whether a write can take more of a quota: new objects, and changes of the few kinds whose amounts can grow."""
+    kind, part = attributes.resource.qualified_name, attributes.subresource
+    if attributes.operation == "CREATE":
+        return not part
+    if kind == PODS:
+        moved = before is not None and ("Terminating" in share.scopes) != ("Terminating" in before.scopes)
+        return part == "resize" or (not part and moved)
+    return not part and kind in (SERVICES, CLAIMS)
+
+
+def _shown(amounts: Mapping[str, Quantity], names: Sequence[str]) -> str:
+    return ",".join(f"{name}={amounts[name]}" for name in names)

@@ -10,7 +10,6 @@ import orjson
 
 from rayward.kube.machinery.apply import track_update
 from rayward.kube.machinery.jsonvalue import section
-from rayward.kube.machinery.quantity import Quantity
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import encode, stamp
@@ -22,11 +21,7 @@ _log = logging.getLogger(__name__)
 
 
 class QuotaStatus:
-    """Writes once for all that was committed together, and only where a quota counts it.
-
-    A new quota is written with the first change of what it counts: until then it is as its maker sees it on a
-    kube-apiserver, where the first status is another program's.
-    """
+    """Writes once for all that was committed together, and only where a quota counts it."""
 
     def __init__(self, core: Core, quotas: Quotas) -> None:
         self._core = core
@@ -39,11 +34,7 @@ class QuotaStatus:
 
     def load(self) -> None:
         """Make up for what was not written before the last end."""
-        for namespace in self._quotas.namespaces:
-            for quota in self._quotas.of(namespace):
-                record = self._core.objects.store.get(quota.key)
-                if record is not None and section(orjson.loads(record.value), "status"):
-                    self._due.add(namespace)
+        self._due.update(self._quotas.namespaces)
         self._begin()
 
     def on_commit(self, events: Sequence[Event]) -> None:
@@ -94,14 +85,14 @@ class QuotaStatus:
         quota = quota_in(record)
         names = [name for name in quota.hard if kind_counted(name)]
         used = self._quotas.used(quota, namespace, names, now)
-        told = {"hard": dict(quota.hard), "used": {name: str(Quantity(used[name])) for name in names}}
+        told = {"hard": dict(quota.hard), "used": {name: str(used[name]) for name in names}}
         if section(old, "status") == told:
             return
         new, _owners = track_update(
             old,
             {**old, "status": told},
             type=resource.behaviour.type,
-            manager="kube-apiserver",
+            manager="kube-controller-manager",
             api_version=resource.api_version,
             subresource="status",
             now=stamp(now),
@@ -114,8 +105,8 @@ def _concerns(event: Event, quotas: Collection[Quota]) -> bool:
     """Whether one of the quotas of the event's namespace may have to say something else now."""
     if not quotas:
         return False
-    if event.key.startswith(PREFIX) and event.record is not None and event.previous is not None:
+    if event.key.startswith(PREFIX) and event.record is not None:
         # where only the status was written, perhaps by us, the limits are what they were
-        return quota_in(event.record) != quota_in(event.previous)
+        return event.previous is None or quota_in(event.record) != quota_in(event.previous)
     kind = event.key.split("/", 2)[1]
     return any(kind in quota.kinds for quota in quotas)

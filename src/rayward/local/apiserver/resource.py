@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rayward.kube.machinery import table
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour, Object
+
+if TYPE_CHECKING:
+    from rayward.local.apiserver.crd.conversion import Conversion
 
 
 def _head(group: str, version: str, kind: str) -> bytes:
@@ -66,6 +69,8 @@ class Resource:
     """The revision at which the present schema took effect."""
     to_storage: Callable[[Object], None] | None = None
     """Drops what the stored version does not know, where that is another one."""
+    conversion: Conversion | None = None
+    """The webhook that knows the other versions; None: they differ in nothing but their name."""
     terminating: bool = False
     """Its definition is being deleted: no new objects."""
     scale: Scale | None = None

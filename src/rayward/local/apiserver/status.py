@@ -139,13 +139,6 @@ def wrong_patch_type() -> ApiError:
     return ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
 
 
-def anonymous(verb: str, resource: Resource, namespace: str, name: str) -> ApiError:
-    """Nobody in particular asked, and nobody in particular may do nothing."""
-    place = f' in the namespace "{namespace}"' if namespace else " at the cluster scope"
-    text = f'User "system:anonymous" cannot {verb} resource "{resource.plural}" in API group "{resource.group}"{place}'
-    return forbidden(resource, name, text)
-
-
 def not_acceptable_form(offered: Sequence[str]) -> ApiError:
     """The caller reads none of the formats that a built-in kind is written in."""
     text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}"

@@ -10,6 +10,7 @@ import orjson
 
 from rayward.kube.machinery import names
 from rayward.kube.machinery.jsonvalue import section
+from rayward.local.addresses import shell_addresses_of
 from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
@@ -22,11 +23,16 @@ from rayward.local.apiserver.crd import definition, formats
 from rayward.local.apiserver.crd.custom import published_schema
 from rayward.local.apiserver.crd.lifecycle import terminating
 from rayward.local.apiserver.hub import Hub
+from rayward.local.apiserver.limitranger import LimitRanger
 from rayward.local.apiserver.podadmission import PodAdmission
 from rayward.local.apiserver.quota import Quotas
+from rayward.local.apiserver.rbac.authorizer import Authorizer
+from rayward.local.apiserver.rbac.escalation import EscalationCheck
+from rayward.local.apiserver.rbac.policy import RoleIndex
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks import HttpWebhooks
+from rayward.local.apiserver.webhooks.caller import Caller
 from rayward.local.store import Store
 
 if TYPE_CHECKING:
@@ -43,36 +49,51 @@ def http_client() -> HttpClient:
     return client.HttpClient()
 
 
-def webhooks_of(store: Store) -> HttpWebhooks:
-    """Admission by programs elsewhere."""
-    return HttpWebhooks(store, http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
+def caller_of(store: Store) -> Caller:
+    """What reaches the programs elsewhere that this server asks."""
+    return Caller(http_client, lambda namespace, name, port: service_address(store, namespace, name, port))
 
 
-def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas) -> Admission:
+def authorizer_of(store: Store, hub: Hub) -> Authorizer:
+    """Decides by the stored roles, and follows them."""
+    index = RoleIndex()
+    index.load(store)
+    hub.listen(index.on_commit)
+    return Authorizer(index)
+
+
+def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, authorizer: Authorizer) -> Admission:
     """The admission chain of this server."""
+    escalation = EscalationCheck(authorizer)
     allocation = Allocation(store)
+    limits = LimitRanger()
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     hub.listen(quotas.on_commit)
     return Admission(
         mutators={
-            "pods": PodAdmission().admit,
+            "pods": PodAdmission(limits).admit,
             "nodes": admit_node,
             "persistentvolumeclaims": admit_claim,
             "priorityclasses.scheduling.k8s.io": admit_priority_class,
         },
         allocators={"services": allocation.give},
-        checks=(quotas.check,),
+        checks=(limits.check, quotas.check),
         webhooks=webhooks,
+        guards={
+            "roles.rbac.authorization.k8s.io": escalation.check_role,
+            "clusterroles.rbac.authorization.k8s.io": escalation.check_role,
+            "rolebindings.rbac.authorization.k8s.io": escalation.check_binding,
+            "clusterrolebindings.rbac.authorization.k8s.io": escalation.check_binding,
+        },
     )
 
 
 def service_address(store: Store, namespace: str, name: str, port: int) -> str:
-    """Where a webhook behind a service is reached: the service's address, or its name if it has none."""
+    """Where a webhook behind a service is reached: where services answer on this machine, or by its name."""
     record = store.get(f"/services/{namespace}/{name}")
-    address = section(orjson.loads(record.value), "spec").get("clusterIP") if record is not None else None
-    host = address if address not in {None, "", "None"} else f"{name}.{namespace}.svc"
-    return f"{host}:{port}"
+    known = shell_addresses_of(orjson.loads(record.value)) if record is not None else []
+    return next((str(one) for one in known if one.port == port), f"{name}.{namespace}.svc:{port}")
 
 
 def serve_definitions(registry: Registry) -> Resource:

@@ -11,7 +11,10 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.options import Selectors
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import (
+    CLUSTER_ROLES,
     CONFIG_MAPS,
+    CONTROLLER_REVISIONS,
+    DEPLOYMENTS,
     ENDPOINT_SLICES,
     EVENTS,
     JOBS,
@@ -19,15 +22,18 @@ from rayward.kube.core.resource import (
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PODS,
+    REPLICA_SETS,
     SERVICE_ACCOUNTS,
     SERVICES,
+    STATEFUL_SETS,
     Resource,
 )
-from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.cache import Cache, by_owner
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.reflector import Reflector
 from rayward.local.controllers import standard
+from rayward.local.controllers.aggregation import ClusterRole, RoleAggregation
 from rayward.local.controllers.catalogue import Catalogue
 from rayward.local.controllers.claims.controller import ClaimsController, volume_cache
 from rayward.local.controllers.claims.volume import CLASS, CLASSES, Claim, StorageClass, standard_class
@@ -43,8 +49,18 @@ from rayward.local.controllers.namespaces.controller import NamespaceController
 from rayward.local.controllers.namespaces.namespace import Namespace
 from rayward.local.controllers.pods import SeenPod
 from rayward.local.controllers.protection import ClaimProtection
+from rayward.local.controllers.workloads.common import ORPHANS, by_orphaned
+from rayward.local.controllers.workloads.deployment import SeenDeployment
+from rayward.local.controllers.workloads.deployments import DeploymentController
+from rayward.local.controllers.workloads.replicaset import SeenReplicaSet
+from rayward.local.controllers.workloads.replicasets import OWNER, ReplicaSetController
+from rayward.local.controllers.workloads.statefulset import SeenRevision, SeenStatefulSet
+from rayward.local.controllers.workloads.statefulsets import StatefulSetController
 
-OPTIONAL: Final = ("endpoints", "jobs")
+OPTIONAL: Final = ("endpoints", "jobs", "workloads")
+
+
+_OWNED: Final = {OWNER: by_owner, ORPHANS: by_orphaned}
 
 
 class _Part(Protocol):
@@ -89,19 +105,22 @@ class Controllers:
                 self._keep_in_default(ENDPOINT_SLICES, standard.endpoint_slice(published)),
             ]
         claims: Cache[Claim] = Cache(PERSISTENT_VOLUME_CLAIMS, Claim, keep_raw=False)
-        pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False, indexes={BY_JOB: by_job})
+        pods: Cache[SeenPod] = Cache(PODS, SeenPod, keep_raw=False, indexes={BY_JOB: by_job, **_OWNED})
         self._reflect(claims)
         self._parts: list[_Part] = [
             ClaimProtection(client, claims, pods, clock=clock),
             GarbageController(client, self._monitors, clock=clock),
             NamespaceController(client, namespaces, self._monitors, clock=clock),
             EventExpiry(client, events, clock=clock),
+            self._aggregation(),
             *self._kept,
         ]
         if "endpoints" not in without:
             self._parts.append(self._endpoints(pods))
         if "jobs" not in without:
             self._parts.append(self._jobs(pods))
+        if "workloads" not in without:
+            self._parts += self._workloads(pods)
         if claims_folder is not None:
             self._parts += [self._keep_class(), self._claims(claims, claims_folder)]
         # Last, so that every listener is there before the first change.
@@ -147,6 +166,11 @@ class Controllers:
             clock=self._clock,
         )
 
+    def _aggregation(self) -> RoleAggregation:
+        roles: Cache[ClusterRole] = Cache(CLUSTER_ROLES, ClusterRole, keep_raw=False)
+        self._reflect(roles)
+        return RoleAggregation(self._client, roles, clock=self._clock)
+
     def _claims(self, claims: Cache[Claim], folder: Path) -> ClaimsController:
         volumes = volume_cache()
         classes: Cache[StorageClass] = Cache(CLASSES, StorageClass, keep_raw=False)
@@ -171,6 +195,24 @@ class Controllers:
         jobs: Cache[SeenJob] = Cache(JOBS, SeenJob)
         self._reflect(jobs)
         return JobController(self._client, jobs, pods, self._recorder("job-controller"), clock=self._clock)
+
+    def _workloads(self, pods: Cache[SeenPod]) -> list[_Part]:
+        deployments: Cache[SeenDeployment] = Cache(DEPLOYMENTS, SeenDeployment)
+        sets: Cache[SeenReplicaSet] = Cache(REPLICA_SETS, SeenReplicaSet, indexes=_OWNED)
+        stateful: Cache[SeenStatefulSet] = Cache(STATEFUL_SETS, SeenStatefulSet)
+        revisions: Cache[SeenRevision] = Cache(CONTROLLER_REVISIONS, SeenRevision, indexes=_OWNED)
+        claims: Cache[KubeObject] = Cache(PERSISTENT_VOLUME_CLAIMS, KubeObject, keep_raw=False)
+        client, clock = self._client, self._clock
+        parts: list[_Part] = [
+            DeploymentController(client, deployments, sets, pods, self._recorder("deployment-controller"), clock=clock),
+            ReplicaSetController(client, sets, pods, self._recorder("replicaset-controller"), clock=clock),
+            StatefulSetController(
+                client, stateful, revisions, pods, claims, self._recorder("statefulset-controller"), clock=clock
+            ),
+        ]
+        for cache in (deployments, sets, stateful, revisions, claims):
+            self._reflect(cache)
+        return parts
 
     def _keep(self, cache: Cache[Any], wanted: Wanted) -> Kept:
         return Kept(f"standard {cache.resource}", self._client, cache, wanted, clock=self._clock)

@@ -6,7 +6,7 @@ node, whose ground hands out sockets in the pods' network; ``D/traffic-ready`` a
 Where a service answers:
 
 - in pods at its cluster IP and ports, by name at 10.43.0.10 (``dns``);
-- in the user's shell at an address that follows from the Service alone (``addresses.shell_addresses``): 127.43.a.b for
+- in the user's shell at an address that follows from the Service alone (``rayward.local.addresses``): 127.43.a.b for
   the cluster IP x.y.a.b, ports below 1024 moved up by 10000. Where such a port is taken, the annotation
   ``rayward.dev/shell-ports`` says which port it is instead;
 - at 127.0.0.1 and its node port; if that is taken, an Event says by whom. A load balancer has its shell address.

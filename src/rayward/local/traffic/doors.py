@@ -12,7 +12,7 @@ import msgspec
 
 from rayward.kube.core.objects import Key
 from rayward.kube.core.service import Service, ServicePort
-from rayward.local.traffic import addresses
+from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
 from rayward.local.traffic.holder import holder_of
 from rayward.local.traffic.http.session import Session

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.core.service import Service
-from rayward.local.traffic import addresses
+from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
 
 SERVING: Final = "rayward.dev/serving"

@@ -12,7 +12,26 @@ FORMAT: Final = "kubernetes.NamedFormat"
 IP: Final = "net.IP"
 CIDR: Final = "net.CIDR"
 
-OPAQUE: Final = (QUANTITY, URL, SEMVER, FORMAT, IP, CIDR)
+_AUTHORIZATION: Final = "kubernetes.authorization"
+AUTHORIZER: Final = f"{_AUTHORIZATION}.Authorizer"
+PATH_CHECK: Final = f"{_AUTHORIZATION}.PathCheck"
+GROUP_CHECK: Final = f"{_AUTHORIZATION}.GroupCheck"
+RESOURCE_CHECK: Final = f"{_AUTHORIZATION}.ResourceCheck"
+DECISION: Final = f"{_AUTHORIZATION}.Decision"
+
+OPAQUE: Final = (
+    QUANTITY,
+    URL,
+    SEMVER,
+    FORMAT,
+    IP,
+    CIDR,
+    AUTHORIZER,
+    PATH_CHECK,
+    GROUP_CHECK,
+    RESOURCE_CHECK,
+    DECISION,
+)
 """Types that only functions make and take."""
 
 FORMATS: Final = (
@@ -124,6 +143,22 @@ _FORMAT: Final = {
     **{f"format.{name}": (_global(FORMAT),) for name in FORMATS},
 }
 
+_ACCESS: Final = {
+    "path": (_of(PATH_CHECK, AUTHORIZER, "string"),),
+    "group": (_of(GROUP_CHECK, AUTHORIZER, "string"),),
+    "serviceAccount": (_of(AUTHORIZER, AUTHORIZER, "string", "string"),),
+    "resource": (_of(RESOURCE_CHECK, GROUP_CHECK, "string"),),
+    **{
+        name: (_of(RESOURCE_CHECK, RESOURCE_CHECK, "string"),)
+        for name in ("subresource", "namespace", "name", "fieldSelector", "labelSelector")
+    },
+    "check": (_of(DECISION, PATH_CHECK, "string"), _of(DECISION, RESOURCE_CHECK, "string")),
+    "errored": (_of("bool", DECISION),),
+    "error": (_of("string", DECISION),),
+    "allowed": (_of("bool", DECISION),),
+    "reason": (_of("string", DECISION),),
+}
+
 FUNCTIONS: Final[dict[str, tuple[Overload, ...]]] = {
     **_comparisons(),
     **_LISTS,
@@ -134,4 +169,5 @@ FUNCTIONS: Final[dict[str, tuple[Overload, ...]]] = {
     **_SEMVER,
     **_NETWORK,
     **_FORMAT,
+    **_ACCESS,
 }

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from rayward.kube.machinery.cel import kube, lists, operators, texts, times
+from rayward.kube.machinery.cel import authorization, kube, lists, operators, texts, times
 from rayward.kube.machinery.cel.overloads import Overload, Overloads, binary, unary
 from rayward.kube.machinery.cel.values import Duration, NoSuchOverloadError, Timestamp
 
@@ -63,7 +63,9 @@ def _merged(*tables: Overloads) -> Overloads:
     return merged
 
 
-_FUNCTIONS: Final = _merged(_TIMES, _CONVERSIONS, texts.OVERLOADS, lists.OVERLOADS, kube.OVERLOADS)
+_FUNCTIONS: Final = _merged(
+    _TIMES, _CONVERSIONS, texts.OVERLOADS, lists.OVERLOADS, kube.OVERLOADS, authorization.OVERLOADS
+)
 
 
 def known(name: str) -> bool:
@@ -117,7 +119,13 @@ def _regex_cost(args: tuple[Any, ...]) -> int:
     return _tenth(1 + _size(args[0])) * math.ceil(_size(args[1]) / 4)
 
 
+def selector_cost(length: int) -> int:
+    """What reading a selector costs: each two letters may be a requirement of its own."""
+    return 10 + _tenth(length) + 50 * math.ceil(length / 2)
+
+
 Cost = Callable[[tuple[Any, ...]], int]
+CHECK_COST: Final = 350_000
 
 _COSTS: Final[dict[str, Cost]] = {
     **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"), lambda args: _traversal(args[0])),
@@ -158,6 +166,9 @@ _COSTS: Final[dict[str, Cost]] = {
     "@sortByAssociatedKeys": lambda args: 1 + _size(args[0]) ** 2,
     "lists.range": lambda args: 1 + max(int(args[0]), 0),
     **dict.fromkeys(("flatten", "slice"), lambda args: 1 + _size(args[0])),
+    # two checks fit into the budget of an expression
+    "check": lambda _args: CHECK_COST,
+    **dict.fromkeys(("fieldSelector", "labelSelector"), lambda args: selector_cost(_size(args[1]))),
 }
 
 

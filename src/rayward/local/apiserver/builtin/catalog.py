@@ -21,6 +21,7 @@ from rayward.local.apiserver.builtin.event import event_behaviour, new_event_beh
 from rayward.local.apiserver.builtin.ingress import ingress_behaviour
 from rayward.local.apiserver.builtin.job import job_behaviour
 from rayward.local.apiserver.builtin.lease import lease_behaviour
+from rayward.local.apiserver.builtin.limitrange import limitrange_behaviour
 from rayward.local.apiserver.builtin.namespace import namespace_behaviour
 from rayward.local.apiserver.builtin.networkpolicy import networkpolicy_behaviour
 from rayward.local.apiserver.builtin.node import node_behaviour
@@ -28,10 +29,13 @@ from rayward.local.apiserver.builtin.pod import pod_behaviour
 from rayward.local.apiserver.builtin.priorityclass import priorityclass_behaviour
 from rayward.local.apiserver.builtin.quota import quota_behaviour
 from rayward.local.apiserver.builtin.rbac import binding_behaviour, role_behaviour
+from rayward.local.apiserver.builtin.replicaset import replicaset_behaviour
 from rayward.local.apiserver.builtin.review import review_behaviour
+from rayward.local.apiserver.builtin.runtimeclass import runtimeclass_behaviour
 from rayward.local.apiserver.builtin.secret import secret_behaviour
 from rayward.local.apiserver.builtin.service import service_behaviour
 from rayward.local.apiserver.builtin.serviceaccount import serviceaccount_behaviour
+from rayward.local.apiserver.builtin.statefulset import statefulset_behaviour
 from rayward.local.apiserver.builtin.volume import storageclass_behaviour, volume_behaviour
 from rayward.local.apiserver.builtin.webhookconfiguration import webhook_behaviour
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
@@ -40,6 +44,7 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "configmaps": configmap_behaviour,
     "endpoints": endpoints_behaviour,
     "events": event_behaviour,
+    "limitranges": limitrange_behaviour,
     "namespaces": namespace_behaviour,
     "nodes": node_behaviour,
     "persistentvolumeclaims": claim_behaviour,
@@ -54,12 +59,15 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "customresourcedefinitions.apiextensions.k8s.io": definition_behaviour,
     "controllerrevisions.apps": controllerrevision_behaviour,
     "deployments.apps": deployment_behaviour,
+    "replicasets.apps": replicaset_behaviour,
+    "statefulsets.apps": statefulset_behaviour,
     "jobs.batch": job_behaviour,
     "leases.coordination.k8s.io": lease_behaviour,
     "endpointslices.discovery.k8s.io": endpointslice_behaviour,
     "events.events.k8s.io": new_event_behaviour,
     "ingresses.networking.k8s.io": ingress_behaviour,
     "networkpolicies.networking.k8s.io": networkpolicy_behaviour,
+    "runtimeclasses.node.k8s.io": runtimeclass_behaviour,
     "poddisruptionbudgets.policy": disruption_behaviour,
     "clusterroles.rbac.authorization.k8s.io": lambda: role_behaviour(cluster=True),
     "roles.rbac.authorization.k8s.io": lambda: role_behaviour(cluster=False),
@@ -68,7 +76,10 @@ _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {
     "priorityclasses.scheduling.k8s.io": priorityclass_behaviour,
     "storageclasses.storage.k8s.io": storageclass_behaviour,
 }
-_SCALES = {"deployments.apps": Scale(".spec.replicas", ".status.replicas", ".spec.selector")}
+_SCALES = dict.fromkeys(
+    ("deployments.apps", "replicasets.apps", "statefulsets.apps"),
+    Scale(".spec.replicas", ".status.replicas", ".spec.selector"),
+)
 _DEPRECATIONS = {"endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 _DISCOVERED = "x-kubernetes-group-version-kind"
 

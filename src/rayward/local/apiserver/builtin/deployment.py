@@ -1,4 +1,4 @@
-"""Deployments: stored and served; nothing here runs them."""
+"""Deployments."""
 
 from __future__ import annotations
 
@@ -105,17 +105,7 @@ def validate(obj: Object) -> list[FieldError]:
     out: Errors = []
     spec = obj["spec"]
     not_negative(spec.get("replicas") or 0, "spec.replicas", out)
-    selector = spec.get("selector")
-    if selector is None:
-        out.append(required("spec.selector"))
-    else:
-        label_selector(selector, "spec.selector", out)
-        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            out.append(invalid("spec.selector", selector, "empty selector is invalid for deployment"))
-    if is_sound(selector):
-        _check_template(spec, out)
-    else:
-        out.append(shown("*LabelSelector", selector, "spec.selector", "invalid label selector"))
+    check_pods(spec, "empty selector is invalid for deployment", out)
     _check_strategy(spec.get("strategy") or NOTHING, out)
     ready, deadline = spec.get("minReadySeconds") or 0, spec.get("progressDeadlineSeconds")
     not_negative(ready, "spec.minReadySeconds", out)
@@ -127,13 +117,32 @@ def validate(obj: Object) -> list[FieldError]:
     return out
 
 
-def _check_template(spec: Spec, out: Errors) -> None:
+def check_pods(spec: Spec, empty: str, out: Errors, *, whole: bool = True) -> None:
+    """Selector and template of anything that runs replicas; ``empty`` says what an empty selector is.
+
+    ``whole`` is off where pods are not checked before they are made: volumes of a template may be claims yet to come.
+    """
+    selector = spec.get("selector")
+    if selector is None:
+        out.append(required("spec.selector"))
+    else:
+        label_selector(selector, "spec.selector", out)
+        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
+            out.append(invalid("spec.selector", selector, empty))
+    if is_sound(selector):
+        _check_template(spec, out, whole=whole)
+    else:
+        out.append(shown("*LabelSelector", selector, "spec.selector", "invalid label selector"))
+
+
+def _check_template(spec: Spec, out: Errors, *, whole: bool) -> None:
     template, selector, at = spec["template"], spec.get("selector"), "spec.template"
     labels = (template.get("metadata") or NOTHING).get("labels")
     if not matches(selector, labels or NOTHING) and not (selector is not None and not any(selector.values())):
         text = "`selector` does not match template `labels`"
         out.append(invalid(f"{at}.metadata.labels", labels, text))
-    check_template(template, at, out)
+    if whole:
+        check_template(template, at, out)
     pod = template.get("spec") or NOTHING
     if pod.get("restartPolicy") != "Always":
         out.append(not_supported(f"{at}.spec.restartPolicy", pod.get("restartPolicy") or "", ["Always"]))

@@ -10,6 +10,7 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, not_supported, required
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin import runtimeclass
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.annotations import MIRROR
@@ -32,36 +33,42 @@ def account_of(pod: Spec) -> str:
     return (pod.get("spec") or NOTHING).get("serviceAccountName") or "default"
 
 
-def admit(pod: Object, account: Spec | None, classes: Iterable[Spec], suffix: str) -> None:
+def admit(
+    pod: Object, account: Spec | None, classes: Iterable[Spec], suffix: str, runtime_class: Spec | None = None
+) -> None:
     """Complete a new pod.
 
     ``account`` is the object named by ``account_of``, or None if there is none; ``classes`` are all priority classes;
-    ``suffix`` is random and makes the name of the token's volume.
+    ``suffix`` is random and makes the name of the token's volume; ``runtime_class`` is the one that the pod names, if
+    there is one.
 
     Raises:
-        Refused: the account or the priority class does not exist, or the pod claims another priority.
+        Refused: the account or a class does not exist, or the pod claims another priority or overhead.
     """
     admit_account(pod, account, suffix)
-    admit_scheduling(pod, classes)
+    admit_scheduling(pod, classes, runtime_class)
 
 
-def admit_scheduling(pod: Object, classes: Iterable[Spec]) -> None:
-    """Give a new pod its priority and the tolerations that every pod has.
+def admit_scheduling(pod: Object, classes: Iterable[Spec], runtime_class: Spec | None = None) -> None:
+    """Give a new pod its priority, the tolerations that every pod has, and what its runtime class says.
 
     Raises:
-        Refused: there is no such class, or the pod claims another priority.
+        Refused: there is no such class, or the pod claims another priority or overhead.
     """
     _admit_priority(pod["spec"], classes)
     add_tolerations(pod["spec"])
-    _admit_runtime_class(pod["spec"])
+    _admit_runtime_class(pod["spec"], runtime_class)
 
 
-def _admit_runtime_class(spec: Spec) -> None:
-    # No RuntimeClass is served, so none can be found.
-    if spec.get("runtimeClassName") is not None:
-        raise Refused(f'pod rejected: RuntimeClass "{spec["runtimeClassName"]}" not found')
-    if spec.get("overhead"):
-        raise Refused("pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+def _admit_runtime_class(spec: Object, runtime_class: Spec | None) -> None:
+    name = spec.get("runtimeClassName")
+    if name is not None:
+        if runtime_class is None:
+            raise Refused(f'pod rejected: RuntimeClass "{name}" not found')
+        if why := runtimeclass.complete(spec, runtime_class):
+            raise Refused(why)
+    if why := runtimeclass.refusal(spec, runtime_class):
+        raise Refused(f"pod rejected: {why}")
 
 
 def admit_change(new: Object, old: Spec) -> None:

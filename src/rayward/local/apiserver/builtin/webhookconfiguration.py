@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rayward.kube.machinery.cel import CompileError, compile_expression
+from rayward.kube.machinery.cel import CompileError, authorization, compile_expression
 from rayward.kube.machinery.fielderror import FieldError, duplicate, invalid, not_supported, required, too_many
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_port_number
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -25,7 +25,7 @@ _CHOICES = (
     ("matchPolicy", ["Equivalent", "Exact"]),
 )
 # What webhooks are called with here; ``authorizer`` is refused at once rather than at every request.
-_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 _FORM = "; desired format: https://host[/path]"
 
 
@@ -102,7 +102,7 @@ def _check_hook(hook: Spec, at: str, out: Errors) -> None:
     policy = hook.get("reinvocationPolicy")
     if policy is not None and policy not in ("IfNeeded", "Never"):
         out.append(not_supported(f"{at}.reinvocationPolicy", policy, ["IfNeeded", "Never"]))
-    _check_client(hook.get("clientConfig") or NOTHING, f"{at}.clientConfig", out)
+    check_client(hook.get("clientConfig") or NOTHING, f"{at}.clientConfig", out)
     _check_match_conditions(hook.get("matchConditions") or NO_ITEMS, f"{at}.matchConditions", out)
 
 
@@ -172,7 +172,8 @@ def _check_resources(resources: Sequence[str], at: str, out: Errors) -> None:
         out.append(invalid(at, list(resources), text))
 
 
-def _check_client(client: Spec, at: str, out: Errors) -> None:
+def check_client(client: Spec, at: str, out: Errors) -> None:
+    """Where a webhook is: an address or a service."""
     url, service = client.get("url"), client.get("service")
     if (url is None) == (service is None):
         out.append(required(at, "exactly one of url or service is required"))

@@ -13,6 +13,7 @@ import orjson
 from rayward.kube.machinery import apply, jsonpath, schema, table
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver.behaviour import Behaviour, Column, DecodeError, Object
+from rayward.local.apiserver.crd.conversion import conversion_of
 from rayward.local.apiserver.crd.definition import stored_version
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
 
@@ -53,6 +54,7 @@ def _resource(crd: Object, version: Object, since: int) -> Resource:
         storage_version=stored_version(crd),
         builtin=False,
         to_storage=_storage_pruner(crd, name),
+        conversion=conversion_of(spec),
         refresh=_refresher(compiled),
         schema_since=since,
         scale=_scale(declared.get("scale")),
@@ -109,8 +111,13 @@ def _storage_pruner(crd: Object, version: str) -> Callable[[Object], None] | Non
         return None
     compiled = _compiled(stored["schema"]["openAPIV3Schema"])
 
+    converted = conversion_of(crd["spec"]) is not None
+
     def prune(obj: Object) -> None:
         compiled.prune(obj)
+        if converted:
+            # a webhook may leave out what the stored version fills in
+            compiled.default(obj)
 
     return prune
 

@@ -19,6 +19,7 @@ from rayward.kube.machinery.fielderror import (
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.schema import structural
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.builtin.webhookconfiguration import check_client
 
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -288,18 +289,44 @@ def _selectable(json_path: str, schema: Object, path: str) -> Iterator[FieldErro
 
 
 def _conversion(conversion: Object) -> Iterator[FieldError]:
-    strategy = conversion.get("strategy", "")
+    strategy, at = conversion.get("strategy", ""), "spec.conversion"
+    webhook = section(conversion, "webhook")
+    client: Object | None = webhook.get("clientConfig")
+    versions: list[str] = entries(webhook, "conversionReviewVersions")
     if conversion and not strategy:
-        yield required("spec.conversion.strategy")
+        yield required(f"{at}.strategy")
     elif strategy and strategy not in {"None", "Webhook"}:
-        yield not_supported("spec.conversion.strategy", strategy, ["None", "Webhook"])
-    elif strategy == "Webhook" and not section(conversion, "webhook").get("clientConfig"):
-        yield required("spec.conversion.webhookClientConfig", "required when strategy is set to Webhook")
-        if not section(conversion, "webhook").get("conversionReviewVersions"):
-            yield required("spec.conversion.conversionReviewVersions")
-    elif strategy == "Webhook":
-        text = "conversion webhooks are not available on this server; serve one version, or versions of the same schema"
-        yield forbidden("spec.conversion.strategy", text)
+        yield not_supported(f"{at}.strategy", strategy, ["None", "Webhook"])
+    if strategy == "Webhook":
+        if client is None:
+            yield required(f"{at}.webhookClientConfig", "required when strategy is set to Webhook")
+        else:
+            wrong: list[FieldError] = []
+            check_client(client, f"{at}.webhookClientConfig", wrong)
+            yield from wrong
+        yield from _review_versions(versions, f"{at}.conversionReviewVersions")
+        return
+    text = "should not be set when strategy is not set to Webhook"
+    if client is not None:
+        yield forbidden(f"{at}.webhookClientConfig", text)
+    if versions:
+        yield forbidden(f"{at}.conversionReviewVersions", text)
+
+
+def _review_versions(versions: list[str], at: str) -> Iterator[FieldError]:
+    if not versions:
+        yield required(at)
+        return
+    seen: set[str] = set()
+    for i, version in enumerate(versions):
+        if version in seen:
+            yield invalid(f"{at}[{i}]", version, "duplicate version")
+            continue
+        seen.add(version)
+        for problem in names.check_dns1035_label(version):
+            yield invalid(f"{at}[{i}]", version, problem)
+    if not seen & {"v1", "v1beta1"}:
+        yield invalid(at, versions, "must include at least one of v1, v1beta1")
 
 
 def _stored_versions(crd: Object) -> Iterator[FieldError]:

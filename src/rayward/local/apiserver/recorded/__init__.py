@@ -6,6 +6,7 @@ Each accessor reads its recording on first use and keeps it. What they return is
 from rayward.local.apiserver.recorded.specification import (
     columns,
     defaults,
+    policy,
     protobuf,
     resources,
     schema,
@@ -14,4 +15,4 @@ from rayward.local.apiserver.recorded.specification import (
     wire,
 )
 
-__all__ = ["columns", "defaults", "protobuf", "resources", "schema", "schemas", "type_name", "wire"]
+__all__ = ["columns", "defaults", "policy", "protobuf", "resources", "schema", "schemas", "type_name", "wire"]

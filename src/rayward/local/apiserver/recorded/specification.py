@@ -91,5 +91,11 @@ def protobuf() -> Mapping[str, Object]:
     return _read("protobuf")
 
 
+@cache
+def policy() -> Mapping[str, Sequence[Object]]:
+    """The roles and bindings of a new cluster, by plural name of their resource."""
+    return _read("policy")
+
+
 def _read(name: str) -> Any:
     return orjson.loads(gzip.decompress((_FOLDER / f"{name}.json.gz").read_bytes()))

@@ -13,7 +13,7 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes, is_being_deleted
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import encode, metadata_of, new_uid, rendered, stamp
+from rayward.local.apiserver.objects import metadata_of, new_uid, rendered, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
@@ -143,6 +143,7 @@ async def _insert_complete(
     if errors:
         raise status.invalid(resource.judged_group, resource.kind, name, errors)
     request.warnings.extend(behaviour.warnings(obj, None))
+    encoder = await core.objects.encoder(resource, obj)
     await core.admission.validate(core, attributes, request.warnings)
     if not resource.builtin:
         # the definition may have gone while webhooks were asked
@@ -161,10 +162,10 @@ async def _insert_complete(
         shown_value = orjson.loads(core.objects.preview(resource, obj, 0))
         del shown_value["metadata"]["resourceVersion"]
         return rendered(resource.head, shown_value)
-    record = await core.objects.store.put(key, lambda revision: encode(resource, obj, revision), expect=0)
+    record = await core.objects.store.put(key, encoder, expect=0)
     if owners is not None:
         core.objects.remember_owners(record, owners)
-    return core.objects.view(resource, record)
+    return await core.objects.shown(resource, record)
 
 
 def _definition_goes(resource: Resource, name: str) -> status.ApiError:

@@ -15,7 +15,7 @@ from rayward.local.apiserver import body, status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import Live, encode, stamp
+from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import check_dry_run, list_options, number, text
 from rayward.local.apiserver.protobuf import ProtobufError
 from rayward.local.apiserver.protobuf import decode as decode_protobuf
@@ -118,12 +118,13 @@ async def _remove(core: Core, request: Request, live: Live, options: DeleteOptio
     if _finished(after):
         if options.dry_run:
             return core.objects.preview(resource, after, revision), True
+        encoder = await core.objects.encoder(resource, after)
         if behaviour.grace is not None:
             # a graceful kind is marked first and then goes, so that watchers see both; nobody comes in between
-            store.put(key, lambda rev: encode(resource, after, rev), expect=revision)
+            store.put(key, encoder, expect=revision)
             revision = store.newest_revision
-        event = await store.delete(key, lambda rev: encode(resource, after, rev), expect=revision)
-        return core.objects.view(resource, Record(key, event.revision, event.value)), True
+        event = await store.delete(key, encoder, expect=revision)
+        return await core.objects.shown(resource, Record(key, event.revision, event.value)), True
     return await _keep(core, resource, live, after, dry_run=options.dry_run), False
 
 
@@ -132,8 +133,9 @@ async def _keep(core: Core, resource: Resource, live: Live, obj: Object, *, dry_
     if dry_run:
         return core.objects.preview(resource, obj, live.record.revision)
     store, revision = core.objects.store, live.record.revision
-    record = await store.put(live.record.key, lambda rev: encode(resource, obj, rev), expect=revision)
-    return core.objects.view(resource, record)
+    encoder = await core.objects.encoder(resource, obj)
+    record = await store.put(live.record.key, encoder, expect=revision)
+    return await core.objects.shown(resource, record)
 
 
 def _finished(obj: Object) -> bool:

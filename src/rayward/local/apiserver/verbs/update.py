@@ -13,8 +13,9 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.objects import Live, encode, metadata_of, stamp
+from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
+from rayward.local.apiserver.rbac.access import Access
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import shown
@@ -132,12 +133,19 @@ async def modify(
             raise status.not_found(request.resource, request.name)
         obj, owners = change(live)
         if live is None:
+            core.authorizer.require(request.user, _creation(request))
             return Changed(await _insert(core, request, obj, options, owners), created=True)
         try:
             return await _replace(core, request, live, obj, owners, options)
         except Conflict:
             # another writer was faster while admission webhooks ran; a stale resourceVersion is refused on the way
             continue
+
+
+def _creation(request: Request) -> Access:
+    """What a PUT or apply of an object that is not there does."""
+    resource = request.resource
+    return Access("create", resource.group, resource.plural, "", request.namespace, request.name)
 
 
 async def _insert(core: Core, request: Request, obj: Object, options: WriteOptions, owners: Owners) -> bytes:
@@ -209,6 +217,7 @@ async def store_change(
 ) -> Changed:
     """Store the new version, or remove the object if it was only waiting for its last finalizer."""
     store, key, revision = core.objects.store, live.record.key, live.record.revision
+    encoder = None if dry_run else await core.objects.encoder(resource, obj)
     metadata = obj["metadata"]
     finished = (
         metadata.get("deletionTimestamp")
@@ -216,16 +225,17 @@ async def store_change(
         and not metadata.get("deletionGracePeriodSeconds")
         and not resource.behaviour.held(obj)
     )
-    if dry_run:
+    if encoder is None:
         return Changed(core.objects.preview(resource, obj, revision))
     if finished:
         # watchers see the object as it last was
-        await store.delete(key, lambda rev: encode(resource, live.value, rev), expect=revision)
+        last = await core.objects.encoder(resource, live.value)
+        await store.delete(key, last, expect=revision)
         return Changed(core.objects.preview(resource, obj, revision))
-    record = await store.put(key, lambda rev: encode(resource, obj, rev), expect=revision)
+    record = await store.put(key, encoder, expect=revision)
     if owners is not None:
         core.objects.remember_owners(record, owners)
-    return Changed(core.objects.view(resource, record))
+    return Changed(await core.objects.shown(resource, record))
 
 
 def _check_resource_version(resource: Resource, name: str, metadata: dict[str, Any], current: str) -> None:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
 
 from rayward.local.apiserver import status
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.hub import Watcher
+from rayward.local.apiserver.hub import ConvertingWatcher, Watcher
 from rayward.local.apiserver.media import Form
 from rayward.local.apiserver.options import ListOptions, list_options, resource_version
 from rayward.local.apiserver.request import Request, Stream
 from rayward.local.apiserver.respond import accepted, event_renderer, includes
+from rayward.local.apiserver.verbs.convert import converted
 from rayward.local.apiserver.verbs.read import Selection, matching_records, selection
-from rayward.local.store import Compacted
+from rayward.local.store import Compacted, Record
 
 _log = logging.getLogger(__name__)
 _SHORTEST_DEFAULT = 1800
@@ -31,12 +33,16 @@ async def watch(core: Core, request: Request) -> Stream:
     resource = request.resource
     since = resource_version(options.resource_version)
     plain = wanted.form is Form.OBJECT
-    watcher = Watcher(
+    kind: Callable[..., Watcher] = Watcher
+    if resource.conversion is not None:
+        kind = partial(ConvertingWatcher, convert=lambda needed: converted(core, needed))
+    view: Callable[[Record], bytes] = partial(core.objects.view, resource)
+    watcher = kind(
         resource,
         chosen.scope,
         max(since, core.objects.store.revision) if _wants_state(options, since) else since,
         chosen.matches,
-        lambda record: core.objects.view(resource, record),
+        view,
         None if plain else event_renderer(resource, wanted, includes(request), core.clock),
         bookmarks=options.bookmarks,
     )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
@@ -17,15 +18,18 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
+from rayward.local.apiserver.rbac import expressions
+from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.webhooks import review
+from rayward.local.apiserver.webhooks.caller import Caller, RefusedError
 from rayward.local.apiserver.webhooks.hook import Hook, hooks_of
 from rayward.local.store import Event, Store
 from rayward.net.errors import NetworkError
-from rayward.net.tls import ClientTls, TlsError, client_context
+from rayward.net.tls import TlsError
 
 if TYPE_CHECKING:
-    from rayward.net.client import HttpClient, Route
+    from rayward.local.apiserver.crd.conversion import Conversions
 
 _log = logging.getLogger(__name__)
 _MUTATING = "/mutatingwebhookconfigurations.admissionregistration.k8s.io/"
@@ -35,16 +39,13 @@ _VALIDATING = "/validatingwebhookconfigurations.admissionregistration.k8s.io/"
 class HttpWebhooks:
     """All configured webhooks, kept in step with the stored configurations."""
 
-    def __init__(
-        self, store: Store, connect: Callable[[], HttpClient], resolve: Callable[[str, str, int], str]
-    ) -> None:
+    def __init__(self, store: Store, caller: Caller, conversions: Conversions, authorizer: Authorizer) -> None:
         self._store = store
-        self._connect = connect
-        self._client: HttpClient | None = None
-        self._resolve = resolve
+        self._caller = caller
+        self._conversions = conversions
+        self._authorizer = authorizer
         self._mutating: list[Hook] = []
         self._validating: list[Hook] = []
-        self._routes: dict[Hook, Route] = {}
         self.reload()
 
     def on_commit(self, events: Sequence[Event]) -> None:
@@ -56,7 +57,7 @@ class HttpWebhooks:
         """Read all configurations anew."""
         self._mutating = self._load(_MUTATING)
         self._validating = self._load(_VALIDATING)
-        self._routes = {}
+        self._caller.forget()
 
     def _load(self, prefix: str) -> list[Hook]:
         found: list[Hook] = []
@@ -97,18 +98,26 @@ class HttpWebhooks:
         seen = hook.sees(attributes, served, self._namespace_labels)
         if seen is None:
             return None
+        seen = await self._as_known(seen)
         verdict = await self._ask(hook, seen, warnings, mutating=True)
         if verdict is None or not verdict.patch:
             return None
         if seen.obj is None:
             text = "attempted to modify the object, which is not supported for this operation"
             raise status.internal(f'admission webhook "{hook.name}" {text}')
+        if seen.requested is not None and seen.resource.conversion is not None:
+            known = _patched(seen, seen.obj, verdict.patch)
+            return (await self._conversions.convert(attributes.resource, [known]))[0]
         return _patched(attributes, seen.obj, verdict.patch)
 
     async def validate(self, served: Registry, attributes: Attributes, warnings: list[str]) -> None:
         """Ask all validating webhooks at once; the first refusal counts."""
         views = [(hook, hook.sees(attributes, served, self._namespace_labels)) for hook in self._validating]
-        asked = [self._ask(hook, seen, warnings, mutating=False) for hook, seen in views if seen is not None]
+        asked = [
+            self._ask(hook, await self._as_known(seen), warnings, mutating=False)
+            for hook, seen in views
+            if seen is not None
+        ]
         if not asked:
             return
         for outcome in await asyncio.gather(*asked, return_exceptions=True):
@@ -127,7 +136,7 @@ class HttpWebhooks:
             raise status.bad_request(f'admission webhook "{hook.name}" does not support dry run')
         try:
             verdict = await self._call(hook, request, uid, mutating=mutating)
-        except (NetworkError, TlsError, review.InvalidAnswerError, TimeoutError) as error:
+        except (NetworkError, TlsError, RefusedError, review.InvalidAnswerError, TimeoutError) as error:
             if not hook.fails_closed:
                 _log.warning("webhook %s failed and is passed over: %s", hook.name, error)
                 return None
@@ -138,7 +147,10 @@ class HttpWebhooks:
         return verdict
 
     def _condition_holds(self, hook: Hook, attributes: Attributes, request: Object) -> bool:
+        if not hook.conditions:
+            return True
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
+        variables |= expressions.variables(self._authorizer, attributes)
         for condition in hook.conditions:
             try:
                 if not condition.holds(variables):
@@ -151,38 +163,21 @@ class HttpWebhooks:
         return True
 
     async def _call(self, hook: Hook, request: Object, uid: str, *, mutating: bool) -> review.Verdict:
-        headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
-        url = self._address(hook)
-        url += f"{'&' if '?' in url else '?'}timeout={hook.seconds}s"
-        self._client = self._client or self._connect()
-        async with asyncio.timeout(hook.seconds):
-            answer = await self._client.request(
-                "POST", url, headers=headers, body=review.encode(request), route=self._route(hook)
-            )
-        if answer.status != 200:
-            shown = answer.body[:200].decode(errors="replace")
-            raise review.InvalidAnswerError(f"the server answered {answer.status}: {shown}")
-        return review.decode(answer.body, uid, mutating=mutating)
+        answer = await self._caller.post(hook.endpoint, review.encode(request), hook.seconds)
+        return review.decode(answer, uid, mutating=mutating)
 
-    def _address(self, hook: Hook) -> str:
-        service = hook.service
-        if service is None:
-            return hook.url
-        return f"https://{self._resolve(service.namespace, service.name, service.port)}{service.path}"
-
-    async def close(self) -> None:
-        """Let go of the connections to webhooks."""
-        if self._client is not None:
-            await self._client.close()
-
-    def _route(self, hook: Hook) -> Route:
-        known = self._routes.get(hook)
-        if known is None:
-            tls = ClientTls(authority=hook.authority, server_name=hook.server_name)
-            from rayward.net import client
-
-            known = self._routes[hook] = client.Route(tls=client_context(tls), server_name=hook.server_name)
-        return known
+    async def _as_known(self, seen: Attributes) -> Attributes:
+        """A request in the version that a webhook knows, where more than the name of the version differs."""
+        if seen.requested is None or seen.resource.conversion is None:
+            return seen
+        version = seen.requested.api_version
+        given = [{**each, "apiVersion": version} for each in (seen.obj, seen.old) if each is not None]
+        converted = iter(await self._conversions.convert(seen.resource, given))
+        return replace(
+            seen,
+            obj=next(converted) if seen.obj is not None else None,
+            old=next(converted) if seen.old is not None else None,
+        )
 
 
 def _patched(attributes: Attributes, obj: Object, patch: list[Object]) -> Object:
@@ -216,9 +211,9 @@ def _behaviour(attributes: Attributes) -> Behaviour:
 
 def _cause(hook: Hook, error: Any) -> str:
     if isinstance(error, TimeoutError):
-        return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": context deadline exceeded'
+        return f'failed to call webhook: Post "{hook.endpoint.url}?timeout={hook.seconds}s": context deadline exceeded'
     if isinstance(error, TlsError):
         return f"could not get REST client: unable to load root certificates: {error}"
-    if isinstance(error, review.InvalidAnswerError):
+    if isinstance(error, review.InvalidAnswerError | RefusedError):
         return f"received invalid webhook response: {error}"
-    return f'failed to call webhook: Post "{hook.url}?timeout={hook.seconds}s": {error}'
+    return f'failed to call webhook: Post "{hook.endpoint.url}?timeout={hook.seconds}s": {error}'

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rayward.kube.machinery import cel
+from rayward.kube.machinery.cel import authorization
 from rayward.kube.machinery.selectors import labels
 from rayward.local.apiserver.admission import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.webhooks.caller import Endpoint, endpoint_of
 
 _SELF = frozenset({"mutatingwebhookconfigurations", "validatingwebhookconfigurations"})
 
-_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn"}
+_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
 
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
@@ -56,16 +57,6 @@ def _resource_matches(pattern: str, plural: str, subresource: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """The service that a webhook is behind. It may come and move after the webhook, so each call looks it up."""
-
-    namespace: str
-    name: str
-    port: int
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
 class Condition:
     """What must hold of a request for its webhook to be asked."""
 
@@ -93,12 +84,7 @@ class Hook:
     """A webhook, compiled from its configuration."""
 
     name: str
-    url: str
-    """Where it is reached, or under which name it is known if it is behind a service."""
-    service: Service | None
-    authority: str | None
-    """PEM of who signed the webhook's certificate."""
-    server_name: str | None
+    endpoint: Endpoint
     rules: tuple[Rule, ...]
     namespace_selector: labels.LabelSelector
     object_selector: labels.LabelSelector
@@ -159,17 +145,9 @@ def hooks_of(configuration: Object) -> list[Hook]:
 
 
 def _hook(hook: Object) -> Hook:
-    client: Object = hook.get("clientConfig") or {}
-    url, server_name, service = client.get("url"), None, _service(client.get("service"))
-    if service is not None:
-        server_name = f"{service.name}.{service.namespace}.svc"
-        url = f"https://{server_name}:{service.port}{service.path}"
     return Hook(
         name=hook["name"],
-        url=url or "",
-        service=service,
-        authority=_pem(client.get("caBundle")),
-        server_name=server_name,
+        endpoint=endpoint_of(hook.get("clientConfig") or {}),
         rules=tuple(_rule(rule) for rule in hook.get("rules") or ()),
         namespace_selector=labels.from_object(hook.get("namespaceSelector") or {}),
         object_selector=labels.from_object(hook.get("objectSelector") or {}),
@@ -180,12 +158,6 @@ def _hook(hook: Object) -> Hook:
         dry_run_safe=hook.get("sideEffects") in {"None", "NoneOnDryRun"},
         reinvoked=hook.get("reinvocationPolicy") == "IfNeeded",
     )
-
-
-def _service(declared: Object | None) -> Service | None:
-    if declared is None:
-        return None
-    return Service(declared["namespace"], declared["name"], declared.get("port", 443), declared.get("path") or "/")
 
 
 def _rule(rule: Object) -> Rule:
@@ -200,8 +172,3 @@ def _rule(rule: Object) -> Rule:
         tuple(rule.get("resources") or ()),
         rule.get("scope") or "*",
     )
-
-
-def _pem(bundle: str | None) -> str | None:
-    # any bytes may be stored: what is no PEM fails when the webhook is called, as its policy says
-    return base64.b64decode(bundle).decode("ascii", "backslashreplace") if bundle else None

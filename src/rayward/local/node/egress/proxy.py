@@ -1,4 +1,8 @@
-"""The proxy: CONNECT for anything, and plain HTTP."""
+"""The proxy: CONNECT for anything, and plain HTTP.
+
+A name is resolved once, each address is checked, and what was checked is connected to: neither another spelling of an
+address nor a name that resolves to it leads to this machine's own services.
+"""
 
 from __future__ import annotations
 
@@ -6,29 +10,52 @@ import asyncio
 import contextlib
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-from rayward.local.node.egress.target import Target, Way, of_connect, of_url
+from rayward.local.node.egress.target import Target, Way, of_connect, of_url, way_to
 from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.work.asking import Refused, open_tcp
-from rayward.net.proxy import proxy_authorization, proxy_from_environment
+from rayward.net.proxy import is_loopback, proxy_authorization, proxy_from_environment
 
 PORT: Final = 3128
 _MOST_HEAD: Final = 64 * 1024
 _CONNECT_SECONDS: Final = 30.0
+_ONE_ADDRESS_SECONDS: Final = 10.0
 _CHUNK: Final = 64 * 1024
 _SPENT: Final = ("proxy-connection", "proxy-authorization", "connection", "keep-alive")
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Resolve = Callable[[str], Awaitable[list[str]]]
+Dial = Callable[[str, int], Awaitable[Streams]]
+
+
+class Forbidden(Exception):  # noqa: N818 - it names what happened
+    """The target is this machine, or what only this machine may ask."""
+
+
+async def resolve(host: str) -> list[str]:
+    """The addresses of a name or of any spelling of an address, as a connection to it would find them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[4][0]) for address in found))
 
 
 class Proxy:
     """Listens inside the network of the pods, connects from outside of it."""
 
-    def __init__(self, sandboxes: Sandboxes, address: str, names: Callable[[str, str], str | None]) -> None:
+    def __init__(
+        self,
+        sandboxes: Sandboxes,
+        address: str,
+        names: Callable[[str, str], str | None],
+        *,
+        resolve: Resolve = resolve,
+        dial: Dial = asyncio.open_connection,
+    ) -> None:
         self._sandboxes = sandboxes
+        self._resolve = resolve
+        self._dial = dial
         self._address = address
         self._names = names
         """The address of a service, from what a client calls it and the client's own address."""
@@ -41,14 +68,15 @@ class Proxy:
         # A node that starts again takes the port again.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((self._address, PORT))
-        self._server = await asyncio.start_server(self._serve, sock=listener, limit=_MOST_HEAD)
+        self._server = await asyncio.start_server(self.serve, sock=listener, limit=_MOST_HEAD)
 
     async def stop(self) -> None:
         """Listen no more."""
         if self._server is not None:
             self._server.close()
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer one client."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             await self._answer(head, reader, writer)
@@ -72,12 +100,12 @@ class Proxy:
         client: str = writer.get_extra_info("peername")[0]
         if (service := self._names(target.host, client)) is not None:
             target = Target(service, target.port)
-        if target.way is Way.FORBIDDEN:
-            await _refuse(writer, "403 Forbidden", f"{target.host} is not reachable from pods")
-            return
         try:
             async with asyncio.timeout(_CONNECT_SECONDS):
                 far = await self._open(target)
+        except Forbidden:
+            await _refuse(writer, "403 Forbidden", f"{target.host} is not reachable from pods")
+            return
         except (OSError, TimeoutError, Refused) as error:
             await _refuse(writer, "502 Bad Gateway", f"{target.host}:{target.port}: {error or 'no answer in time'}")
             return
@@ -90,14 +118,42 @@ class Proxy:
         await _join((reader, writer), far)
 
     async def _open(self, target: Target) -> Streams:
-        if target.way is Way.INSIDE:
-            return await asyncio.open_connection(sock=await open_tcp(self._sandboxes.ground, target.host, target.port))
         upstream = proxy_from_environment(f"https://{target.host}:{target.port}", os.environ)
-        if upstream is None:
-            return await asyncio.open_connection(target.host, target.port)
+        try:
+            resolved = await self._resolve(target.host)
+        except (OSError, UnicodeError) as error:
+            # Where only the next proxy knows the names of the internet, it decides.
+            if upstream is None or "." not in target.host:
+                raise OSError(f"the name cannot be resolved: {error}") from error
+            return await self._through(upstream, target.host, target.port)
+        ways = {address: way_to(address) for address in resolved}
+        allowed = [address for address, way in ways.items() if way is not Way.FORBIDDEN]
+        if not allowed:
+            raise Forbidden
+        if ways[allowed[0]] is Way.INSIDE:
+            return await asyncio.open_connection(sock=await open_tcp(self._sandboxes.ground, allowed[0], target.port))
+        if upstream is not None:
+            if len(allowed) < len(resolved):
+                raise Forbidden
+            # A proxy of this machine could find another address for the name, and this machine behind it.
+            near = is_loopback(urlsplit(upstream).hostname or "")
+            return await self._through(upstream, allowed[0] if near else target.host, target.port)
+        return await self._dial_first([address for address in allowed if ways[address] is Way.OUTSIDE], target.port)
+
+    async def _dial_first(self, addresses: list[str], port: int) -> Streams:
+        failures: list[str] = []
+        for address in addresses:
+            try:
+                async with asyncio.timeout(_ONE_ADDRESS_SECONDS):
+                    return await self._dial(address, port)
+            except (OSError, TimeoutError) as error:
+                failures.append(f"{address}: {error or 'no answer in time'}")
+        raise OSError("; ".join(failures))
+
+    async def _through(self, upstream: str, host: str, port: int) -> Streams:
         parts = urlsplit(upstream)
         reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80, ssl=parts.scheme == "https")
-        place = f"{target.host}:{target.port}"
+        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         authorization = proxy_authorization(upstream)
         extra = f"Proxy-Authorization: {authorization}\r\n" if authorization else ""
         writer.write(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{extra}\r\n".encode())

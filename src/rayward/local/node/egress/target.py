@@ -9,11 +9,15 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from rayward.net.proxy import is_loopback
-
 PODS: Final = ipaddress.ip_network("10.42.0.0/16")
 SERVICES: Final = ipaddress.ip_network("10.43.0.0/16")
 _HIGHEST_PORT: Final = 65535
+_METADATA: Final = frozenset(
+    map(ipaddress.ip_address, ("168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254"))
+)
+"""Where clouds tell machines their credentials, beside the link-local address that most use."""
+_TRANSLATED: Final = ipaddress.ip_network("64:ff9b::/96")
+_Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
 class Way(Enum):
@@ -25,23 +29,39 @@ class Way(Enum):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """Host and port."""
+    """Host, as it was written, and port."""
 
     host: str
     port: int
 
-    @property
-    def way(self) -> Way:
-        """Pods and services are inside; this machine's own loopback is nobody's business."""
-        if is_loopback(self.host):
-            return Way.FORBIDDEN
-        try:
-            address = ipaddress.ip_address(self.host)
-        except ValueError:
-            return Way.OUTSIDE
-        if address.is_unspecified or address.is_link_local or address.is_multicast:
-            return Way.FORBIDDEN
-        return Way.INSIDE if address in PODS or address in SERVICES else Way.OUTSIDE
+
+def way_to(address: str) -> Way:
+    """How a resolved address is reached: pods and services inside, this machine and its cloud's metadata not at all."""
+    found = [ipaddress.ip_address(address)]
+    if isinstance(found[0], ipaddress.IPv6Address):
+        found += _embedded(found[0])
+    if any(_is_forbidden(one) for one in found):
+        return Way.FORBIDDEN
+    return Way.INSIDE if any(one in PODS or one in SERVICES for one in found) else Way.OUTSIDE
+
+
+def _embedded(address: ipaddress.IPv6Address) -> list[ipaddress.IPv4Address]:
+    """The older addresses that gateways, or this kernel, make of a newer one."""
+    found = [one for one in (address.ipv4_mapped, address.sixtofour) if one is not None]
+    if address in _TRANSLATED or int(address) >> 32 == 0:
+        found.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
+    return found
+
+
+def _is_forbidden(address: _Address) -> bool:
+    return (
+        address.is_loopback
+        or address.is_unspecified
+        or address.is_link_local
+        or address.is_multicast
+        or address in _METADATA
+        or (address.version == 4 and int(address) >> 24 in (0, 255))
+    )
 
 
 def of_connect(text: str) -> Target | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,6 +20,7 @@ _TOKEN_REVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", 
 _ACCESS_REVIEWS: Final = Resource(
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", namespaced=False
 )
+_log = logging.getLogger(__name__)
 _MASTERS: Final = "system:masters"
 _REMEMBERED_SECONDS: Final = 60.0
 _REMEMBERED: Final = 256
@@ -34,27 +36,28 @@ class Gate:
         self._known: dict[object, tuple[float, int]] = {}
 
     async def check(self, certificate: Who | None, token: str) -> int:
-        """200, 401 or 403."""
+        """200, 401 or 403; 500 where the API server could not be asked, which is asked again the next time."""
         key = certificate or token
         if not key:
             return 401
         known = self._known.get(key)
         if known is not None and known[0] > self._now():
             return known[1]
-        answer = await self._ask(certificate, token)
+        try:
+            answer = await self._ask(certificate, token)
+        except (ApiError, NetworkError) as error:
+            _log.warning("who may use the node's endpoint cannot be asked: %s", error)
+            return 500
         if len(self._known) >= _REMEMBERED:
             self._known.clear()
         self._known[key] = (self._now() + _REMEMBERED_SECONDS, answer)
         return answer
 
     async def _ask(self, certificate: Who | None, token: str) -> int:
-        try:
-            who = certificate or await self._review(token)
-            if who is None:
-                return 401
-            return 200 if _MASTERS in who[1] or await self._may(who) else 403
-        except (ApiError, NetworkError):
-            return 403
+        who = certificate or await self._review(token)
+        if who is None:
+            return 401
+        return 200 if _MASTERS in who[1] or await self._may(who) else 403
 
     async def _review(self, token: str) -> Who | None:
         review = {

@@ -67,7 +67,8 @@ class Endpoint:
         certificate = (section(section(scope, "extensions"), "tls")).get("client_subject")
         status = await self._gate.check(certificate, token)
         if status != 200:
-            raise Refusal(status, "Unauthorized" if status == 401 else "Forbidden")
+            reasons = {401: "Unauthorized", 403: "Forbidden"}
+            raise Refusal(status, reasons.get(status, "Authorization error: the API server could not be asked"))
 
     async def _answer(self, scope: Object, receive: Receive, send: Send) -> None:
         parts = [unquote(part) for part in scope["path"].strip("/").split("/")]

@@ -46,7 +46,7 @@ def _init(spec: Mapping[str, Any], shared_memory: str, streams: tuple[int, int, 
         for group in spec.get("groups") or ():
             Path(group).write_text("0")
         linux.mount(None, "/", None, linux.PRIVATE | linux.RECURSIVE)
-        root.build(spec["root"], shared_memory, spec["mounts"], spec["hidden"])
+        root.build(spec["root"], shared_memory, spec["mounts"], devices=spec["devices"], hidden=spec["hidden"])
         linux.change_root(spec["root"])
         if spec.get("readOnlyRoot"):
             flags = linux.REMOUNT | linux.READ_ONLY | linux.BIND | linux.NO_SUID | linux.NO_DEV

@@ -1,9 +1,9 @@
-"""The files that a container sees: the host's, read-only, with its own places mounted over them."""
+"""The files that a container sees: the machine's programs, read-only, its own folders, and what is mounted for it."""
 
 from __future__ import annotations
 
 # Names of mounts and descriptors, not paths of this process:
-# ruff: noqa: PTH102, PTH115, PTH116, PTH120, PTH208, PTH211
+# ruff: noqa: PTH102, PTH103, PTH115, PTH116, PTH120, PTH208, PTH211
 import contextlib
 import errno
 import os
@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from rayward.local.node.ground import linux, part
+from rayward.local.node.ground import linux, part, visible
 
-_OWN: Final = ("proc", "dev", "tmp", "run", "lost+found")
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 # What container runtimes close of /proc: it is the whole machine's, and a pod's root may be the machine's root.
 _KERNELS_READ_ONLY: Final = ("bus", "fs", "irq", "sys", "sysrq-trigger")
@@ -39,19 +38,31 @@ _LINKS: Final = (
 )
 
 
-def build(root: str, shared_memory: str, mounts: Iterable[dict[str, Any]], hidden: Iterable[str]) -> None:
-    """Lay out a container's files under ``root``; the caller is alone in its mount and pid namespace."""
+def build(
+    root: str,
+    shared_memory: str,
+    mounts: Iterable[dict[str, Any]],
+    *,
+    devices: Iterable[str] = (),
+    hidden: Iterable[str] = (),
+) -> None:
+    """Lay out a container's files under ``root``; the caller is alone in its mount and pid namespace.
+
+    ``devices`` are names below /dev, ``hidden`` folders and files that stay out of sight even where a mount shows
+    what is around them.
+    """
     linux.mount("tmpfs", root, "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
-    with os.scandir("/") as entries:
-        for entry in entries:
-            if entry.name not in _OWN:
-                _show(entry.path, f"{root}/{entry.name}")
-    for name in ("proc", "dev", "run", "tmp"):
-        os.mkdir(f"{root}/{name}", 0o1777 if name == "tmp" else 0o755)
+    for path in visible.SYSTEM:
+        _show(path, f"{root}{path}", follow=False)
+    for name in visible.SETTINGS:
+        _show(f"/etc/{name}", f"{root}/etc/{name}", follow=True)
+    for name in ("proc", "dev", "run", "tmp", "etc", *visible.EMPTY):
+        os.makedirs(f"{root}/{name}", exist_ok=True)
+    os.symlink("/run", f"{root}/var/run")
     linux.mount("proc", f"{root}/proc", "proc")
-    _close_kernel(f"{root}/proc")
+    _close_kernel(root)
     linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
-    _lay_devices(f"{root}/dev", shared_memory)
+    _lay_devices(f"{root}/dev", shared_memory, devices)
     for mount in mounts:
         _place(root, mount)
     for path in hidden:
@@ -65,7 +76,8 @@ def _hide(path: str) -> None:
         linux.mount("/dev/null", path, None, linux.BIND)
 
 
-def _close_kernel(processes: str) -> None:
+def _close_kernel(root: str) -> None:
+    processes = f"{root}/proc"
     # Only now: a user without rights gets no new /proc where parts of the last one are covered.
     for name in _KERNELS_READ_ONLY:
         path = f"{processes}/{name}"
@@ -75,10 +87,19 @@ def _close_kernel(processes: str) -> None:
     for name in _KERNELS_HIDDEN:
         with contextlib.suppress(PermissionError):
             _hide(f"{processes}/{name}")
+    for name in visible.HIDDEN_OF_SYS:
+        with contextlib.suppress(PermissionError):
+            _hide(f"{root}/sys/{name}")
 
 
-def _show(source: str, target: str) -> None:
-    kind = os.lstat(source).st_mode
+def _show(source: str, target: str, *, follow: bool) -> None:
+    # A link of /etc may lead to a folder that is not shown: what it leads to takes its place.
+    source = os.path.realpath(source) if follow else source
+    try:
+        kind = os.lstat(source).st_mode
+    except (FileNotFoundError, PermissionError):
+        return
+    os.makedirs(os.path.dirname(target), exist_ok=True)
     if stat.S_ISLNK(kind):
         os.symlink(os.readlink(source), target)
         return
@@ -92,12 +113,12 @@ def _show(source: str, target: str) -> None:
     linux.make_read_only(target)
 
 
-def _lay_devices(folder: str, shared_memory: str) -> None:
+def _lay_devices(folder: str, shared_memory: str, more: Iterable[str]) -> None:
     linux.mount("tmpfs", folder, "tmpfs", linux.NO_SUID, "mode=755")
-    graphics = [name for name in os.listdir("/dev") if name.startswith(("nvidia", "kfd"))]
-    for name in (*_DEVICES, *graphics):
+    for name in (*_DEVICES, *more):
         source = f"/dev/{name}"
         if Path(source).is_char_device():
+            os.makedirs(os.path.dirname(f"{folder}/{name}"), exist_ok=True)
             Path(folder, name).touch()
             linux.mount(source, f"{folder}/{name}", None, linux.BIND)
     os.mkdir(f"{folder}/pts")

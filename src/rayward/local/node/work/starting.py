@@ -11,10 +11,13 @@ import msgspec
 
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.node.cgroups import SEEN_AT, Group
+from rayward.local.node.container.devices import graphics_devices, render_minors
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, find_environment
+from rayward.local.node.container.packages import shown_folders
 from rayward.local.node.folders import PodFolder
+from rayward.local.node.ground.visible import is_system
 from rayward.local.node.pod.facts import Backoff
 from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
@@ -95,6 +98,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "kills": start.group.kills,
         "stated": {"folder": str(stated), "files": start.stated} if start.stated else None,
         "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
+        "devices": graphics_devices(start.graphics, render_minors() if start.graphics else ()),
         "hidden": [str(host.folders.data), *host.settings.hidden],
         "mounts": [
             *_own_mounts(folder, own, home, environment, host.settings.project),
@@ -117,10 +121,9 @@ def _own_mounts(
         {"source": str(folder.path / "etc" / name), "target": f"/etc/{name}"}
         for name in ("hosts", "hostname", "resolv.conf")
     ]
-    # The two places under which the host's files no longer show.
-    for seen in (environment.folder, TOOLS):
-        if seen.startswith(("/tmp/", "/var/tmp/", "/run/")):  # noqa: S108
-            mounts.append({"source": seen, "target": seen, "readOnly": True})
+    for path in (*shown_folders(environment.folder, str(Path.home())), TOOLS):
+        if not is_system(path):
+            mounts.append({"source": path, "target": path, "readOnly": True})
     if project is not None:
         mounts.append({"source": str(project), "target": str(project)})
     return mounts

@@ -1,0 +1,242 @@
+"""What applying a manifest does, before it is applied: pure, from the live object, the wanted one and what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from rayward.changes.costs import Amounts, Budget, added, most, shapes_of, shortages, total, unplaced
+from rayward.changes.outcomes import Conflict, Invalid
+from rayward.changes.refs import Ref
+from rayward.kinds import labels
+from rayward.kinds.effects import Change, Effect, Effects, Rules, effects
+from rayward.kinds.shapes import PodShape
+from rayward.kinds.validation import Problem
+from rayward.kube.machinery.jsonvalue import Object, section
+
+Action = Literal["create", "update", "none"]
+
+_DISRUPTIVE: Final = (Effect.RECREATE, Effect.SUSPEND)
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Pods of one group that are replaced."""
+
+    group: str
+    pods: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What would happen.
+
+    Attributes:
+        ref: The object.
+        action: Whether it is created, updated, or already as wanted.
+        rules: Whose operator was assumed to act.
+        changes: Every changed field and its effect.
+        restarts: Which pods are replaced.
+        now: What the object's pods request before the change.
+        after: What they request after it.
+        peak: What they request at most while it is made, with both clusters where there are two.
+        blocked: Limits and nodes that do not allow the peak; empty where they do or none are known.
+        downtime: Whether requests or work are interrupted, in words.
+        approval: The steps that somebody should agree to.
+        base: The uid and generation that the plan is for; empty for an object that is not there yet.
+        wanted: The manifest.
+    """
+
+    ref: Ref
+    action: Action
+    rules: Rules
+    changes: tuple[Change, ...]
+    restarts: tuple[Restart, ...]
+    now: Amounts
+    after: Amounts
+    peak: Amounts
+    blocked: tuple[str, ...]
+    downtime: str
+    approval: tuple[str, ...]
+    base: Object
+    wanted: Object
+
+    @property
+    def strongest(self) -> Effect | None:
+        """The effect that is felt most."""
+        return Effects(self.changes).strongest
+
+    def document(self) -> dict[str, Any]:
+        """The plan for programs and for a plan file; fields are added, never changed."""
+        return {
+            "apiVersion": "cli.rayward/v1",
+            "kind": "Plan",
+            "object": {"kind": self.ref.kind, "name": self.ref.name, "namespace": self.ref.namespace},
+            "action": self.action,
+            "rules": str(self.rules),
+            "effect": None if self.strongest is None else str(self.strongest),
+            "changes": [
+                {
+                    "path": change.path,
+                    "effect": str(change.effect),
+                    "why": change.why,
+                    "old": change.old,
+                    "new": change.new,
+                    "restarts": list(change.restarts),
+                }
+                for change in self.changes
+            ],
+            "restarts": [{"group": one.group, "pods": one.pods} for one in self.restarts],
+            "resources": {name: _texts(part) for name, part in _named(self)},
+            "blocked": list(self.blocked),
+            "downtime": self.downtime,
+            "approval": list(self.approval),
+            "base": self.base,
+            "wanted": self.wanted,
+        }
+
+
+def plan(
+    ref: Ref,
+    live: Object | None,
+    wanted: Object,
+    *,
+    rules: Rules = Rules.RAYWARD,
+    running: Object | None = None,
+    budgets: Sequence[Budget] = (),
+    nodes: Sequence[Amounts] | None = None,
+    problems: Sequence[Problem] | None = None,
+    manifest: Object | None = None,
+) -> Plan:
+    """Predict what turning ``live`` into ``wanted`` does.
+
+    Args:
+        ref: The object.
+        live: It as it is; None where it is not there.
+        wanted: It as it would be, with the server's defaults.
+        rules: Whose operator acts on it.
+        running: Of a RayService the spec of the RayCluster that serves.
+        budgets: Limits that count for its pods.
+        nodes: What is free on each node; None where that is not known.
+        problems: What validation found; found here where it is not given.
+        manifest: What the user wrote, for a plan that is applied later; ``wanted`` where it is not given.
+    """
+    after_shapes = _shapes(ref, wanted)
+    if live is None:
+        found = Effects()
+        now, before_shapes = dict[str, Any](), ()
+    else:
+        found = effects(ref.kind, live, wanted, rules, running=running, problems=problems)
+        before_shapes = _shapes(ref, live)
+        now = total(before_shapes)
+    after = now if found.strongest is Effect.REFUSED else total(after_shapes)
+    peak = _peak(found, now, after)
+    coming = _coming(found, before_shapes, after_shapes, created=live is None)
+    blocked = [str(one) for one in shortages(budgets, now, peak)]
+    if nodes is not None:
+        blocked += [
+            f"no node has room for {shape.count} pods of group {shape.group}" for shape in unplaced(nodes, coming)
+        ]
+    return Plan(
+        ref=ref,
+        action="create" if live is None else "update" if found.changes else "none",
+        rules=rules,
+        changes=found.changes,
+        restarts=_restarts(found, before_shapes),
+        now=now,
+        after=after,
+        peak=peak,
+        blocked=tuple(blocked),
+        downtime=_downtime(ref, found),
+        approval=tuple(_approval(found)),
+        base=_base(live),
+        wanted=manifest if manifest is not None else wanted,
+    )
+
+
+def check_base(document: Object, live: Object | None) -> None:
+    """Refuse a saved plan whose object has moved.
+
+    Raises:
+        Conflict: The live object is another one, or of another generation.
+        Invalid: The document is not a plan.
+    """
+    if document.get("kind") != "Plan" or document.get("apiVersion") != "cli.rayward/v1":
+        raise Invalid("the file is not a plan", "", "rayward plan -f FILE --out plan.json")
+    if section(document, "base") == _base(live):
+        return
+    about = section(document, "object")
+    name = f"{str(about.get('kind')).lower()}/{about.get('name')}"
+    what = f"{name} has changed since the plan was made"
+    why = f"the plan is for {_shown(section(document, 'base'))}, the object is {_shown(_base(live))}"
+    raise Conflict(what, why, "make the plan again: rayward plan -f FILE --out plan.json", object=name)
+
+
+def _shapes(ref: Ref, obj: Object) -> tuple[PodShape, ...]:
+    try:
+        return shapes_of(ref.kind, obj)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError):
+        # a spec that validation refuses has no pods that could be counted
+        return ()
+
+
+def _peak(found: Effects, now: Amounts, after: Amounts) -> Amounts:
+    return added(now, after) if Effect.NEW_CLUSTER in found else most(now, after)
+
+
+def _coming(
+    found: Effects, before: Sequence[PodShape], after: Sequence[PodShape], *, created: bool
+) -> tuple[PodShape, ...]:
+    """The pods that have to find a node beside those that run."""
+    if created or Effect.NEW_CLUSTER in found or Effect.RESUME in found:
+        return tuple(after)
+    sizes = {shape.group: shape.count for shape in before}
+    return tuple(
+        PodShape(shape.group, shape.count - sizes.get(shape.group, 0), shape.most, shape.requests)
+        for shape in after
+        if shape.count > sizes.get(shape.group, 0) and Effect.REFUSED not in found
+    )
+
+
+def _restarts(found: Effects, shapes: Sequence[PodShape]) -> tuple[Restart, ...]:
+    counts = {shape.group: shape.count for shape in shapes}
+    return tuple(Restart(group, counts[group]) for group in found.restarts if counts.get(group))
+
+
+def _downtime(ref: Ref, found: Effects) -> str:
+    if Effect.REFUSED in found:
+        return "none: nothing changes"
+    if Effect.SUSPEND in found:
+        return "until it is resumed: all pods are deleted"
+    if labels.HEAD_GROUP in found.restarts:
+        return "until the head and its workers are ready again: all pods are deleted at once"
+    if Effect.RECREATE in found:
+        return f"of the workers of {', '.join(found.restarts)}, until they are ready again"
+    if Effect.ROLLING_WORKERS in found:
+        return "none for the cluster: one worker at a time is drained and replaced"
+    if Effect.NEW_CLUSTER in found:
+        return "none: the cluster that serves goes on until the new one takes over"
+    scaled_down = ref.kind != "RayJob" and Effect.SCALE in found
+    return "none for pods that stay" if scaled_down else "none"
+
+
+def _approval(found: Effects) -> Sequence[str]:
+    return [f"{change.effect}: {change.path}" for change in found if change.effect in _DISRUPTIVE]
+
+
+def _base(live: Object | None) -> Object:
+    metadata = section(live or {}, "metadata")
+    return {name: metadata[name] for name in ("uid", "generation") if name in metadata}
+
+
+def _shown(base: Object) -> str:
+    return f"generation {base.get('generation')} of {base.get('uid')}" if base else "an object that does not exist"
+
+
+def _named(one: Plan) -> tuple[tuple[str, Amounts], ...]:
+    return (("now", one.now), ("after", one.after), ("peak", one.peak))
+
+
+def _texts(amounts: Amounts) -> dict[str, str]:
+    return {name: str(amount) for name, amount in sorted(amounts.items())}

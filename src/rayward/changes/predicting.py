@@ -1,0 +1,120 @@
+"""Plans and diffs of what a server has: the operations that gather what the pure functions need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from rayward.changes import writing
+from rayward.changes.costs import Amounts, Budget
+from rayward.changes.diffing import diff
+from rayward.changes.planning import Plan, plan
+from rayward.changes.refs import Ref
+from rayward.changes.steps import Operation, Send
+from rayward.kinds import labels
+from rayward.kinds.effects import Rules
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client import errors, verbs
+from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
+from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """An object before and after an apply that was only asked for."""
+
+    ref: Ref
+    live: Object | None
+    wanted: Object
+
+
+def ask(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, force: bool = False) -> Operation[Versions]:
+    """What the server would make of a manifest; nothing is changed."""
+    written = yield from writing.apply(ref, wanted, manager=manager, force=force, dry_run=True)
+    return Versions(ref, written.before, written.object)
+
+
+def predict(
+    ref: Ref,
+    wanted: Object,
+    *,
+    manager: str = writing.MANAGER,
+    force: bool = False,
+    rules: Rules | None = None,
+) -> Operation[Plan]:
+    """The plan of an apply, with the limits of its namespace.
+
+    Whose operator acts is read from the mark on the object's children where ``rules`` is not given.
+    """
+    versions = yield from ask(ref, wanted, manager=manager, force=force)
+    running, found = yield from _running(ref, versions.live)
+    budgets = yield from _budgets(ref)
+    return plan(
+        ref,
+        versions.live,
+        versions.wanted,
+        rules=rules or found,
+        running=running,
+        budgets=budgets,
+        manifest=wanted,
+    )
+
+
+def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_all: bool = False) -> Operation[str]:
+    """The diff between what is and what an apply would make of it."""
+    versions = yield from ask(ref, wanted, manager=manager, force=True)
+    return diff(versions.live, versions.wanted, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
+
+
+def rules_of(version: str) -> Rules:
+    """Whose operator a mark of ``ray.io/kuberay-version`` names; Rayward where there is none."""
+    plain = version.removeprefix("v")
+    if plain in ("", "rayward"):
+        return Rules.RAYWARD
+    return Rules.KUBERAY_1_6 if plain.startswith("1.6") else Rules.KUBERAY_1_7
+
+
+def _running(ref: Ref, live: Object | None) -> Operation[tuple[Object | None, Rules]]:
+    if live is None:
+        return None, Rules.RAYWARD
+    if ref.kind == "RayCluster":
+        selector = f"{labels.CLUSTER}={ref.name},{labels.NODE_TYPE}={labels.HEAD}"
+        found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=selector, limit=1))
+        heads = entries(found, "items")
+        return None, rules_of(_mark(heads[0]) if heads else "")
+    status = section(live, "status")
+    name: Any = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
+    if not name:
+        return None, Rules.RAYWARD
+    try:
+        cluster: Object = yield Send(verbs.get(RAY_CLUSTERS, str(name), ref.namespace))
+    except errors.NotFound:
+        return None, Rules.RAYWARD
+    return section(cluster, "spec") if ref.kind == "RayService" else None, rules_of(_mark(cluster))
+
+
+def _mark(obj: Object) -> str:
+    annotations: Any = section(section(obj, "metadata"), "annotations")
+    return str(annotations.get(labels.OPERATOR_VERSION) or "")
+
+
+def _budgets(ref: Ref) -> Operation[list[Budget]]:
+    try:
+        found: Object = yield Send(verbs.list_(RESOURCE_QUOTAS, ref.namespace, limit=100))
+    except (errors.Forbidden, errors.NotFound):
+        # who may not read the limits learns of them when the pods are made
+        return []
+    return [
+        Budget(
+            f"resourcequota/{section(quota, 'metadata').get('name')}",
+            _amounts(section(section(quota, "spec"), "hard")),
+            _amounts(section(section(quota, "status"), "used")),
+        )
+        for quota in entries(found, "items")
+        if not section(quota, "spec").get("scopes") and not section(quota, "spec").get("scopeSelector")
+    ]
+
+
+def _amounts(listed: Object) -> Amounts:
+    return {name: quantity.parse(value) for name, value in listed.items()}

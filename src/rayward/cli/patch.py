@@ -1,0 +1,58 @@
+"""``rayward patch``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rayward.changes.outcomes import Invalid
+from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.forms import Form, FormType
+from rayward.cli.target import Target, target_options
+from rayward.kube.machinery.jsonvalue import is_list, is_object
+
+
+@click.command("patch")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.option("--type", "kind", type=click.Choice(["merge", "json"]), default="merge", help="Kind of patch.")
+@click.option("-p", "--patch", "text", required=True, help="The patch, as JSON or YAML.")
+@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@target_options
+def command(words: tuple[str, ...], kind: str, text: str, dry_run: str, form: Form | None, target: Target) -> int:
+    """Change an object by a patch; a merge patch that would drop items of a list is refused.
+
+    \b
+    Examples:
+      rayward patch raycluster/train -p '{"spec": {"suspend": true}}'
+      rayward patch rayservice shop --type=json -p '[{"op": "remove", "path": "/spec/suspend"}]'
+    """  # noqa: D301
+    value = _read(text)
+    if is_list(value) != (kind == "json"):
+        wanted = "a list of operations" if kind == "json" else "an object"
+        raise Invalid(f"a {kind} patch is {wanted}", f"this one is {type(value).__name__}", "give the other --type")
+    with changing(target) as (client, session):
+        ref = ref_of(words, session)
+        session.say_where()
+        dry = dry_run == "server"
+        done = (
+            client.json_patch(ref, value, dry_run=dry)
+            if is_list(value)
+            else client.merge_patch(ref, value, dry_run=dry)
+        )
+        show(ref, done, form, dry=dry)
+    return 0
+
+
+def _read(text: str) -> Any:
+    from rayward.kinds.serveconfig import ServeConfigError
+    from rayward.kinds.serveconfig.reading import read
+
+    try:
+        value = read(text).value
+    except ServeConfigError as error:
+        raise Invalid("the patch is neither JSON nor YAML", str(error), "correct its quotes and brackets") from error
+    if not is_object(value) and not is_list(value):
+        raise Invalid("the patch is not an object and not a list", "", "rayward patch KIND/NAME -p '{...}'")
+    return value

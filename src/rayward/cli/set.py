@@ -1,0 +1,42 @@
+"""``rayward set``."""
+
+from __future__ import annotations
+
+import click
+
+from rayward.changes.intents import parse_setting
+from rayward.changes.outcomes import UsageError
+from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.forms import Form, FormType
+from rayward.cli.target import Target, target_options
+
+
+@click.command("set")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...")
+@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@target_options
+def command(words: tuple[str, ...], dry_run: str, override_autoscaler: bool, form: Form | None, target: Target) -> int:
+    """Change what the settings say and nothing else.
+
+    \b
+    Settings: image=IMAGE, GROUP.image=IMAGE, GROUP.replicas=N, GROUP.min=N, GROUP.max=N, env.NAME=VALUE,
+    GROUP.env.NAME=VALUE, GROUP.env.NAME- (removes it), GROUP.requests.cpu=2, GROUP.limits.memory=4Gi,
+    rayVersion=VERSION, suspend=true. The head's group is called head.
+
+    \b
+    Examples:
+      rayward set raycluster/train gpu.max=8
+      rayward set rayservice shop image=rayproject/ray:2.61.0 rayVersion=2.61.0
+    """  # noqa: D301
+    named = tuple(word for word in words if "=" not in word and not word.endswith("-"))
+    settings = [parse_setting(word) for word in words if word not in named]
+    if not settings:
+        raise UsageError("there is nothing to set", "no setting was given", "rayward set raycluster/x gpu.replicas=5")
+    with changing(target) as (client, session):
+        ref = ref_of(named, session)
+        session.say_where()
+        done = client.set(ref, *settings, dry_run=dry_run == "server", override_autoscaler=override_autoscaler)
+        show(ref, done, form, dry=dry_run == "server")
+    return 0

@@ -1,0 +1,104 @@
+"""The parts of a local stack as users of its API server: who each is, and the least it must be allowed to do.
+
+Their roles are those of Kubernetes' own components; what ours do beyond them is in a role of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rayward.kube.machinery.jsonvalue import Object
+from rayward.local.apiserver.identity import EVERYBODY, PART, User
+from rayward.local.apiserver.rbac.reconcile import AUTOUPDATE
+
+_GROUP: Final = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A process of the stack that talks to the server."""
+
+    name: str
+    user: User
+    roles: tuple[str, ...]
+    """Default cluster roles of Kubernetes that it has."""
+    rules: tuple[Object, ...]
+    """What it does besides."""
+
+
+def _rule(group: str, resources: str, *verbs: str) -> Object:
+    return {"apiGroups": [group], "resources": resources.split(), "verbs": list(verbs)}
+
+
+_CONTROLLERS: Final = (
+    "clusterrole-aggregation-controller",
+    "cronjob-controller",
+    "daemon-set-controller",
+    "deployment-controller",
+    "disruption-controller",
+    "endpoint-controller",
+    "endpointslice-controller",
+    "generic-garbage-collector",
+    "job-controller",
+    "namespace-controller",
+    "persistent-volume-binder",
+    "pod-garbage-collector",
+    "pv-protection-controller",
+    "pvc-protection-controller",
+    "replicaset-controller",
+    "replication-controller",
+    "resourcequota-controller",
+    "root-ca-cert-publisher",
+    "service-account-controller",
+    "statefulset-controller",
+    "ttl-after-finished-controller",
+)
+
+PARTS: Final = (
+    Part(
+        "controllers",
+        User(f"{PART}controllers", groups=(EVERYBODY,)),
+        tuple(f"system:controller:{name}" for name in _CONTROLLERS),
+        # the class of claims that name none
+        (_rule("storage.k8s.io", "storageclasses", "create"),),
+    ),
+    Part(
+        "node",
+        User(f"{PART}node", groups=(EVERYBODY,)),
+        ("system:node", "system:kube-scheduler"),
+        # leases of other nodes say which are alive; nodes of an earlier start, that this one has no more, are deleted
+        (_rule("", "nodes", "delete"), _rule("coordination.k8s.io", "leases", "list", "watch")),
+    ),
+    Part(
+        "traffic",
+        User(f"{PART}traffic", groups=(EVERYBODY,)),
+        ("system:node-proxier",),
+        (_rule("", "services services/status", "patch"),),
+    ),
+)
+
+
+def policy() -> dict[str, list[Object]]:
+    """The roles and bindings of the parts, by plural name of their resource."""
+    roles: list[Object] = []
+    bindings: list[Object] = []
+    for part in PARTS:
+        own = f"{PART}{part.name}"
+        if part.rules:
+            roles.append({"metadata": _metadata(own), "rules": list(part.rules)})
+            bindings.append(_binding(own, own, part.user))
+        bindings.extend(_binding(f"{own}:{role.rpartition(':')[2]}", role, part.user) for role in part.roles)
+    return {"clusterroles": roles, "clusterrolebindings": bindings}
+
+
+def _metadata(name: str) -> Object:
+    return {"name": name, "annotations": {AUTOUPDATE: "true"}}
+
+
+def _binding(name: str, role: str, user: User) -> Object:
+    return {
+        "metadata": _metadata(name),
+        "roleRef": {"apiGroup": _GROUP, "kind": "ClusterRole", "name": role},
+        "subjects": [{"apiGroup": _GROUP, "kind": "User", "name": user.name}],
+    }

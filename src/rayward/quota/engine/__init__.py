@@ -1,0 +1,38 @@
+"""The embedded engine: admits Workloads as Kueue v0.18 would, where no Kueue is.
+
+``tree`` holds quota and usage, ``queue`` who waits, ``cycle`` decides, ``engine`` keeps them together; nothing there
+reads a clock or a network. ``status`` and ``upkeep`` say what objects become, ``reconcile`` writes it.
+"""
+
+from typing import Final
+
+from rayward.kinds.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from rayward.kube.core.rbac import READ, rule
+from rayward.kube.core.resource import DEPLOYMENTS, LEASES, NAMESPACES
+from rayward.kube.runtime.registry import Registration
+from rayward.quota.engine.reconcile import NAME, EngineReconciler, EngineSettings
+
+__all__ = ["REGISTRATION", "EngineReconciler", "EngineSettings"]
+
+REGISTRATION: Final = Registration(
+    name=NAME,
+    resource=WORKLOADS,
+    component="rayward-quota",
+    rules=(
+        rule(READ, CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS, RESOURCE_FLAVORS, ADMISSION_CHECKS),
+        rule((*READ, "patch"), WORKLOADS),
+        rule(("patch",), WORKLOADS, CLUSTER_QUEUES, LOCAL_QUEUES, subresource="status"),
+        rule(READ, NAMESPACES),
+        # a live Kueue manager is looked for before anything is admitted
+        rule(("list",), DEPLOYMENTS),
+        rule(("get", "list"), LEASES),
+    ),
+    build=EngineReconciler,
+)

@@ -1,0 +1,459 @@
+"""The engine on an API server: objects go in from caches, decisions go out as statuses.
+
+A pass of the engine is the reconcile of one key of its own, so passes never overlap; what it decided about a workload
+is written by that workload's reconcile, many of them at once. Until a decision is written, the engine does not listen
+to what the caches say of that workload; if the write fails, it takes their word again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds.kueue import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    LocalQueue,
+    ResourceFlavor,
+    Workload,
+    names,
+)
+from rayward.kinds.kueue.workload import WorkloadStatus
+from rayward.kinds.resources import (
+    ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from rayward.kube.client import verbs
+from rayward.kube.client.errors import NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.meta import is_true
+from rayward.kube.core.objects import Key, KubeObject, version_number
+from rayward.kube.core.resource import NAMESPACES
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.registry import Environment, Source
+from rayward.kube.runtime.shield import Shield
+from rayward.quota.engine import status as to
+from rayward.quota.engine.cycle import Admit, Evict, Pend
+from rayward.quota.engine.engine import Engine, Settings
+from rayward.quota.engine.item import Item
+from rayward.quota.engine.queuestatus import cluster_queue_status, local_queue_status
+from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
+from rayward.quota.engine.upkeep import PodsReady, Surroundings, upkeep
+
+NAME: Final = "quota"
+_PASS: Final = Key("", "")
+"""The key whose reconcile is a pass of the engine."""
+_BATCH_SECONDS: Final = 0.01
+"""Changes that come together are decided upon together."""
+_REPORT_SECONDS: Final = 0.25
+"""How old the numbers in a queue's status may be."""
+_SAY_AGAIN_SECONDS: Final = 5.0
+"""How often the numbers in a waiting workload's message may change."""
+_LOOK_AGAIN_SECONDS: Final = 15.0
+
+_WORKLOADS: Final = Source(WORKLOADS, Workload)
+_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
+_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
+_COHORTS: Final = Source(COHORTS, Cohort)
+_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
+_CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
+_NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
+
+_GROUNDS: Final = {
+    names.IN_CLUSTER_QUEUE: "prioritization in the ClusterQueue",
+    names.IN_COHORT_RECLAMATION: "reclamation within the cohort",
+    names.IN_COHORT_FAIR_SHARING: "Fair Sharing within the cohort",
+    names.IN_COHORT_RECLAIM_WHILE_BORROWING: "reclamation within the cohort while borrowing",
+}
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """How the engine admits."""
+
+    engine: Settings = field(default_factory=Settings)
+    pods_ready: PodsReady | None = None
+
+
+class EngineReconciler:
+    """Admits workloads and keeps the statuses of workloads and queues."""
+
+    def __init__(self, environment: Environment, metrics: Any = None, settings: EngineSettings | None = None) -> None:
+        del metrics
+        self._settings = settings or EngineSettings()
+        self.engine = Engine(self._settings.engine)
+        self._client = environment.client
+        self._clock = environment.clock
+        self._recorder = environment.recorder
+        self._shield = Shield()
+        cache = environment.informers.cache
+        self._workloads = cache(_WORKLOADS)
+        self._cluster_queues = cache(_CLUSTER_QUEUES)
+        self._local_queues = cache(_LOCAL_QUEUES)
+        self._caches: tuple[Cache[Any], ...] = (
+            self._workloads,
+            self._cluster_queues,
+            self._local_queues,
+            cache(_COHORTS),
+            cache(_FLAVORS),
+            cache(_CHECKS),
+            cache(_NAMESPACES),
+        )
+        self.controller = Controller(
+            NAME,
+            self._reconcile,
+            workers=environment.workers,
+            observer=environment.observer,
+            clock=environment.clock,
+        )
+        self._reports = Controller("quota-queues", self._report, workers=4, clock=environment.clock)
+        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._reports.run,)
+        self._alone = False
+        self._decided: dict[str, Admit | Evict] = {}
+        self._writing: set[str] = set()
+        """Workloads of which the engine knows more than the caches."""
+        self._versions: dict[str, int] = {}
+        """The newest version of each workload that the engine was given."""
+        self._pending: dict[str, Pend] = {}
+        self._said_at: dict[str, float] = {}
+        self._listen(cache)
+
+    async def drain(self, seconds: float = 5.0) -> None:
+        """Wait for the answers to what was sent."""
+        await self._shield.drain(seconds)
+
+    # what changes
+
+    def _listen(self, cache: Callable[[Source[Any]], Any]) -> None:
+        self._workloads.subscribe(self._workload_changed)
+        self._cluster_queues.subscribe(self._cluster_queue_changed)
+        self._local_queues.subscribe(self._local_queue_changed)
+        cache(_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
+        cache(_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
+        cache(_CHECKS).subscribe(self._changed(self._set_check, self.engine.remove_check))
+        cache(_NAMESPACES).subscribe(self._changed(self._set_namespace, self.engine.remove_namespace))
+
+    def _changed(self, put: Callable[[Any], None], remove: Callable[[str], None]) -> Callable[[Any, Any], None]:
+        def listener(old: KubeObject | None, new: KubeObject | None) -> None:
+            if new is not None:
+                put(new)
+            elif old is not None:
+                remove(old.metadata.name)
+            self._retell(*self.engine.forest.queues)
+
+        return listener
+
+    def _set_check(self, check: AdmissionCheck) -> None:
+        self.engine.set_check(check.metadata.name, active=is_true(check.status.conditions, names.ACTIVE))
+
+    def _set_namespace(self, namespace: KubeObject) -> None:
+        self.engine.set_namespace(namespace.metadata.name, namespace.metadata.labels or {})
+
+    def _cluster_queue_changed(self, old: ClusterQueue | None, new: ClusterQueue | None) -> None:
+        name = (new or old or ClusterQueue()).metadata.name
+        if new is None:
+            waiting = list(self.engine.pending.get(name, ()))
+            self.engine.remove_cluster_queue(name)
+            for item in waiting:
+                self.controller.add(_key(item.key))
+        else:
+            self.engine.set_cluster_queue(new)
+        if old is None or new is None or old.spec != new.spec or old.deleting != new.deleting:
+            self._retell(name, *self.engine.forest.queues)
+
+    def _local_queue_changed(self, old: LocalQueue | None, new: LocalQueue | None) -> None:
+        queue = new or old
+        if queue is None or (old is not None and new is not None and old.spec == new.spec):
+            return
+        if new is None:
+            self.engine.remove_local_queue(str(queue.key))
+        else:
+            self.engine.set_local_queue(new)
+        for workload in self._workloads.in_namespace(queue.metadata.namespace):
+            if workload.spec.queue_name == queue.metadata.name:
+                self.controller.add(workload.key)
+        self._reports.add(queue.key, after=_REPORT_SECONDS)
+        self._retell(queue.spec.cluster_queue)
+
+    def _workload_changed(self, old: Workload | None, new: Workload | None) -> None:
+        key = (new or old or Workload()).key
+        text = str(key)
+        if new is None:
+            for kept in (self._decided, self._pending, self._versions, self._said_at):
+                kept.pop(text, None)
+            self._writing.discard(text)
+            self._told(self.engine.item(text))
+            self.engine.remove_workload(text)
+            self._soon()
+        elif text not in self._writing:
+            self._give(new)
+        self.controller.add(key)
+
+    def _give(self, workload: Workload) -> None:
+        """The engine learns of a workload, unless it knows a later version."""
+        text = str(workload.key)
+        version = version_number(workload.metadata.resource_version)
+        if version < self._versions.get(text, -1):
+            return
+        self._versions[text] = version
+        self._told(self.engine.item(text))
+        self.engine.set_workload(workload, self._now().timestamp())
+        self._told(self.engine.item(text))
+        self._soon()
+
+    def _told(self, item: Item | None) -> None:
+        """The numbers of an item's queues change."""
+        if item is not None and item.cluster_queue:
+            self._reports.add(Key("", item.cluster_queue), after=_REPORT_SECONDS)
+            self._reports.add(_key(item.queue), after=_REPORT_SECONDS)
+
+    def _retell(self, *queues: str) -> None:
+        """What is said about queues, and about who waits there, may have to change."""
+        for name in queues:
+            self._reports.add(Key("", name), after=_REPORT_SECONDS)
+            for item in (*self.engine.pending.get(name, ()), *self.engine.holders.get(name, {}).values()):
+                self.controller.add(_key(item.key))
+        for local in self._local_queues:
+            if local.spec.cluster_queue in queues:
+                self._reports.add(local.key, after=_REPORT_SECONDS)
+        self._soon()
+
+    def _soon(self) -> None:
+        self.controller.add(_PASS, after=_BATCH_SECONDS)
+
+    # passes
+
+    async def _reconcile(self, key: Key) -> Result:
+        if key == _PASS:
+            return await self._schedule()
+        return await self._workload(key)
+
+    async def _schedule(self) -> Result:
+        if not self._alone:
+            try:
+                await ensure_alone(self._client, self._clock)
+            except KueueIsAliveError as error:
+                _log.error("nothing is admitted: %s", error)
+                return Result(requeue_after=_LOOK_AGAIN_SECONDS)
+            self._alone = True
+        now = self._now().timestamp()
+        for decision in self.engine.run(now):
+            if isinstance(decision, Pend):
+                self._pending[decision.key] = decision
+            else:
+                self._pending.pop(decision.key, None)
+                self._decided[decision.key] = decision
+                self._writing.add(decision.key)
+                if isinstance(decision, Admit) and decision.replaces:
+                    self._writing.add(decision.replaces)
+            self._told(self.engine.item(decision.key))
+            self.controller.add(_key(decision.key))
+        wake = self.engine.next_wake()
+        return DONE if wake is None else Result(requeue_after=max(_BATCH_SECONDS, wake - now))
+
+    # workloads
+
+    async def _workload(self, key: Key) -> Result:
+        text = str(key)
+        workload = self._workloads.get(key)
+        decision = self._decided.pop(text, None)
+        if decision is not None:
+            written = False
+            try:
+                if workload is not None:
+                    written = await self._carry_out(workload, decision)
+            finally:
+                if not written and isinstance(decision, Evict):
+                    self.engine.not_evicted(text)
+                self._hear(text)
+                if isinstance(decision, Admit) and decision.replaces:
+                    self._hear(decision.replaces)
+            return DONE
+        if workload is None or text in self._writing:
+            return DONE
+        if workload.reserved and workload.replaces and await self._finish_replaced(workload):
+            return DONE
+        return await self._keep(workload)
+
+    async def _carry_out(self, workload: Workload, decision: Admit | Evict) -> bool:
+        """Write a decision; False where the workload is not the one that was decided upon any longer."""
+        known = self.engine.item(decision.key)
+        if known is None or known.generation != workload.metadata.generation:
+            return False
+        now = self._now()
+        if isinstance(decision, Evict):
+            message = self._preemption_message(decision)
+            status = to.evicted(workload, names.BY_PREEMPTION, message, now, preempted=decision.reason)
+            await self._apply(workload, status)
+            self._recorder.event(WORKLOADS, workload, "Normal", "Preempted", message)
+            return True
+        flavors = {flavor for grant in decision.grants for flavor in grant.flavors.values()}
+        required = self.engine.checks_for(decision.cluster_queue, flavors)
+        status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
+        await self._apply(workload, status)
+        self._said_at.pop(decision.key, None)
+        message = f"Quota reserved in ClusterQueue {decision.cluster_queue}"
+        self._recorder.event(WORKLOADS, workload, "Normal", "QuotaReserved", message)
+        if is_true(status.conditions, names.ADMITTED):
+            message = f"Admitted by ClusterQueue {decision.cluster_queue}"
+            self._recorder.event(WORKLOADS, workload, "Normal", "Admitted", message)
+        if decision.replaces:
+            await self._finish_replaced(workload)
+        return True
+
+    async def _finish_replaced(self, workload: Workload) -> bool:
+        """A slice is finished once the one that replaces it is admitted, also by a process that has died since."""
+        replaced = self._workloads.get(_key(workload.replaces))
+        if replaced is None or replaced.finished or replaced.key == workload.key:
+            return False
+        message = f"Replaced to accommodate workload {workload.key} due to workload slice aggregation"
+        await self._apply(replaced, to.finished(replaced, names.SLICE_REPLACED, message, self._now()))
+        self._recorder.event(WORKLOADS, replaced, "Normal", names.SLICE_REPLACED, message)
+        return True
+
+    def _preemption_message(self, decision: Evict) -> str:
+        preemptor = self.engine.workload(decision.preemptor)
+        job = preemptor.metadata.label(names.JOB_UID) if preemptor else ""
+        return (
+            f"Preempted to accommodate a workload (UID: {decision.preemptor_uid or 'UNKNOWN'}, "
+            f"JobUID: {job or 'UNKNOWN'}) due to {_GROUNDS[decision.reason]}; "
+            f"preemptor path: {decision.preemptor_path}; preemptee path: {decision.path}"
+        )
+
+    async def _keep(self, workload: Workload) -> Result:
+        found = upkeep(workload, self._around(workload), self._now())
+        if found.deactivate:
+            change = {"metadata": {"uid": workload.metadata.uid}, "spec": {"active": False}}
+            meta = workload.metadata
+            await self._send(verbs.patch(WORKLOADS, meta.name, change, PatchType.MERGE, meta.namespace), workload.key)
+            return DONE
+        if found.status is not None:
+            await self._apply(workload, found.status)
+            if found.event is not None:
+                self._recorder.event(WORKLOADS, workload, found.event.kind, found.event.reason, found.event.message)
+            return DONE
+        again = await self._say_why(workload)
+        waits = [seconds for seconds in (found.again, again) if seconds is not None]
+        return Result(requeue_after=min(waits)) if waits else DONE
+
+    async def _say_why(self, workload: Workload) -> float | None:
+        """Tells a waiting workload what it waits for; numbers that change all the time are told now and then."""
+        text = str(workload.key)
+        pending = self._pending.get(text)
+        if pending is None or workload.reserved or text not in self.engine.pending.get(self._queue_of(workload), ()):
+            return None
+        known = workload.condition(names.QUOTA_RESERVED)
+        if known is not None and (known.reason, known.message) == (pending.reason, pending.message):
+            return None
+        left = self._said_at.get(text, -_SAY_AGAIN_SECONDS) + _SAY_AGAIN_SECONDS - self._clock.now()
+        if known is not None and known.reason == pending.reason and left > 0:
+            return left
+        self._said_at[text] = self._clock.now()
+        item = self.engine.item(text)
+        await self._apply(workload, to.unreserved(workload, pending.reason, pending.message, self._now(), item))
+        self._recorder.event(WORKLOADS, workload, "Warning", pending.reason, pending.message)
+        return None
+
+    def _queue_of(self, workload: Workload) -> str:
+        if workload.status.admission is not None:
+            return workload.status.admission.cluster_queue
+        local = self._local_queues.get(Key(workload.metadata.namespace, workload.spec.queue_name))
+        return local.spec.cluster_queue if local else ""
+
+    def _around(self, workload: Workload) -> Surroundings:
+        name = self._queue_of(workload)
+        queue = self._cluster_queues.get(Key("", name))
+        admission = workload.status.admission
+        flavors: set[str] | None = None
+        if admission is not None:
+            flavors = {flavor for one in admission.pod_set_assignments for flavor in (one.flavors or {}).values()}
+        return Surroundings(
+            local_queue=self._local_queues.get(Key(workload.metadata.namespace, workload.spec.queue_name)),
+            cluster_queue=name,
+            state=self.engine.queue_state(name),
+            stopped=(queue.spec.stop_policy or "") if queue else "",
+            checks=tuple(self.engine.checks_for(name, flavors)),
+            refused=self.engine.refused.get(str(workload.key), ""),
+            pods_ready=self._settings.pods_ready,
+        )
+
+    # writes
+
+    async def _apply(self, workload: Workload, status: WorkloadStatus) -> None:
+        """Write the whole of what admission owns, unless the workload has changed meanwhile."""
+        body = to.apply_body(workload, status)
+        body["metadata"]["resourceVersion"] = workload.metadata.resource_version
+        request = verbs.apply(WORKLOADS, body, names.ADMISSION_MANAGER, force=True, subresource="status")
+        await self._send(request, workload.key)
+
+    async def _send(self, request: Any, key: Key) -> None:
+        try:
+            answer = await self._shield(self._client.send_as(request, Workload))
+        except NotFound:
+            return
+        self.controller.wrote(key, self._workloads, answer)
+        self._give(answer)
+
+    def _hear(self, text: str) -> None:
+        """Listen to the caches again."""
+        self._writing.discard(text)
+        newest = self._workloads.get(_key(text))
+        if newest is not None:
+            self._give(newest)
+
+    # queues
+
+    async def _report(self, key: Key) -> Result:
+        if not all(cache.synced for cache in self._caches):
+            return Result(requeue_after=_REPORT_SECONDS)
+        if key.namespace:
+            local = self._local_queues.get(key)
+            if local is None:
+                return DONE
+            queue = self._cluster_queues.get(Key("", local.spec.cluster_queue))
+            status = local_queue_status(self.engine, local, queue, self._is_admitted, self._now())
+            await self._put_status(LOCAL_QUEUES, local, status)
+        elif (cluster_queue := self._cluster_queues.get(key)) is not None:
+            status = cluster_queue_status(self.engine, cluster_queue, self._is_admitted, self._now())
+            await self._put_status(CLUSTER_QUEUES, cluster_queue, status)
+        return DONE
+
+    async def _put_status(self, resource: Any, queue: ClusterQueue | LocalQueue, status: Any) -> None:
+        kind = type(queue)
+        if msgspec.convert({"status": status}, kind).status == queue.status:
+            return
+        meta = queue.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": status}
+        namespace = meta.namespace or None
+        request = verbs.patch(resource, meta.name, body, PatchType.MERGE, namespace, subresource="status")
+        try:
+            answer = await self._shield(self._client.send_as(request, kind))
+        except NotFound:
+            return
+        cache: Any = self._local_queues if meta.namespace else self._cluster_queues
+        self._reports.wrote(queue.key, cache, answer)
+
+    def _is_admitted(self, item: Item) -> bool:
+        workload = self.engine.workload(item.key)
+        return workload is not None and workload.admitted
+
+    def _now(self) -> datetime:
+        return self._clock.utc()
+
+
+def _key(text: str) -> Key:
+    namespace, _, name = text.partition("/")
+    return Key(namespace, name)

@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from rayward.changes.lint import CODES, Severity, as_github, as_json, as_sarif, as_text, fixed, lint_text
+from rayward.kube.machinery import yamltext
+from tests.kinds.clusters import changed, manifest, service_manifest
+from tests.kinds.judgements import BAD, GOOD, Judgement
+
+HEAD: Final = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {name: c}
+spec:
+  rayVersion: 2.60.0
+  headGroupSpec:
+    template:
+      spec:
+        containers: [{name: ray, image: "rayproject/ray:2.60.0"}]
+"""
+GROUP: Final = "  workerGroupSpecs:\n  - groupName: w\n"
+
+
+def _codes(text: str) -> list[str]:
+    return [f"{one.line}:{one.column} {one.code}" for one in lint_text(text)]
+
+
+def test_a_clean_manifest() -> None:
+    assert lint_text(HEAD) == []
+    assert lint_text(yamltext.dump(service_manifest())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a: [1", ["1:4 RW101"]),
+        ("- 1\n- 2\n", ["1:1 RW102"]),
+        ("spec: {}\n", ["1:1 RW102"]),
+        (HEAD.replace("RayCluster", "RayClster"), ["2:1 RW104"]),
+        (HEAD.replace("ray.io/v1", "ray.io/v1alpha1"), ["1:1 RW104"]),
+        (HEAD + "  rayVersion: 2.61.0\n", ["9:34 RW405", "10:3 RW103"]),
+        (HEAD + "  workerGroupSpec: []\n", ["10:3 RW105"]),
+        (HEAD.replace("rayVersion: 2.60.0", "rayVersion: 2"), ["5:3 RW201", "9:34 RW405"]),
+        (HEAD + "  upgradeStrategy: {type: Rolling}\n", ["10:21 RW201"]),
+        (HEAD + GROUP + "    minReplicas: 3\n    maxReplicas: 1\n    template: {}\n", ["12:5 RW202", "14:5 RW202"]),
+        (HEAD + "---\n# nothing\n---\n" + HEAD.replace("2.60.0\n", "2.61.0\n", 1), ["21:34 RW405"]),
+        ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", []),
+    ],
+)
+def test_where_each_finding_lies(text: str, expected: list[str]) -> None:
+    assert _codes(text) == expected
+
+
+def test_a_replica_is_taken_for_replicas_and_mended() -> None:
+    text = HEAD + GROUP + "    replica: 2 # two\n    template: {spec: {containers: [{name: r}]}}\n"
+    found = [one for one in lint_text(text) if one.code == "RW105"]
+    assert "did you mean replicas?" in found[0].message
+    after, _ = fixed(text, found)
+    assert "    replicas: 2 # two\n" in after
+
+
+def test_lines_inside_a_serve_config_are_those_of_the_file() -> None:
+    text = (
+        "kind: RayService\napiVersion: ray.io/v1\nmetadata: {name: s}\nspec:\n  serveConfigV2: |2-\n"
+        "      applications:\n      - name: app\n        import_path: 7\n"
+    )
+    found = next(one for one in lint_text(text) if one.code == "RW301")
+    assert (found.line, found.column) == (8, 9)
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["'applications: [{name: a, import_path: 7}]'", '"applications: [{import_path: 7}]"', ">\n    applications: 7"],
+)
+def test_a_config_that_is_no_literal_block_is_found_at_its_key(value: str) -> None:
+    text = f"kind: RayService\napiVersion: ray.io/v1\nmetadata: {{name: s}}\nspec:\n  serveConfigV2: {value}\n"
+    assert "5:3 RW301" in _codes(text)
+
+
+def test_autoscaled_replicas_are_deleted_by_a_fix() -> None:
+    body = changed(manifest(), "spec.enableInTreeAutoscaling", True)
+    text = "# ours\n" + yamltext.dump(body)
+    found = lint_text(text)
+    assert [one.code for one in found] == ["RW404"]
+    after, count = fixed(text, found)
+    assert count == 1
+    assert after == text.replace("    replicas: 1\n", "")
+    assert lint_text(after) == []
+
+
+def test_a_pinned_storage_namespace_of_a_service() -> None:
+    options = {"redisAddress": "r:6379", "externalStorageNamespace": "n"}
+    body = changed(service_manifest(), "spec.rayClusterConfig.gcsFaultToleranceOptions", options)
+    assert [one.code for one in lint_text(yamltext.dump(body))] == ["RW408"]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: case.name)
+def test_what_admission_or_the_operator_rejects_is_found(case: Judgement) -> None:
+    body = case.body
+    found = lint_text(yamltext.dump(body))
+    assert any(one.severity is Severity.ERROR for one in found), found
+
+
+@pytest.mark.parametrize("case", GOOD, ids=lambda case: case.name)
+def test_what_admission_takes_has_no_error_of_the_schema(case: Judgement) -> None:
+    if case.name == "unknown fields":
+        return
+    found = lint_text(yamltext.dump(case.body))
+    assert not [one for one in found if one.code in ("RW105", "RW201")], found
+
+
+def test_reports() -> None:
+    found = lint_text(HEAD + "  workerGroupSpec: []\n", "a,b.yaml")
+    assert as_text(found).startswith("a,b.yaml:10:3: error RW105 spec.workerGroupSpec: there is no field")
+    assert as_text(found).endswith("[fixable]")
+    assert as_json(found)["findings"][0]["page"] == "docs/reference/lint.md#rw105"
+    sarif = as_sarif(found, "0.1.0")
+    result = sarif["runs"][0]["results"][0]
+    assert (result["ruleId"], result["level"]) == ("RW105", "error")
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert region == {"startLine": 10, "startColumn": 3}
+    assert result["fixes"][0]["artifactChanges"][0]["replacements"][0]["insertedContent"] == {
+        "text": "workerGroupSpecs"
+    }
+    assert as_github(found).startswith("::error file=a%2Cb.yaml,line=10,col=3,title=RW105::spec.workerGroupSpec: ")
+
+
+def test_a_large_file_is_refused_in_words() -> None:
+    text = "a: [" + "1, " * 400_000 + "1]"
+    found = lint_text(text)
+    assert [one.code for one in found] == ["RW101"]
+
+
+def test_every_code_has_a_section_on_the_page() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "lint.md").read_text()
+    assert [code for code in CODES if f"`{code}`" not in page] == []

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+
+from rayward.changes.costs import Budget
+from rayward.changes.outcomes import Conflict, Invalid
+from rayward.changes.planning import check_base, plan
+from rayward.changes.refs import Ref
+from rayward.kinds.effects import Effect, Rules
+from rayward.kube.machinery import quantity
+from tests.kinds.clusters import Object, changed, manifest, service_manifest
+
+CLUSTER = Ref("RayCluster", "c", "default")
+SERVICE = Ref("RayService", "s", "default")
+RESOURCES = {"requests": {"cpu": "1", "memory": "2Gi"}}
+
+
+def _sized(body: Object, prefix: str = "spec") -> Object:
+    for path in ("headGroupSpec", "workerGroupSpecs.0"):
+        body = changed(body, f"{prefix}.{path}.template.spec.containers.0.resources", RESOURCES)
+    return changed(body, "metadata", {**body["metadata"], "uid": "u", "generation": 3})
+
+
+def _amounts(**given: str) -> dict[str, Any]:
+    return {name.replace("_", "."): quantity.parse(value) for name, value in given.items()}
+
+
+def _texts(amounts: Any) -> dict[str, str]:
+    return {name: str(amount) for name, amount in amounts.items()}
+
+
+def test_creation_costs_what_its_pods_request() -> None:
+    found = plan(CLUSTER, None, _sized(manifest()))
+    assert (found.action, found.base, found.changes) == ("create", {}, ())
+    assert _texts(found.after) == {"cpu": "2", "memory": "4Gi", "pods": "2"}
+
+
+def test_nothing_changes() -> None:
+    found = plan(CLUSTER, _sized(manifest()), _sized(manifest()))
+    assert (found.action, found.strongest, found.downtime) == ("none", None, "none")
+
+
+def test_a_new_cluster_needs_room_for_both() -> None:
+    live = _sized(service_manifest(), "spec.rayClusterConfig")
+    wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")
+    found = plan(SERVICE, live, wanted)
+    assert found.strongest is Effect.NEW_CLUSTER
+    assert _texts(found.now) == {"cpu": "2", "memory": "4Gi", "pods": "2"}
+    assert _texts(found.peak) == {"cpu": "4", "memory": "8Gi", "pods": "4"}
+    assert found.downtime.startswith("none")
+    assert not found.approval
+
+
+def test_recreate_names_the_pods_and_asks() -> None:
+    live = changed(_sized(manifest()), "spec.upgradeStrategy", {"type": "Recreate"})
+    found = plan(CLUSTER, live, changed(live, "spec.rayVersion", "2.61.0"))
+    assert [(one.group, one.pods) for one in found.restarts] == [("headgroup", 1), ("small", 1)]
+    assert found.approval == ("Recreate: spec.rayVersion",)
+    assert "head" in found.downtime
+    assert _texts(found.peak) == _texts(found.now)
+
+
+def test_limits_that_the_peak_would_pass() -> None:
+    live = _sized(service_manifest(), "spec.rayClusterConfig")
+    wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")
+    used = _amounts(requests_cpu="2", memory="4Gi")
+    tight = Budget("resourcequota/team", _amounts(requests_cpu="3", memory="16Gi"), used)
+    assert plan(SERVICE, live, wanted, budgets=[tight]).blocked == ("resourcequota/team: needs 2 cpu, has 1",)
+    wide = Budget("resourcequota/team", _amounts(requests_cpu="4", memory="16Gi"), used)
+    assert plan(SERVICE, live, wanted, budgets=[wide]).blocked == ()
+
+
+def test_nodes_without_room() -> None:
+    live = _sized(manifest())
+    wanted = changed(live, "spec.workerGroupSpecs.0.replicas", 3)
+    room = _amounts(cpu="1500m", memory="8Gi")
+    assert plan(CLUSTER, live, wanted, nodes=[room, room]).blocked == ()
+    assert plan(CLUSTER, live, wanted, nodes=[room]).blocked == ("no node has room for 2 pods of group small",)
+
+
+def test_a_refused_edit_changes_nothing() -> None:
+    live = _sized(manifest())
+    found = plan(CLUSTER, live, changed(live, "spec.workerGroupSpecs.0.minReplicas", 9))
+    assert found.strongest is Effect.REFUSED
+    assert _texts(found.after) == _texts(found.now) == _texts(found.peak)
+
+
+def test_suspension() -> None:
+    live = _sized(manifest())
+    found = plan(CLUSTER, live, changed(live, "spec.suspend", True))
+    assert (found.after, found.approval) == ({}, ("Suspend: spec.suspend",))
+
+
+def test_kuberays_rules() -> None:
+    live = _sized(service_manifest(), "spec.rayClusterConfig")
+    wanted = changed(live, "spec.rayClusterConfig.workerGroupSpecs.0.maxReplicas", 9)
+    assert plan(SERVICE, live, wanted).strongest is Effect.IN_PLACE
+    assert plan(SERVICE, live, wanted, rules=Rules.KUBERAY_1_6).strongest is Effect.NEXT_CLUSTER
+
+
+def test_a_saved_plan_is_refused_once_its_object_has_moved() -> None:
+    live = _sized(manifest())
+    saved = json.loads(json.dumps(plan(CLUSTER, live, changed(live, "spec.rayVersion", "2.61.0")).document()))
+    check_base(saved, live)
+    check_base(saved, changed(live, "metadata.resourceVersion", "9"))
+    with pytest.raises(Conflict, match="has changed since"):
+        check_base(saved, changed(live, "metadata.generation", 4))
+    with pytest.raises(Conflict):
+        check_base(saved, None)
+    with pytest.raises(Invalid):
+        check_base({"kind": "RayCluster"}, live)
+
+
+def test_the_document_is_stable() -> None:
+    live = _sized(manifest())
+    document = plan(CLUSTER, live, changed(live, "spec.workerGroupSpecs.0.replicas", 2)).document()
+    del document["wanted"]
+    assert document == {
+        "apiVersion": "cli.rayward/v1",
+        "kind": "Plan",
+        "object": {"kind": "RayCluster", "name": "c", "namespace": "default"},
+        "action": "update",
+        "rules": "rayward",
+        "effect": "Scale",
+        "changes": [
+            {
+                "path": "spec.workerGroupSpecs[small].replicas",
+                "effect": "Scale",
+                "why": "the group has 2 pods instead of 1",
+                "old": 1,
+                "new": 2,
+                "restarts": [],
+            }
+        ],
+        "restarts": [],
+        "resources": {
+            "now": {"cpu": "2", "memory": "4Gi", "pods": "2"},
+            "after": {"cpu": "3", "memory": "6Gi", "pods": "3"},
+            "peak": {"cpu": "3", "memory": "6Gi", "pods": "3"},
+        },
+        "blocked": [],
+        "downtime": "none for pods that stay",
+        "approval": [],
+        "base": {"uid": "u", "generation": 3},
+    }
+
+
+def test_a_manifest_of_2000_lines_is_planned_at_once() -> None:
+    """No duration is asserted; the number is shown by ``make bench``. Here only that its work does not explode."""
+    live = _sized(manifest())
+    group = live["spec"]["workerGroupSpecs"][0]
+    env = [{"name": f"V{number}", "value": "x"} for number in range(20)]
+    big = changed(group, "template.spec.containers.0.env", env)
+    groups = [{**big, "groupName": f"g{number}"} for number in range(45)]
+    live = changed(live, "spec.workerGroupSpecs", groups)
+    wanted = changed(live, "spec.workerGroupSpecs.7.replicas", 2)
+    started = time.process_time()
+    found = plan(CLUSTER, live, wanted)
+    print(f"planned in {(time.process_time() - started) * 1000:.0f} ms of CPU")
+    assert [change.path for change in found.changes] == ["spec.workerGroupSpecs[g7].replicas"]

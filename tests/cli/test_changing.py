@@ -1,0 +1,108 @@
+"""``lint``, ``diff``, ``plan``, ``set``, ``scale`` and ``patch``, as a user types them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rayward.kube.machinery import yamltext
+from tests.cli.rayward import Rayward, run
+from tests.kinds.clusters import changed, manifest, service_manifest
+
+
+@pytest.fixture
+def ray(rayward: Rayward) -> Rayward:
+    """A namespace with a RayCluster that stays without pods."""
+    installed = rayward("apply", "-f", "-", "--force-conflicts", stdin=run("crds").out)
+    assert installed.code == 0, installed.err
+    body = changed(manifest(), "spec.suspend", True)
+    done = rayward("apply", "-f", "-", stdin=yamltext.dump(body))
+    assert done.code == 0, done.err
+    return rayward
+
+
+def test_lint_needs_no_server(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text("# ours\n" + yamltext.dump(changed(manifest(), "spec.headGroupSpec.rayResources", {"CPU": "1"})))
+    first = run("lint", str(file))
+    assert (first.code, first.out.count("RW402")) == (0, 1)
+    assert run("lint", str(file), "--strict").code == 1
+    fixed = run("lint", "-f", str(tmp_path), "--fix")
+    assert (fixed.code, fixed.out, fixed.err) == (0, "", f"{file}: corrected 1\n")
+    assert file.read_text().startswith("# ours\n")
+    file.write_text("kind: RayCluster\napiVersion: ray.io/v1\nspec: 7\n")
+    assert run("lint", str(file)).code == 3
+    assert json.loads(run("lint", str(file), "-o", "sarif").out)["version"] == "2.1.0"
+    assert run("lint").code == 2
+    assert run("lint", str(tmp_path / "nothing.yaml")).code == 2
+
+
+def test_plan_and_diff_change_nothing(ray: Rayward) -> None:
+    body = changed(changed(manifest(), "spec.suspend", True), "spec.workerGroupSpecs.0.maxReplicas", 9)
+    text = yamltext.dump(body)
+    before = ray("get", "raycluster/c", "-o", "json").json()["metadata"]["generation"]
+    planned = ray("plan", "-f", "-", "--exit-code", stdin=text)
+    assert planned.code == 1, planned.err
+    assert "spec.workerGroupSpecs[small].maxReplicas" in planned.out
+    found = ray("plan", "-f", "-", "-o", "json", stdin=text).json()
+    assert (found["kind"], found["action"], found["rules"]) == ("Plan", "update", "rayward")
+    shown = ray("diff", "-f", "-", stdin=text)
+    assert (shown.code, "-    maxReplicas: 4\n+    maxReplicas: 9\n" in shown.out) == (1, True)
+    same = yamltext.dump(changed(manifest(), "spec.suspend", True))
+    assert ray("diff", "-f", "-", stdin=same).code == 0
+    assert ray("plan", "-f", "-", "--exit-code", stdin=same).code == 0
+    assert ray("get", "raycluster/c", "-o", "json").json()["metadata"]["generation"] == before
+
+
+def test_a_plan_is_applied_later_unless_the_object_moved(ray: Rayward, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    body = changed(changed(manifest(), "spec.suspend", True), "spec.workerGroupSpecs.0.maxReplicas", 9)
+    assert ray("plan", "-f", "-", "--out", str(file), stdin=yamltext.dump(body)).code == 0
+    done = ray("apply", "--plan", str(file))
+    assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err
+    again = ray("apply", "--plan", str(file))
+    assert again.code == 5
+    assert "has changed since the plan was made" in again.err
+    assert ray("apply", "--plan", str(tmp_path / "no.json")).code == 2
+
+
+def test_sizes_and_settings(ray: Rayward) -> None:
+    done = ray("scale", "raycluster/c", "--group", "small", "--replicas", "3")
+    assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err
+    assert ray("set", "cluster", "c", "small.replicas=3").out == "raycluster.ray.io/c unchanged\n"
+    shown = ray("set", "cluster/c", "small.image=x:1", "small.env.A=b", "-o", "json").json()
+    container = shown["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert (container["image"], container["env"]) == ("x:1", [{"name": "A", "value": "b"}])
+    assert shown["spec"]["workerGroupSpecs"][0]["replicas"] == 3
+    assert ray("set", "cluster/c", "small.env.A-").code == 0
+    assert ray("scale", "raycluster/c", "--group", "large", "--replicas", "3").code == 4
+    assert ray("scale", "raycluster/c", "--group", "small", "--replicas", "9").code == 3
+    assert ray("scale", "raycluster/c", "--group", "small").code == 2
+    assert ray("set", "cluster/nobody", "suspend=true").code == 4
+    assert ray("set", "cluster/c").code == 2
+    assert ray("set", "pod/c", "suspend=true").code == 4
+
+
+def test_a_merge_patch_that_would_drop_a_group_is_refused_and_its_advice_works(ray: Rayward) -> None:
+    patch = '{"spec":{"workerGroupSpecs":[{"groupName":"small","replicas":3}]}}'
+    refused = ray("patch", "raycluster/c", "-p", patch)
+    assert refused.code == 3
+    assert "spec.workerGroupSpecs[small].template" in refused.err
+    advice = refused.err.partition("--type=json -p '")[2].rpartition("'")[0]
+    done = ray("patch", "raycluster/c", "--type=json", "-p", advice)
+    assert done.code == 0, done.err
+    assert ray("get", "raycluster/c", "-o", "jsonpath={.spec.workerGroupSpecs[0].replicas}").out == "3\n"
+    as_json = ray("patch", "raycluster/c", "-p", patch, "-o", "json")
+    failure = json.loads(as_json.err.splitlines()[-1])
+    assert (failure["code"], failure["reason"], failure["object"]) == (3, "Invalid", "raycluster/c")
+    assert ray("patch", "raycluster/c", "-p", "[]").code == 3
+    assert ray("patch", "raycluster/c", "-p", '{"spec": {"suspend": true}}').code == 0
+
+
+def test_two_documents_of_which_one_is_wrong_are_planned_not_at_all(ray: Rayward) -> None:
+    wrong = changed(service_manifest(), "spec.rayClusterConfig.workerGroupSpecs.0.minReplicas", 9)
+    text = yamltext.dump(manifest("other")) + "---\n" + yamltext.dump(wrong)
+    done = ray("plan", "-f", "-", stdin=text)
+    assert (done.code, done.out) == (3, "")

@@ -1,0 +1,93 @@
+"""What a curious pod does not find."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.node.machine import Machine, sh
+
+_OWN: Final = Path(__file__).parents[3] / ".cache"
+"""Not below /tmp, of which every pod has its own."""
+_SECRETS: Final = (".ssh/id_ed25519", ".kube/config", ".aws/credentials", ".docker/config.json", ".netrc", "notes.txt")
+_LOOK: Final = """
+import sys
+for path in open(sys.argv[1]).read().splitlines():
+    try:
+        print('read', path, len(open(path, 'rb').read()))
+    except OSError:
+        pass
+"""
+
+
+@pytest.fixture(scope="module")
+def home() -> Iterator[Path]:
+    """A user's folder: credentials, a project, and a data folder."""
+    _OWN.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="home-", dir=_OWN))
+    for name in _SECRETS:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("secret")
+    (folder / "data").mkdir()
+    (folder / "project").mkdir()
+    (folder / "project" / "code.py").write_text("code")
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def beside(machine: Machine, home: Path) -> Iterator[Machine]:
+    del machine
+    with Machine("--project", str(home / "project"), place=home / "data") as running:
+        yield running
+
+
+def _files(folder: Path) -> list[str]:
+    return sorted(str(path) for path in folder.rglob("*") if path.is_file())
+
+
+def _found(machine: Machine, home: Path, name: str, paths: list[str]) -> str:
+    asked = home / "project" / "asked"
+    asked.write_text("\n".join(paths))
+    code, streams = machine.execute(name, "python3", "-c", _LOOK, str(asked))
+    assert code == 0, streams
+    return streams.get(1, b"").decode()
+
+
+def test_nothing_of_the_data_folder_before_and_after_a_restart_of_the_server(beside: Machine, home: Path) -> None:
+    beside.secret(password="pw")
+    name = beside.run(sh("exec sleep 600"))
+    beside.until_ready(name)
+    before = _files(beside.folder)
+    assert {"store.db", "store.db-wal", "kubeconfig"} <= {Path(path).name for path in before}
+    assert _found(beside, home, name, before) == ""
+    beside.restart_server()
+    after = _files(beside.folder)
+    assert _found(beside, home, name, after) == ""
+    later = beside.run(sh("exec sleep 600"))
+    beside.until_ready(later)
+    assert _found(beside, home, later, _files(beside.folder)) == ""
+    for pod in (name, later):
+        beside.delete(pod)
+
+
+def test_nothing_of_a_home_folder_but_the_project(beside: Machine, home: Path) -> None:
+    name = beside.run(sh("exec sleep 600"))
+    beside.until_ready(name)
+    asked = [str(home / path) for path in (*_SECRETS, "project/code.py")]
+    assert _found(beside, home, name, asked) == f"read {home}/project/code.py 4\n"
+    assert _found(beside, home, name, ["/etc/shadow", "/etc/ssl/private", "/etc/sudoers", "/root/.bashrc"]) == ""
+    code, streams = beside.execute(name, "ls", "-A", str(home))
+    assert (code, streams[1]) == (0, b"project\n")
+    beside.delete(name)
+
+
+def test_devices_are_those_of_every_container_and_of_no_gpu(beside: Machine) -> None:
+    said = beside.output(sh("ls /dev"))
+    own = {"fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"}
+    assert set(said.split()) - {"tty", "termination-log"} == own
