@@ -19,6 +19,6 @@ def test_the_definitions_are_printed_as_they_are(arguments: list[str], plurals: 
 
 
 def test_an_unknown_kind_is_refused_with_those_there_are() -> None:
-    done = CliRunner().invoke(command, ["rayjobs"])
+    done = CliRunner().invoke(command, ["pods"])
     assert done.exit_code == 2
     assert "rayclusters" in done.output

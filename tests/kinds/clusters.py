@@ -1,4 +1,4 @@
-"""RayClusters and RayServices for tests: a small one, and the same with a change at a path."""
+"""Objects of each kind for tests: a small one, and the same with a change at a path."""
 
 from __future__ import annotations
 
@@ -68,4 +68,24 @@ def service_manifest(name: str = "s") -> Object:
             "rayClusterConfig": manifest()["spec"],
             "serveConfigV2": "applications:\n- name: app\n  import_path: app:model\n  route_prefix: /\n",
         },
+    }
+
+
+def job_manifest(name: str = "j") -> Object:
+    """A job with a cluster of its own."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayJob",
+        "metadata": {"name": name},
+        "spec": {"entrypoint": "python main.py", "rayClusterSpec": manifest()["spec"]},
+    }
+
+
+def cron_job_manifest(name: str = "t") -> Object:
+    """A job every night."""
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCronJob",
+        "metadata": {"name": name},
+        "spec": {"schedule": "30 4 * * *", "jobTemplate": job_manifest()["spec"]},
     }

@@ -16,7 +16,7 @@ import yaml
 Object = dict[str, Any]
 Fields = dict[str, Object]
 
-PLURALS: Final = ("rayclusters", "rayservices")
+PLURALS: Final = ("rayclusters", "rayservices", "rayjobs", "raycronjobs")
 RECORDING: Final = Path(__file__).parent / "data" / "kuberay-1.6.2-fields.json.gz"
 
 _SAID: Final = (

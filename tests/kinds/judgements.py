@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_CRON_JOBS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.core.resource import Resource
 from tests.kinds import documented
-from tests.kinds.clusters import Object, changed, manifest, service_manifest
+from tests.kinds.clusters import Object, changed, cron_job_manifest, job_manifest, manifest, service_manifest
 
 _GROUP: Final = "spec.workerGroupSpecs.0"
 _FT: Final = "spec.gcsFaultToleranceOptions"
 _HEAD: Final = "spec.headGroupSpec"
 _POD: Final = {"spec": {"containers": [{"name": "ray"}]}}
+
+
+_RESOURCES: Final = {each.kind: each for each in (RAY_CLUSTERS, RAY_SERVICES, RAY_JOBS, RAY_CRON_JOBS)}
+_RULE: Final = {"policy": "DeleteCluster", "condition": {"jobStatus": "SUCCEEDED"}}
 
 
 class Judgement(NamedTuple):
@@ -25,7 +29,7 @@ class Judgement(NamedTuple):
 
     @property
     def resource(self) -> Resource:
-        return RAY_SERVICES if self.body["kind"] == "RayService" else RAY_CLUSTERS
+        return _RESOURCES[self.body["kind"]]
 
 
 def _cluster(changes: dict[str, Any]) -> Object:
@@ -37,6 +41,20 @@ def _cluster(changes: dict[str, Any]) -> Object:
 
 def _service(changes: dict[str, Any]) -> Object:
     body = service_manifest()
+    for path, value in changes.items():
+        body = changed(body, path, value)
+    return body
+
+
+def _job(changes: dict[str, Any]) -> Object:
+    body = job_manifest()
+    for path, value in changes.items():
+        body = changed(body, path, value)
+    return body
+
+
+def _cron_job(changes: dict[str, Any]) -> Object:
+    body = cron_job_manifest()
     for path, value in changes.items():
         body = changed(body, path, value)
     return body
@@ -67,6 +85,15 @@ GOOD: Final = (
     Judgement("a config as object", _service({"spec.serveConfigV2": {"importPath": "app.Model", "deployments": []}})),
     Judgement("a graph", _service({"spec.serveDeploymentGraphSpec": {"importPath": "app.Model"}})),
     Judgement("a service's name of 47 characters", service_manifest("a" * 47)),
+    Judgement("the small job", job_manifest()),
+    Judgement("a job's name of 47 characters", job_manifest("a" * 47)),
+    Judgement("a suspended job that keeps its cluster", _job({"spec.suspend": True})),
+    Judgement("rules of deletion", _job({"spec.deletionStrategy": {"deletionRules": [_RULE]}})),
+    Judgement("a job on a cluster that is there", _job({"spec.clusterSelector": {"ray.io/cluster": "c"}})),
+    Judgement("a job every night", cron_job_manifest()),
+    Judgement(
+        "a schedule with every field", _cron_job({"spec.timeZone": "Europe/Berlin", "spec.concurrencyPolicy": "Forbid"})
+    ),
 )
 
 BAD: Final = (
@@ -207,5 +234,46 @@ BAD: Final = (
         _service({"spec.rayClusterConfig.workerGroupSpecs.0.minReplicas": 9}),
         "spec.rayClusterConfig.workerGroupSpecs[0].minReplicas",
         "lower minReplicas",
+    ),
+    Judgement("a job's name of 48 characters", job_manifest("a" * 48), "metadata.name", "at most 47 characters"),
+    Judgement("a mode that is none", _job({"spec.submissionMode": "PigeonMode"}), "spec.submissionMode", "HTTPMode"),
+    Judgement(
+        "a deadline of no seconds", _job({"spec.preRunningDeadlineSeconds": 0}), "spec.preRunningDeadlineSeconds", "1"
+    ),
+    Judgement(
+        "rules beside what they replace",
+        _job(
+            {
+                "spec.deletionStrategy": {
+                    "deletionRules": [_RULE],
+                    "onSuccess": {"policy": "DeleteSelf"},
+                    "onFailure": {"policy": "DeleteNone"},
+                }
+            }
+        ),
+        "spec.deletionStrategy",
+        "delete both",
+    ),
+    Judgement(
+        "half of the old policies",
+        _job({"spec.deletionStrategy": {"onSuccess": {"policy": "DeleteSelf"}}}),
+        "spec.deletionStrategy",
+        "both onSuccess and onFailure",
+    ),
+    Judgement(
+        "a rule about two statuses",
+        _job(
+            {
+                "spec.deletionStrategy": {
+                    "deletionRules": [{**_RULE, "condition": {"jobStatus": "FAILED", "jobDeploymentStatus": "Failed"}}]
+                }
+            }
+        ),
+        "spec.deletionStrategy.deletionRules[0].condition",
+        "keep jobStatus or jobDeploymentStatus",
+    ),
+    Judgement("a cron job's name of 37 characters", cron_job_manifest("a" * 37), "metadata.name", "at most 36"),
+    Judgement(
+        "a policy that is none", _cron_job({"spec.concurrencyPolicy": "Maybe"}), "spec.concurrencyPolicy", "Allow"
     ),
 )

@@ -30,6 +30,7 @@ _LOOSER = {
     "gcsFaultToleranceOptions": "embedded storage needs no Redis; a rule asks for the address otherwise",
     "headService.status": "nobody writes it",
     "serveService.status": "nobody writes it",
+    "jobTemplate.rayClusterSpec.headGroupSpec.headService.status": "nobody writes it",
 }
 
 
@@ -39,8 +40,9 @@ def test_the_package_carries_what_the_generator_writes(plural: str) -> None:
     assert crds.path_of(plural).read_bytes() == packed(wanted()[plural])
 
 
-@pytest.mark.parametrize("plural", crds.PLURALS)
-@pytest.mark.parametrize("version", ["v1", "v1alpha1"])
+@pytest.mark.parametrize(
+    ("plural", "version"), [(plural, version) for plural, versions in recorded().items() for version in versions]
+)
 def test_every_field_of_kuberays_is_there_and_means_the_same(plural: str, version: str) -> None:
     ours = fields_by_version(crds.manifest(plural))[version]
     assert _narrower(ours, recorded()[plural][version]) == {}
@@ -105,8 +107,30 @@ def _narrower(ours: Fields, theirs: Fields) -> dict[str, str]:
                 ".status.activeServiceStatus.rayClusterStatus.head.podIP",
             ],
         ),
+        (
+            "rayjobs",
+            [
+                ".spec.submitterPodTemplate.spec.containers[].image",
+                ".status.jobStatusCheckFailureStartTime",
+                ".status.attempts[].exitCode",
+                ".status.attempts[].logTail",
+                ".status.conditions[].reason",
+            ],
+        ),
+        (
+            "raycronjobs",
+            [
+                ".spec.timeZone",
+                ".spec.concurrencyPolicy",
+                ".spec.startingDeadlineSeconds",
+                ".spec.successfulJobsHistoryLimit",
+                ".spec.failedJobsHistoryLimit",
+                ".status.active[].name",
+                ".status.conditions[].reason",
+            ],
+        ),
     ],
-    ids=["rayclusters", "rayservices"],
+    ids=["rayclusters", "rayservices", "rayjobs", "raycronjobs"],
 )
 def test_newer_fields_and_those_of_the_interface_are_there(plural: str, paths: list[str]) -> None:
     assert set(paths) <= fields_by_version(crds.manifest(plural))["v1"].keys()
@@ -128,6 +152,21 @@ def test_clusters_print_seven_columns_and_three_more() -> None:
         "head pod IP",
         "head service IP",
     ]
+
+
+def test_jobs_print_kuberays_columns_and_the_reason_on_demand() -> None:
+    columns = crds.manifest("rayjobs")["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [(column["name"], column.get("priority", 0)) for column in columns] == [
+        ("job status", 0),
+        ("deployment status", 0),
+        ("ray cluster name", 0),
+        ("start time", 0),
+        ("end time", 0),
+        ("age", 0),
+        ("reason", 1),
+    ]
+    columns = crds.manifest("raycronjobs")["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [column["name"] for column in columns] == ["schedule", "timezone", "last schedule", "age", "suspend"]
 
 
 @pytest.mark.anyio

@@ -9,6 +9,8 @@ import pytest
 
 from rayward.kinds import crds, kueue
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.raycronjob import RayCronJob
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
 from tests.kinds.fields import fields_by_version
 
@@ -18,6 +20,8 @@ from tests.kinds.fields import fields_by_version
     [
         (RayCluster, "rayclusters"),
         (RayService, "rayservices"),
+        (RayJob, "rayjobs"),
+        (RayCronJob, "raycronjobs"),
         (kueue.AdmissionCheck, "admissionchecks"),
         (kueue.ClusterQueue, "clusterqueues"),
         (kueue.Cohort, "cohorts"),

@@ -13,6 +13,11 @@ CLUSTER_MAX: Final = 53
 SERVICE_MAX: Final = 47
 """A RayService's name, a dash and five letters are the name of its RayCluster."""
 
+JOB_MAX: Final = 47
+"""A RayJob's name, a dash and five letters are the name of its RayCluster."""
+CRON_JOB_MAX: Final = 36
+"""A RayCronJob's name, a dash and ten digits are the name of its RayJob."""
+
 _NAME_MAX: Final = 50
 _LABEL_MAX: Final = 63
 
@@ -97,8 +102,23 @@ def pod_prefix(cluster: str, group: str | None = None) -> str:
 
 
 def child_cluster(parent: str, suffix: str) -> str:
-    """A RayCluster made for a RayService; the suffix is five random characters."""
+    """A RayCluster made for a RayService or RayJob; the suffix is five random characters."""
     return f"{parent}-{suffix}"
+
+
+def submitter_job(job: str) -> str:
+    """The Kubernetes Job that submits a RayJob in K8sJobMode."""
+    return job
+
+
+def submission_id(job: str, suffix: str) -> str:
+    """Ray's id of the job where the spec gives none; the suffix is five random characters."""
+    return f"{job}-{suffix}"
+
+
+def scheduled_job(cron_job: str, minutes: int) -> str:
+    """The RayJob of one tick, which is that many minutes after 1970: one tick cannot make two."""
+    return f"{cron_job}-{minutes}"
 
 
 def replica(group: str, suffix: str) -> str:

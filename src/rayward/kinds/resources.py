@@ -9,6 +9,8 @@ from rayward.kube.core.resource import Resource
 GROUP: Final = "ray.io"
 RAY_CLUSTERS: Final = Resource(GROUP, "v1", "rayclusters", "RayCluster")
 RAY_SERVICES: Final = Resource(GROUP, "v1", "rayservices", "RayService")
+RAY_JOBS: Final = Resource(GROUP, "v1", "rayjobs", "RayJob")
+RAY_CRON_JOBS: Final = Resource(GROUP, "v1", "raycronjobs", "RayCronJob")
 
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
 _KUEUE_VERSION: Final = "v1beta2"

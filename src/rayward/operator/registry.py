@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rayward.kube.runtime.registry import Registration
-from rayward.operator import cluster, service
+from rayward.operator import cluster, cronjob, job, service
 from rayward.operator.ray.reach import Reach
 
 
@@ -12,4 +12,6 @@ def registrations(reach: Reach) -> tuple[Registration, ...]:
     return (
         cluster.REGISTRATION,
         service.registration(reach),
+        job.registration(reach),
+        cronjob.REGISTRATION,
     )

@@ -7,7 +7,14 @@ from tests.kinds.generate.shape import Object, integer, listing, rule, structure
 _OLD_VERSION = "ray.io/v1alpha1 {kind} is deprecated and leaves with KubeRay 1.9: write apiVersion: ray.io/v1"
 
 
-def definition(kind: str, columns: list[Object], properties: dict[str, Object], rules: tuple[Object, ...]) -> Object:
+def definition(
+    kind: str,
+    columns: list[Object],
+    properties: dict[str, Object],
+    rules: tuple[Object, ...],
+    *,
+    only_v1: bool = False,
+) -> Object:
     """Both versions share one schema, so that what one stores the other can read whole."""
     singular, plural = kind.lower(), f"{kind.lower()}s"
     schema = structure(
@@ -19,6 +26,12 @@ def definition(kind: str, columns: list[Object], properties: dict[str, Object], 
         "subresources": {"status": {}},
         "served": True,
     }
+    versions: list[Object] = [{"name": "v1", "storage": True, **version}]
+    if not only_v1:
+        warning = _OLD_VERSION.format(kind=kind)
+        versions.append(
+            {"name": "v1alpha1", "storage": False, "deprecated": True, "deprecationWarning": warning, **version}
+        )
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -33,16 +46,7 @@ def definition(kind: str, columns: list[Object], properties: dict[str, Object], 
                 "singular": singular,
             },
             "scope": "Namespaced",
-            "versions": [
-                {"name": "v1", "storage": True, **version},
-                {
-                    "name": "v1alpha1",
-                    "storage": False,
-                    "deprecated": True,
-                    "deprecationWarning": _OLD_VERSION.format(kind=kind),
-                    **version,
-                },
-            ],
+            "versions": versions,
         },
     }
 

@@ -6,13 +6,18 @@ import gzip
 
 import orjson
 
-from tests.kinds.generate import cluster, service
+from tests.kinds.generate import cluster, cronjob, job, service
 from tests.kinds.generate.shape import Object
 
 
 def wanted() -> dict[str, Object]:
     """The manifests by plural."""
-    return {"rayclusters": cluster.crd(), "rayservices": service.crd()}
+    return {
+        "rayclusters": cluster.crd(),
+        "rayservices": service.crd(),
+        "rayjobs": job.crd(),
+        "raycronjobs": cronjob.crd(),
+    }
 
 
 def packed(manifest: Object) -> bytes:

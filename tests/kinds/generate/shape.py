@@ -17,6 +17,11 @@ def integer(description: str = "", *, bits: int = 32, **more: Any) -> Object:
     return _node("integer", description, {"format": f"int{bits}", **more})
 
 
+def number(description: str = "", **more: Any) -> Object:
+    """Any number."""
+    return _node("number", description, more)
+
+
 def boolean(description: str = "", **more: Any) -> Object:
     """True or false."""
     return _node("boolean", description, more)

@@ -16,6 +16,7 @@ from rayward.operator.ray.reach import Answer, Ask, Place, ServicePort
 from tests.operator.ray import rendering
 from tests.operator.ray.application import Application
 from tests.operator.ray.behaviour import TIMINGS, Behaviour, Timings
+from tests.operator.ray.jobs import Script, SimulatedJobs
 from tests.operator.ray.refusals import refusal
 
 DASHBOARD = 8265
@@ -56,6 +57,10 @@ class SimulatedHead:
         self.instance = instance
         self.token = token
         self.behaviours = dict(behaviours or {})
+        self.scripts: dict[str, Script] = {}
+        """What entrypoints do; others succeed after a second."""
+        self.all_submitted: list[str] = []
+        """The id of every job that any of its sessions took."""
         self.down = False
         self.puts: list[bytes] = []
         """Every configuration that was accepted."""
@@ -69,6 +74,7 @@ class SimulatedHead:
         """Begin a new session without memory, as a head without an outside store does."""
         self._starts += 1
         self.session = f"session_{self.name}_{self._starts}"
+        self.jobs = SimulatedJobs(self._now, self.scripts, self.all_submitted)
         self._apps: dict[str, Application] = {}
         self._serving_since: float | None = None
         self._port = 8000
@@ -87,6 +93,8 @@ class SimulatedHead:
                 return Reply(403, b"Forbidden: Invalid authentication token")
         if path == _APPLICATIONS:
             return self._applications(method, query, body)
+        if (found := self.jobs.answer(method, path, query, body)) is not None:
+            return Reply(*found, self._timings.get)
         return self._plain(method, path)
 
     def visit(self, path: str) -> Reply | None:

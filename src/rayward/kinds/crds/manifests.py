@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-PLURALS: Final = ("rayclusters", "rayservices")
+PLURALS: Final = ("rayclusters", "rayservices", "rayjobs", "raycronjobs")
 """Ray's kinds, which are ours on every cluster."""
 QUEUEING_PLURALS: Final = (
     "admissionchecks",

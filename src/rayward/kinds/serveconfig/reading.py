@@ -46,8 +46,12 @@ class Reading:
         return self.places[path]
 
 
-def read(text: str) -> Reading:
+def read(text: str, *, may_be_program: bool = True) -> Reading:
     """The first and only document of a text.
+
+    Args:
+        text: YAML.
+        may_be_program: Whether a text that is no YAML is looked at for Python source, to say so.
 
     Raises:
         ServeConfigError: It is no YAML, more than one document, or more than fits a configuration.
@@ -59,7 +63,7 @@ def read(text: str) -> Reading:
         for event in cast("Iterator[Any]", yaml.parse(text, Loader=_Loader)):  # pyright: ignore[reportUnknownMemberType]
             builder.take(event)
     except yaml.MarkedYAMLError as error:
-        if source := python_source(text):
+        if may_be_program and (source := python_source(text)):
             raise ServeConfigError([source]) from None
         raise _unreadable(error, text) from None
     except yaml.YAMLError as error:

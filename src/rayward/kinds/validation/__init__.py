@@ -5,6 +5,8 @@ are installed, or an object is older than ours.
 """
 
 from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
+from rayward.kinds.validation.cronjob import cron_job_problems, cron_job_warnings
+from rayward.kinds.validation.job import job_problems, job_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
 from rayward.kinds.validation.quota import (
     cluster_queue_problems,
@@ -22,7 +24,11 @@ __all__ = [
     "cluster_queue_problems",
     "cluster_warnings",
     "cohort_problems",
+    "cron_job_problems",
+    "cron_job_warnings",
     "flavor_problems",
+    "job_problems",
+    "job_warnings",
     "listed",
     "only_lacks_features",
     "serve_config",

@@ -6,6 +6,7 @@ probe asks (Serve's state: ``serve``) and wakes who waits: a reconcile reads wha
 
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError
+from rayward.operator.ray.jobs import JobDashboard, JobInfo, Submission
 from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import DirectReach, PodPort, ProxiedReach, Reach, ServicePort
@@ -16,6 +17,8 @@ __all__ = [
     "Dashboard",
     "Deploy",
     "DirectReach",
+    "JobDashboard",
+    "JobInfo",
     "Observation",
     "Pace",
     "PodPort",
@@ -25,5 +28,6 @@ __all__ = [
     "Reach",
     "ServeProbe",
     "ServicePort",
+    "Submission",
     "Target",
 ]

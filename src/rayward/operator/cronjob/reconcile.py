@@ -1,0 +1,126 @@
+"""The controller of RayCronJobs: observe, decide, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds import labels
+from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
+from rayward.kinds.rayjob import RayJob
+from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
+from rayward.kinds.validation import cron_job_problems, listed
+from rayward.kube.client.errors import AlreadyExists, Invalid
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.meta import is_controlled_by
+from rayward.kube.core.resource import Resource
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Result
+from rayward.kube.runtime.events import EventFilter
+from rayward.kube.runtime.predicates import controller_key
+from rayward.kube.runtime.reconciler import Reconciler
+from rayward.kube.runtime.registry import Environment, Source
+from rayward.kube.runtime.writer import Writer
+from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.cronjob.children import ray_job
+from rayward.operator.cronjob.decide import Creation, decide
+from rayward.operator.job.observe import RAY_JOBS_WHOLE
+
+NAME: Final = "raycronjob"
+_CRON_JOBS: Final = Source(RAY_CRON_JOBS, RayCronJob, keep_raw=True)
+_LONGEST_SLEEP: Final = 600.0
+"""A clock that is set forward is noticed after so many seconds at the latest."""
+
+
+@dataclass(slots=True)
+class Local:
+    """What this process knows of a RayCronJob beyond its objects."""
+
+    events: EventFilter = field(default_factory=EventFilter)
+
+
+class CronJobReconciler(Reconciler[RayCronJob, Local]):
+    """Makes RayJobs on schedule."""
+
+    def __init__(self, environment: Environment, metrics: Any) -> None:
+        super().__init__(NAME, environment, _CRON_JOBS, WRITE, Local)
+        self._jobs: Cache[RayJob] = environment.informers.cache(RAY_JOBS_WHOLE)
+        self.controller.watch(self._jobs, controller_key(RAY_CRON_JOBS))
+
+    def caches(self) -> Mapping[Resource, Cache[Any]]:
+        """Where its writes show."""
+        return {RAY_CRON_JOBS: self.objects, RAY_JOBS: self._jobs}
+
+    def manages(self, found: RayCronJob) -> bool:
+        """Whether its jobs are left to this operator."""
+        return is_managed_here(found.spec.job_template.managed_by)
+
+    async def reconcile(self, found: RayCronJob, local: Local) -> Result:
+        """Create what is due, then say so; a tick whose RayJob is there already is not made again."""
+        if found.deleting:
+            return DONE
+        jobs = [job for job in self._jobs if is_controlled_by(job, found)]
+        now = self.clock.utc()
+        decision = decide(found, jobs, listed(cron_job_problems(found)), now)
+        writer = self.writer(found)
+        for creation in decision.create:
+            await self._create(found, creation, writer, local)
+        for job in decision.delete:
+            if await writer.delete(RAY_JOBS, job.metadata.name, job.metadata.uid):
+                self._record(found, local, "DeletedRayJob", f"Deleted RayJob {job.key}")
+        if decision.asked:
+            await _answer(found, decision.asked, writer)
+        for reason, message in decision.events:
+            self._record(found, local, reason, message, warning=True)
+        change = _change(_body(found.status), _body(decision.status))
+        if change:
+            await writer.patch_status(RAY_CRON_JOBS, found, change, wait=True)
+        if decision.wake_at is None:
+            return DONE
+        seconds = max((decision.wake_at - self.clock.utc()).total_seconds(), 0.0)
+        return Result(requeue_after=min(seconds, _LONGEST_SLEEP))
+
+    async def _create(self, cron_job: RayCronJob, creation: Creation, writer: Writer, local: Local) -> None:
+        whole = self.objects.whole(cron_job.key) or {}
+        template = section(section(whole, "spec"), "jobTemplate")
+        try:
+            await writer.create(RAY_JOBS, ray_job(cron_job, template, creation))
+        except AlreadyExists:
+            return
+        except Invalid as error:
+            self._record(cron_job, local, "FailedToCreateRayJob", error.message, warning=True)
+            raise
+        self._record(cron_job, local, "CreatedRayJob", f"Created RayJob {cron_job.metadata.namespace}/{creation.name}")
+
+    def _record(self, about: RayCronJob, local: Local, reason: str, message: str, *, warning: bool = False) -> None:
+        if local.events.is_new(about.metadata.generation, reason, message):
+            self.recorder.event(RAY_CRON_JOBS, about, "Warning" if warning else "Normal", reason, message)
+
+
+async def _answer(cron_job: RayCronJob, asked: str, writer: Writer) -> None:
+    """Take the request away, unless another one has taken its place."""
+    place = f"/metadata/annotations/{labels.RUN_NOW.replace('/', '~1')}"
+    change: list[Object] = [{"op": "test", "path": place, "value": asked}, {"op": "remove", "path": place}]
+    try:
+        await writer.patch(RAY_CRON_JOBS, cron_job.metadata.name, change, PatchType.JSON)
+    except Invalid:
+        return
+
+
+def _body(status: RayCronJobStatus) -> Object:
+    whole: Object = msgspec.to_builtins(status)
+    if status.conditions:
+        whole["conditions"] = [
+            {"reason": "", "message": "", **msgspec.to_builtins(condition)} for condition in status.conditions
+        ]
+    return whole
+
+
+def _change(before: Object, after: Object) -> Object:
+    change: Object = {name: None for name in before if name not in after}
+    change.update((name, value) for name, value in after.items() if before.get(name) != value)
+    return change

@@ -1,0 +1,142 @@
+"""The attempt that runs, as it is remembered on the RayJob: its ids, the spec in force and Ray's session.
+
+It is written before anything is done for it: whoever comes after a crash finds the same ids and session, so no attempt
+has two clusters and no job is submitted to a head that may have run it already.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rayward.kinds import labels
+from rayward.kinds.rayjob import RayJob, RayJobSpec
+
+_LIVE: Final = (
+    "suspend",
+    "active_deadline_seconds",
+    "pre_running_deadline_seconds",
+    "backoff_limit",
+    "shutdown_after_job_finishes",
+    "ttl_seconds_after_finished",
+    "deletion_strategy",
+    "managed_by",
+)
+"""Fields that count at once also while an attempt runs."""
+_PACKED: Final = "z:"
+_PLAIN_MAX: Final = 4096
+_UNPACKED_MAX: Final = 4 * 1024 * 1024
+_DIGEST: Final = 12
+
+
+class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One attempt. Times are RFC 3339."""
+
+    number: int
+    job_id: str = ""
+    cluster: str = ""
+    since: str = ""
+    """When the present phase began."""
+    silent_since: str = ""
+    """Since when Ray does not answer; empty while it does."""
+    session: str = ""
+    """The session of Ray that the job is handed to; empty until it is chosen."""
+    spec: str = ""
+    """The spec in force but for the cluster, whose own object has it."""
+    digests: dict[str, str] = {}
+    """Of every field that an attempt keeps to its end, by its path."""
+
+
+def frozen(spec: RayJobSpec) -> dict[str, Any]:
+    """What an attempt started from ``spec`` has to remember: for ``Attempt.spec`` and ``Attempt.digests``."""
+    text = msgspec.json.encode(replace(spec, ray_cluster_spec=None), order="deterministic").decode()
+    if len(text) > _PLAIN_MAX:
+        text = _PACKED + base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+    return {"spec": text, "digests": digests(spec)}
+
+
+def in_force(attempt: Attempt | None, job: RayJob) -> RayJobSpec:
+    """The spec that the attempt runs by: what it was started with, but for the fields that count at once.
+
+    Call it with a valid spec; with an invalid one ``remembered`` says what was in force before.
+    """
+    if attempt is None or not attempt.spec:
+        return job.spec
+    return replace(remembered(attempt), **{name: getattr(job.spec, name) for name in _LIVE})
+
+
+def remembered(attempt: Attempt) -> RayJobSpec:
+    """The spec as it was last in force."""
+    text = attempt.spec
+    if text.startswith(_PACKED):
+        unpacked = zlib.decompressobj().decompress(base64.b64decode(text[len(_PACKED) :]), _UNPACKED_MAX)
+        return msgspec.json.decode(unpacked, type=RayJobSpec)
+    return msgspec.json.decode(text, type=RayJobSpec)
+
+
+def ignored(attempt: Attempt | None, spec: RayJobSpec) -> tuple[str, ...]:
+    """The fields that were edited since the attempt began, and that count from the next one on."""
+    if attempt is None or not attempt.digests:
+        return ()
+    now = digests(spec)
+    return tuple(path for path in sorted({*now, *attempt.digests}) if now.get(path) != attempt.digests.get(path))
+
+
+def digests(spec: RayJobSpec) -> dict[str, str]:
+    """A digest for every field that an attempt keeps; those of the cluster one by one."""
+    live = {each.encode_name for each in msgspec.structs.fields(RayJobSpec) if each.name in _LIVE}
+    given = msgspec.to_builtins(spec)
+    found: dict[str, str] = {}
+    for name, value in given.items():
+        if name == "rayClusterSpec":
+            found.update((f"spec.{name}.{part}", _digest(below)) for part, below in value.items())
+        elif name not in live:
+            found[f"spec.{name}"] = _digest(value)
+    if spec.submission_mode == "InteractiveMode":
+        # There it names the job to follow, and is given while the attempt waits.
+        found.pop("spec.jobId", None)
+    return found
+
+
+def read(annotations: Mapping[str, str] | None) -> Attempt | None:
+    """The attempt on record; None where there is none, or one that nobody can read."""
+    text = (annotations or {}).get(labels.ATTEMPT, "")
+    if not text:
+        return None
+    try:
+        attempt = msgspec.json.decode(text, type=Attempt)
+        remembered(attempt)
+    except (msgspec.DecodeError, UnicodeDecodeError, ValueError, zlib.error, RecursionError):
+        return None
+    return attempt
+
+
+def written(attempt: Attempt) -> str:
+    """The annotation's text."""
+    return msgspec.json.encode(attempt, order="deterministic").decode()
+
+
+def stamp(now: datetime) -> str:
+    """A time as Kubernetes writes it."""
+    return now.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def moment(text: str | None) -> datetime | None:
+    """A time as Kubernetes writes it, read; None where there is none."""
+    if not text:
+        return None
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()[:_DIGEST]

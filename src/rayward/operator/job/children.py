@@ -1,0 +1,191 @@
+"""What a RayJob owns: the cluster of an attempt, the submitter's Job, the stable way to the head."""
+
+from __future__ import annotations
+
+import copy
+from typing import Final
+
+import msgspec
+
+from rayward.kinds import labels, names
+from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
+from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kinds.shapes import authentication
+from rayward.kinds.validation import template
+from rayward.kube.core.objects import ObjectMeta
+from rayward.kube.core.resource import JOBS
+from rayward.operator.cluster import services
+from rayward.operator.job import submission
+from rayward.operator.job.annotations import Attempt
+
+SUBMITTER: Final = "ray-job-submitter"
+DASHBOARD: Final = 8265
+_BACKOFF_LIMIT: Final = 2
+_NOT_COPIED: Final = frozenset(
+    (
+        "kubectl.kubernetes.io/last-applied-configuration",
+        labels.ATTEMPT,
+        labels.ATTEMPTS,
+        labels.CONDITIONS,
+        labels.STATUS_CHECK_TIMEOUT,
+        labels.RETRY_UNKNOWN,
+    )
+)
+
+
+def cluster(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt) -> Object:
+    """The RayCluster of an attempt.
+
+    Args:
+        job: The owner.
+        spec: The spec in force.
+        config: ``spec.rayClusterSpec`` as the user wrote it.
+        attempt: The attempt; its id goes into the sidecar.
+    """
+    metadata = job.metadata
+    annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in _NOT_COPIED}
+    config = copy.deepcopy(config)
+    if spec.submission_mode == SubmissionMode.SIDECAR:
+        annotations[labels.DISABLE_HEAD_RESTART] = "true"
+        _add_sidecar(job, spec, config, attempt)
+    return {
+        "apiVersion": RAY_CLUSTERS.api_version,
+        "kind": RAY_CLUSTERS.kind,
+        "metadata": {
+            "name": attempt.cluster,
+            "namespace": metadata.namespace,
+            "labels": {**(metadata.labels or {}), **_origin(job), labels.SUBMISSION_MODE: spec.submission_mode},
+            "annotations": annotations,
+            "ownerReferences": [_owner(job)],
+        },
+        "spec": config,
+    }
+
+
+def submitter_job(job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluster, address: str) -> Object:
+    """The Kubernetes Job of K8sJobMode; ``address`` is the dashboard's host and port."""
+    metadata = job.metadata
+    given = spec.submitter_pod_template
+    made = copy.deepcopy(given) if given is not None else _template(on)
+    pod: Object = made.setdefault("spec", {})
+    container: Object = pod["containers"][0]
+    url = address if address.startswith("http://") else f"http://{address}"
+    if not container.get("command"):
+        container["command"] = list(submission.SHELL)
+        container["args"] = [submission.job_command(spec, attempt.job_id, url, attempt.session)]
+    _complete(container, on, attempt.job_id, address)
+    its_labels = {**_origin(job), labels.CREATED_BY: labels.CREATED_BY_VALUE}
+    pod_metadata: Object = made.setdefault("metadata", {})
+    pod_metadata["labels"] = {**(pod_metadata.get("labels") or {}), **_origin(job)}
+    config = spec.submitter_config
+    limit = config.backoff_limit if config is not None and config.backoff_limit is not None else _BACKOFF_LIMIT
+    return {
+        "apiVersion": JOBS.api_version,
+        "kind": JOBS.kind,
+        "metadata": {
+            "name": names.submitter_job(metadata.name),
+            "namespace": metadata.namespace,
+            "labels": its_labels,
+            "ownerReferences": [_owner(job)],
+        },
+        "spec": {"backoffLimit": limit, "template": made},
+    }
+
+
+def head_service(job: RayJob, on: RayCluster) -> Object:
+    """The way to the head of the latest attempt's cluster, by a name that stays."""
+    plain = RayCluster(
+        metadata=ObjectMeta(name=on.metadata.name, namespace=on.metadata.namespace),
+        spec=msgspec.structs.replace(on.spec, head_service_annotations=None),
+    )
+    made = services.head_service(plain)
+    name = job.metadata.name
+    made["metadata"] |= {
+        "name": names.head_service(name),
+        "labels": {
+            **_origin(job),
+            labels.NODE_TYPE: labels.HEAD,
+            labels.IDENTIFIER: names.identifier(name, labels.HEAD),
+        },
+        "ownerReferences": [_owner(job)],
+    }
+    return made
+
+
+def dashboard_port(on: RayCluster) -> int:
+    """Where the head's dashboard listens."""
+    text = (on.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
+    if text.isascii() and text.isdigit():
+        return int(text)
+    for container in template.containers(on.spec.head_group_spec.template)[:1]:
+        ports: list[Object] = container.get("ports") or []
+        for port in ports:
+            if port.get("name") == "dashboard":
+                return int(port["containerPort"])
+    return DASHBOARD
+
+
+def dashboard_address(on: RayCluster, domain: str) -> str:
+    """Host and port of the dashboard, as ``status.dashboardURL`` has them."""
+    head = on.status.head
+    service = (head.service_name if head is not None else "") or names.head_service(on.metadata.name)
+    return f"{service}.{on.metadata.namespace}.svc.{domain}:{dashboard_port(on)}"
+
+
+def _add_sidecar(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt) -> None:
+    made = RayCluster(
+        metadata=ObjectMeta(name=attempt.cluster, namespace=job.metadata.namespace),
+        spec=msgspec.convert(config, RayClusterSpec),
+    )
+    pod: Object = config["headGroupSpec"]["template"]["spec"]
+    container = _container(made)
+    container["command"] = list(submission.SHELL)
+    container["args"] = [submission.sidecar_command(spec, attempt.job_id, dashboard_port(made))]
+    _complete(container, made, attempt.job_id, "")
+    pod["containers"] = [*pod["containers"], container]
+    pod["restartPolicy"] = "Never"
+
+
+def _complete(container: Object, on: RayCluster, job_id: str, address: str) -> None:
+    variables: list[Object] = list(container.get("env") or ())
+    variables += [
+        {"name": "PYTHONUNBUFFERED", "value": "1"},
+        {"name": "RAY_DASHBOARD_ADDRESS", **({"value": address} if address else {})},
+        {"name": "RAY_JOB_SUBMISSION_ID", "value": job_id},
+    ]
+    container["env"] = variables
+    auth = on.spec.auth_options
+    if auth is not None and auth.mode == "token":
+        authentication.add_token(on, container)
+
+
+def _template(on: RayCluster) -> Object:
+    return {"spec": {"containers": [_container(on)], "restartPolicy": "Never"}}
+
+
+def _container(on: RayCluster) -> Object:
+    head = template.containers(on.spec.head_group_spec.template)
+    return {
+        "name": SUBMITTER,
+        "image": str(head[0].get("image", "")) if head else "",
+        "resources": {
+            "limits": {"cpu": "1", "memory": "1Gi"},
+            "requests": {"cpu": "500m", "memory": "200Mi"},
+        },
+    }
+
+
+def _origin(job: RayJob) -> dict[str, str]:
+    return {labels.ORIGIN_NAME: job.metadata.name, labels.ORIGIN_KIND: RAY_JOBS.kind}
+
+
+def _owner(job: RayJob) -> Object:
+    return {
+        "apiVersion": RAY_JOBS.api_version,
+        "kind": RAY_JOBS.kind,
+        "name": job.metadata.name,
+        "uid": job.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -1,0 +1,316 @@
+"""From what was observed to what to write and do next: the row of the table that counts, carried into a status."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from rayward.kinds import labels, names
+from rayward.kinds.rayjob import DeploymentStatus as Phase
+from rayward.kinds.rayjob import JobStatus, RayJobInfo
+from rayward.operator.job import annotations as memory
+from rayward.operator.job import cleanup, ending
+from rayward.operator.job.annotations import Attempt, moment, stamp
+from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
+from rayward.operator.job.state import NOTICE, PATIENCE, Action, Decision, Event, State
+from rayward.operator.job.status import reported
+from rayward.operator.job.table import Step, choose
+
+
+def decide(state: State, now: datetime) -> Decision:
+    """What to do about a RayJob. The caller writes the attempt, then the status, and only then acts."""
+    now = now.astimezone(UTC).replace(microsecond=0)
+    state = _remembering(_listening(state, now))
+    if state.deleting:
+        return _finalized(state, now)
+    facts = state.facts(now)
+    row = choose(facts)
+    decision = _STEPS[row.step](state, now, facts)
+    if decision.attempt is not None and decision.status.job_deployment_status != state.status.job_deployment_status:
+        decision = dataclasses.replace(decision, attempt=replace(decision.attempt, since=stamp(now)))
+    decision = dataclasses.replace(
+        decision, wake_at=_earliest(decision.wake_at, *_timers(state, decision)), why=str(row.step)
+    )
+    return dataclasses.replace(decision, status=reported(state, decision, now))
+
+
+def _listening(state: State, now: datetime) -> State:
+    """With the silence of Ray put on record, or taken off it; before there is a head nobody can say anything."""
+    attempt = state.attempt
+    if attempt is None:
+        return state
+    silent = attempt.silent_since
+    if not _is_waiting(state):
+        silent = ""
+    elif not silent:
+        began = state.unanswered_since
+        if began is None or now - began >= NOTICE:
+            silent = stamp(began or now)
+    return state if silent == attempt.silent_since else _attempting(state, replace(attempt, silent_since=silent))
+
+
+def _is_waiting(state: State) -> bool:
+    return not state.ray.answered and (
+        state.phase is Phase.RUNNING
+        or (state.phase in (Phase.INITIALIZING, Phase.WAITING) and state.cluster is Cluster.READY)
+        or (state.phase is Phase.SUSPENDING and state.selected)
+    )
+
+
+def _remembering(state: State) -> State:
+    """With the fields that count at once put on record, so that an invalid edit finds what was in force before it."""
+    attempt = state.attempt
+    if attempt is None or not attempt.spec or state.problems or state.phase in (Phase.NEW, Phase.SUSPENDED):
+        return state
+    text = memory.frozen(state.spec)["spec"]
+    return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
+
+
+def _attempting(state: State, attempt: Attempt) -> State:
+    return dataclasses.replace(state, attempt=attempt)
+
+
+def _reject(state: State, now: datetime, facts: Facts) -> Decision:
+    status = replace(
+        state.status,
+        job_deployment_status=Phase.VALIDATION_FAILED.value,
+        reason="ValidationFailed",
+        message=state.problems,
+    )
+    return Decision(status, state.attempt, events=(Event("InvalidRayJobSpec", state.problems, warning=True),))
+
+
+def _hold(state: State, now: datetime, facts: Facts) -> Decision:
+    status = replace(state.status, job_deployment_status=Phase.SUSPENDED.value, reason="", message="")
+    return Decision(status, state.attempt)
+
+
+def _start(state: State, now: datetime, facts: Facts) -> Decision:
+    """A new attempt by the spec of now; one that is on record and was not begun goes on under its own names."""
+    job, before = state.job, state.attempt
+    spec = job.spec if not state.problems else state.spec
+    number = (before.number if before is not None else 0) + 1
+    if before is not None and _is_unbegun(before, state) and not memory.ignored(before, spec):
+        attempt = before
+    else:
+        selected = (spec.cluster_selector or {}).get(labels.CLUSTER, "")
+        interactive = spec.submission_mode == Hand.USER
+        attempt = Attempt(
+            number=number,
+            job_id="" if interactive else spec.job_id or names.submission_id(job.metadata.name, state.suffix),
+            cluster=selected or names.child_cluster(job.metadata.name, state.suffix),
+            **memory.frozen(spec),
+        )
+    status = replace(
+        state.status,
+        job_deployment_status=Phase.INITIALIZING.value,
+        job_id=attempt.job_id,
+        ray_cluster_name=attempt.cluster,
+        ray_cluster_status=None,
+        dashboard_url="",
+        job_status="",
+        reason="",
+        message="",
+        start_time=stamp(now),
+        end_time=None,
+        ray_job_info=None,
+        job_status_check_failure_start_time=None,
+        succeeded=state.status.succeeded or 0,
+        failed=state.status.failed or 0,
+    )
+    actions = () if spec.cluster_selector else (Action.CREATE_CLUSTER,)
+    return Decision(status, attempt, actions)
+
+
+def _is_unbegun(attempt: Attempt, state: State) -> bool:
+    """Whether the attempt was put on record and the status was not written any more."""
+    return (attempt.cluster, attempt.job_id) != (state.status.ray_cluster_name, state.status.job_id)
+
+
+def _create_cluster(state: State, now: datetime, facts: Facts) -> Decision:
+    """Until its cluster exists nothing of an attempt is fixed: an edit of this time still counts."""
+    attempt = state.attempt
+    if attempt is not None and not state.problems and memory.ignored(attempt, state.job.spec):
+        attempt = replace(attempt, **memory.frozen(state.job.spec))
+    status = replace(state.status, job_deployment_status=Phase.INITIALIZING.value)
+    return Decision(status, attempt, (Action.CREATE_CLUSTER,))
+
+
+def _await_user(state: State, now: datetime, facts: Facts) -> Decision:
+    return Decision(replace(state.status, job_deployment_status=Phase.WAITING.value), state.attempt)
+
+
+def _arm(state: State, now: datetime, facts: Facts) -> Decision:
+    """The session is on record before anything is sent there; what Ray already has is followed at once."""
+    attempt = state.attempt or Attempt(number=1, cluster=state.status.ray_cluster_name, job_id=state.status.job_id)
+    if not attempt.session:
+        attempt = replace(attempt, session=state.ray.session)
+    if state.hand is Hand.USER:
+        attempt = replace(attempt, job_id=state.job.spec.job_id)
+    status = replace(state.status, job_deployment_status=Phase.RUNNING.value, job_id=attempt.job_id)
+    return _seen(state, Decision(status, attempt, wake_at=now))
+
+
+def _submit(state: State, now: datetime, facts: Facts) -> Decision:
+    if state.refusal:
+        return ending.fail(state, now, "SubmissionFailed", f"Ray refused the job: {state.refusal}")
+    return Decision(state.status, state.attempt, (Action.SUBMIT,))
+
+
+def _send(state: State, now: datetime, facts: Facts) -> Decision:
+    return Decision(state.status, state.attempt, (Action.CREATE_SUBMITTER,))
+
+
+def _follow(state: State, now: datetime, facts: Facts) -> Decision:
+    return _seen(state, Decision(state.status, state.attempt))
+
+
+def _seen(state: State, decision: Decision) -> Decision:
+    """With what Ray said of the job, if it said anything that does not end it."""
+    ray = state.ray
+    if not ray.answered or ray.status is JobStatus.NEW or ray.status.ended:
+        return decision
+    info = RayJobInfo(start_time=stamp(ray.start_time) if ray.start_time else None)
+    return dataclasses.replace(
+        decision, status=replace(decision.status, job_status=ray.status.value, ray_job_info=info)
+    )
+
+
+def _wait(state: State, now: datetime, facts: Facts) -> Decision:
+    reading = facts.submitter is Submitter.UNREAD and facts.phase is Phase.RUNNING
+    retrying = facts.phase is Phase.RETRYING and state.log_tail is None
+    actions = ((Action.READ_SUBMITTER_LOG,) if reading else ()) + ((Action.READ_LOG,) if retrying else ())
+    until = state.patient_until() if retrying else None
+    return Decision(state.status, state.attempt, actions, wake_at=until)
+
+
+def _suspend(state: State, now: datetime, facts: Facts) -> Decision:
+    status = replace(state.status, job_deployment_status=Phase.SUSPENDING.value)
+    return Decision(status, state.attempt, wake_at=now, events=(Event("Suspending", "Suspending the RayJob"),))
+
+
+def _stop(state: State, now: datetime, facts: Facts) -> Decision:
+    return Decision(state.status, state.attempt, (Action.STOP,), wake_at=state.patient_until())
+
+
+def _tear_down(state: State, now: datetime, facts: Facts) -> Decision:
+    actions = () if state.selected else (Action.DELETE_CLUSTER,)
+    if state.hand is Hand.JOB:
+        actions = (Action.DELETE_SUBMITTER, *actions)
+    decision = Decision(state.status, state.attempt, actions)
+    return dataclasses.replace(decision, status=ending.with_log(state, decision.status))
+
+
+def _suspended(state: State, now: datetime, facts: Facts) -> Decision:
+    status = state.status
+    if state.phase is Phase.SUSPENDING:
+        status = ending.recorded(state, status, now, "Suspended", "Suspended by spec.suspend")
+    status = replace(
+        status,
+        job_deployment_status=Phase.SUSPENDED.value,
+        job_status="",
+        reason="",
+        message="",
+        dashboard_url="",
+        ray_cluster_status=None,
+        ray_job_info=None,
+    )
+    return Decision(status, state.attempt, events=(Event("Suspended", "Suspended the RayJob"),))
+
+
+def _clean_up(state: State, now: datetime, facts: Facts) -> Decision:
+    return cleanup.after_the_end(state, now)
+
+
+def _finalized(state: State, now: datetime) -> Decision:
+    """The object goes: a job on somebody else's cluster is stopped first, one's own goes with its cluster."""
+    since = moment(state.job.metadata.deletion_timestamp) or now
+    waits = state.selected and state.phase in (Phase.RUNNING, Phase.SUSPENDING) and state.cluster is Cluster.READY
+    ended = state.ray.answered and state.ray.status not in (JobStatus.PENDING, JobStatus.RUNNING)
+    if waits and not ended and now < since + PATIENCE:
+        actions = (Action.STOP,) if state.ray.answered else ()
+        return Decision(state.status, state.attempt, actions, wake_at=since + PATIENCE, why="stop before deletion")
+    return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,), why="deleted")
+
+
+def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:
+    if facts.phase is Phase.INITIALIZING and facts.ray is not Ray.SILENT:
+        text = (
+            f"RayCluster {state.status.ray_cluster_name} already has a job with id {state.status.job_id}: "
+            "write another spec.jobId, or none"
+        )
+    elif facts.phase is Phase.INITIALIZING:
+        text = (
+            f"The dashboard of RayCluster {state.status.ray_cluster_name} has not answered, and nothing was submitted"
+        )
+    else:
+        said = f": {state.submitter_message}" if state.submitter_message else ""
+        text = f"The submitter ended and Ray has no job {state.status.job_id}{said}"
+    return ending.fail(state, now, "SubmissionFailed", text)
+
+
+def _fail_unknown(state: State, now: datetime, facts: Facts) -> Decision:
+    last = f"; last seen {state.status.job_status}" if state.status.job_status else ""
+    cause = {
+        Ray.LOST: "the Ray head that had the job is gone, and its successor does not know it",
+        Ray.SILENT: f"the dashboard has not answered for {state.timeout.total_seconds():.0f} seconds",
+        Ray.UNKNOWN: "Ray does not have the job any more",
+    }.get(facts.ray, "the RayCluster was deleted")
+    text = f"Nobody can know how job {state.status.job_id} ended: {cause}{last}"
+    return ending.fail(state, now, "OutcomeUnknown", text)
+
+
+def _fail_deadline(state: State, now: datetime, facts: Facts) -> Decision:
+    seconds = state.spec.active_deadline_seconds
+    return ending.fail(
+        state, now, "DeadlineExceeded", f"The attempt took more than {seconds} s (activeDeadlineSeconds)"
+    )
+
+
+def _fail_start(state: State, now: datetime, facts: Facts) -> Decision:
+    seconds = state.spec.pre_running_deadline_seconds
+    text = f"The job was not submitted within {seconds} s (preRunningDeadlineSeconds)"
+    return ending.fail(state, now, "PreRunningDeadlineExceeded", text)
+
+
+def _timers(state: State, decision: Decision) -> tuple[datetime | None, ...]:
+    if decision.status.job_deployment_status not in (Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING):
+        return ()
+    active, start = state.deadlines()
+    noticed = state.unanswered_since + NOTICE if state.unanswered_since is not None and _is_waiting(state) else None
+    return active, start, state.silent_until() or noticed
+
+
+def _earliest(*times: datetime | None) -> datetime | None:
+    return min((time for time in times if time is not None), default=None)
+
+
+_STEPS: Final[dict[Step, Callable[[State, datetime, Facts], Decision]]] = {
+    Step.REJECT: _reject,
+    Step.HOLD: _hold,
+    Step.START: _start,
+    Step.RETRY: _start,
+    Step.CREATE_CLUSTER: _create_cluster,
+    Step.AWAIT_USER: _await_user,
+    Step.ARM: _arm,
+    Step.SUBMIT: _submit,
+    Step.SEND: _send,
+    Step.FOLLOW: _follow,
+    Step.WAIT: _wait,
+    Step.SUCCEED: ending.succeeded,
+    Step.END_STOPPED: ending.stopped,
+    Step.FAIL_APP: ending.app_failed,
+    Step.FAIL_SUBMISSION: _fail_submission,
+    Step.FAIL_UNKNOWN: _fail_unknown,
+    Step.FAIL_DEADLINE: _fail_deadline,
+    Step.FAIL_START: _fail_start,
+    Step.SUSPEND: _suspend,
+    Step.STOP: _stop,
+    Step.TEAR_DOWN: _tear_down,
+    Step.SUSPENDED: _suspended,
+    Step.CLEAN_UP: _clean_up,
+}

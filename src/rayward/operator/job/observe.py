@@ -1,0 +1,294 @@
+"""One RayJob and what belongs to it, as one look at the caches and the poller found it."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
+
+from rayward.kinds import labels, names
+from rayward.kinds.durations import duration
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kinds.validation import job_problems, listed
+from rayward.kube.core.job import Job
+from rayward.kube.core.meta import is_controlled_by
+from rayward.kube.core.objects import Condition, Key
+from rayward.kube.core.resource import JOBS, PODS, SERVICES, Resource
+from rayward.kube.core.service import Service
+from rayward.kube.runtime.cache import Cache, by_owner
+from rayward.kube.runtime.events import EventFilter
+from rayward.kube.runtime.registry import Informers, Source
+from rayward.operator.base.tokens import Tokens
+from rayward.operator.cluster.observe import ALL_SERVICES, BY_CLUSTER, BY_OWNER, CLUSTERS, RAY_PODS
+from rayward.operator.cluster.pod import RayPod
+from rayward.operator.job import annotations as memory
+from rayward.operator.job.annotations import Attempt
+from rayward.operator.job.children import SUBMITTER
+from rayward.operator.job.facts import Cluster, Submitter
+from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State
+from rayward.operator.ray.jobprobe import JobsSeen
+from rayward.operator.ray.jobs import JobInfo
+
+RAY_JOBS_WHOLE: Final = Source(RAY_JOBS, RayJob, keep_raw=True)
+_SUBMITTERS: Final = Source(
+    JOBS, Job, {"label_selector": f"{labels.ORIGIN_KIND}={RAY_JOBS.kind}"}, indexes={BY_OWNER: by_owner}
+)
+_STATUSES: Final = frozenset(JobStatus)
+_LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+
+
+class Caches(msgspec.Struct, frozen=True):
+    """What decisions about jobs are made from."""
+
+    jobs: Cache[RayJob]
+    clusters: Cache[RayCluster]
+    pods: Cache[RayPod]
+    services: Cache[Service]
+    submitters: Cache[Job]
+
+    @property
+    def by_resource(self) -> Mapping[Resource, Cache[Any]]:
+        """Every cache."""
+        return {
+            RAY_JOBS: self.jobs,
+            RAY_CLUSTERS: self.clusters,
+            PODS: self.pods,
+            SERVICES: self.services,
+            JOBS: self.submitters,
+        }
+
+
+def caches_of(informers: Informers) -> Caches:
+    """The caches that decisions about jobs read; those of clusters are shared with their own controller."""
+    return Caches(
+        jobs=informers.cache(RAY_JOBS_WHOLE),
+        clusters=informers.cache(CLUSTERS),
+        pods=informers.cache(RAY_PODS),
+        services=informers.cache(ALL_SERVICES),
+        submitters=informers.cache(_SUBMITTERS),
+    )
+
+
+@dataclass(slots=True)
+class Local:
+    """What this process knows of a job beyond its objects; losing it costs a request, never a decision."""
+
+    events: EventFilter = field(default_factory=EventFilter)
+    tokens: Tokens = field(default_factory=Tokens)
+    checked: tuple[Any, str] | None = None
+    """What was validated last, and what is wrong with it."""
+    words: dict[str, Submitter] = field(default_factory=dict[str, Submitter])
+    """What submitters that ended said, by their uid."""
+    tails: dict[int, str] = field(default_factory=dict[int, str])
+    """Ends of logs, by the number of the attempt."""
+    refusals: dict[str, str] = field(default_factory=dict[str, str])
+    """Why Ray will not take a job, by its id."""
+    sent: tuple[str, int] = ("", 0)
+    """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
+    unanswered_since: datetime | None = None
+    """Since when the head is asked and does not answer."""
+    reported: bool = False
+    """Whether a status was written whose conditions a definition of KubeRay's would drop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What is there."""
+
+    job: RayJob
+    attempt: Attempt | None
+    cluster: RayCluster | None
+    head: RayPod | None
+    submitter: Job | None
+    submitter_uid: str
+    service: Service | None
+    job_id: str
+    info: JobInfo | None
+    """What Ray last told of the job."""
+
+
+def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tuple[Observed, RayView]:
+    """Look at one job; ``latest`` is what its head answered last."""
+    job = _whole(found)
+    attempt = memory.read(job.metadata.annotations) or _adopted(job)
+    namespace = job.metadata.namespace
+    name = attempt.cluster if attempt is not None else ""
+    cluster = caches.clusters.get(Key(namespace, name)) if name else None
+    selected = bool((memory.remembered(attempt) if attempt is not None else job.spec).cluster_selector)
+    if cluster is not None and not selected and not is_controlled_by(cluster, job):
+        cluster = None
+    head = _head(caches, cluster)
+    submitter = next(iter(caches.submitters.find(BY_OWNER, job.metadata.uid)), None)
+    job_id = (attempt.job_id if attempt is not None else "") or job.spec.job_id
+    observed = Observed(
+        job=job,
+        attempt=attempt,
+        cluster=cluster,
+        head=head,
+        submitter=submitter,
+        submitter_uid=submitter.metadata.uid if submitter is not None else head.metadata.uid if head else "",
+        service=caches.services.get(Key(namespace, names.head_service(job.metadata.name))),
+        job_id=job_id,
+        info=latest.jobs.get(job_id),
+    )
+    return observed, _view(observed, latest, local)
+
+
+def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> State:
+    """What a decision reads."""
+    local.unanswered_since = None if ray.answered else local.unanswered_since or now
+    job, attempt = observed.job, observed.attempt
+    problems = _problems(job, local)
+    spec = memory.remembered(attempt) if problems and attempt is not None else memory.in_force(attempt, job)
+    timeout = duration(job.metadata.annotation(labels.STATUS_CHECK_TIMEOUT)) or STATUS_CHECK_TIMEOUT
+    state = State(
+        job=job,
+        attempt=attempt,
+        spec=spec,
+        problems=problems,
+        cluster=_cluster_state(observed.cluster, observed.head),
+        ray=ray,
+        workers_suspended=_are_workers_suspended(observed.cluster),
+        log_tail=local.tails.get(attempt.number) if attempt is not None else None,
+        refusal=local.refusals.get(observed.job_id, ""),
+        unanswered_since=local.unanswered_since,
+        timeout=timeout,
+        retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
+        suffix=_suffix(job.metadata.uid, attempt.number + 1 if attempt is not None else 1),
+        deleting=job.deleting,
+    )
+    submitter, message = _submitter(observed, state.hand, local)
+    return dataclasses.replace(state, submitter=submitter, submitter_message=message)
+
+
+def _problems(job: RayJob, local: Local) -> str:
+    # Annotations and labels are validated too, and are no part of the generation.
+    metadata = job.metadata
+    users = {name: text for name, text in (metadata.annotations or {}).items() if name != labels.ATTEMPT}
+    asked = (metadata.generation, users, metadata.labels)
+    if local.checked is None or local.checked[0] != asked:
+        local.checked = (asked, listed(job_problems(job)))
+    return local.checked[1]
+
+
+def _whole(job: RayJob) -> RayJob:
+    """With what KubeRay's definition has no field for, from annotations."""
+    status = job.status
+    rows, conditions = job.metadata.annotation(labels.ATTEMPTS), job.metadata.annotation(labels.CONDITIONS)
+    try:
+        if status.attempts is None and rows:
+            status = replace(status, attempts=msgspec.json.decode(rows, type=tuple[AttemptStatus, ...]))
+        if status.conditions is None and conditions:
+            status = replace(status, conditions=msgspec.json.decode(conditions, type=tuple[Condition, ...]))
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return job
+    return replace(job, status=status) if status is not job.status else job
+
+
+def _adopted(job: RayJob) -> Attempt | None:
+    """The attempt of a job that another operator began."""
+    status = job.status
+    if not status.ray_cluster_name:
+        return None
+    number = (status.failed or 0) + (status.succeeded or 0 if not status.end_time else 0) + 1
+    return Attempt(
+        number=number,
+        job_id=status.job_id,
+        cluster=status.ray_cluster_name,
+        **memory.frozen(job.spec),
+    )
+
+
+def _head(caches: Caches, cluster: RayCluster | None) -> RayPod | None:
+    if cluster is None:
+        return None
+    metadata = cluster.metadata
+    pods = caches.pods.find(BY_CLUSTER, f"{metadata.namespace}/{metadata.name}")
+    heads = [pod for pod in pods if pod.is_head and is_controlled_by(pod, cluster)]
+    return next((pod for pod in heads if not pod.deleting), heads[0] if heads else None)
+
+
+def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:
+    if cluster is None:
+        return Cluster.ABSENT
+    if cluster.deleting:
+        return Cluster.DELETING
+    ready = cluster.status.state == "ready" and head is not None and not head.deleting and head.ready
+    return Cluster.READY if ready else Cluster.STARTING
+
+
+def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
+    job_id = observed.job_id
+    cluster = observed.attempt.cluster if observed.attempt is not None else ""
+    outdated = local.sent[0] == cluster and latest.turn < local.sent[1]
+    if latest.failure is not None or not latest.session or outdated:
+        return RayView()
+    if job_id not in latest.jobs:
+        # In InteractiveMode there is no id to ask for until the user gives one.
+        return RayView(answered=not job_id, session=latest.session)
+    info = latest.jobs[job_id]
+    if info is None:
+        return RayView(True, latest.session)
+    return RayView(
+        True,
+        latest.session,
+        JobStatus(info.status) if info.status in _STATUSES else JobStatus.RUNNING,
+        info.message or "",
+        info.driver_exit_code,
+        _time(info.start_time),
+        _time(info.end_time),
+    )
+
+
+def _time(milliseconds: int | None) -> datetime | None:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
+
+
+def _submitter(observed: Observed, hand: str, local: Local) -> tuple[Submitter, str]:
+    said = local.words.get(observed.submitter_uid)
+    if hand == "SidecarMode":
+        return _sidecar(observed.head, said)
+    job = observed.submitter
+    if job is None:
+        return Submitter.NONE, ""
+    ended = job.finished()
+    if ended is None:
+        return Submitter.ACTIVE, ""
+    message = next((each.message for each in job.status.conditions or () if each.type == ended), "")
+    if said is None:
+        return Submitter.UNREAD, message
+    failed = ended == "Failed" and said is Submitter.ENDED
+    return (Submitter.FAILED if failed else said), message
+
+
+def _sidecar(head: RayPod | None, said: Submitter | None) -> tuple[Submitter, str]:
+    for status in (head.status.container_statuses or ()) if head is not None else ():
+        ended = status.state.terminated if status.name == SUBMITTER and status.state is not None else None
+        if ended is not None:
+            message = f"container {SUBMITTER} ended with exit code {ended.exit_code}"
+            if said is None:
+                return Submitter.UNREAD, message
+            return (Submitter.FAILED if ended.exit_code and said is Submitter.ENDED else said), message
+    return (Submitter.ACTIVE if head is not None else Submitter.NONE), ""
+
+
+def _are_workers_suspended(cluster: RayCluster | None) -> bool:
+    return cluster is not None and all(group.suspend for group in cluster.groups)
+
+
+def _suffix(uid: str, number: int) -> str:
+    """Five characters that follow from the attempt: a creation whose answer is lost is found again."""
+    digest = int.from_bytes(hashlib.sha256(f"{uid}/{number}".encode()).digest()[:8])
+    letters: list[str] = []
+    for _ in range(5):
+        digest, index = divmod(digest, len(_LETTERS))
+        letters.append(_LETTERS[index])
+    return "".join(letters)

@@ -1,0 +1,100 @@
+"""The conditions of a RayJob, in Kubernetes' words, and what its status says of the spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Final
+
+from msgspec.structs import replace
+
+from rayward.kinds.rayjob import DeploymentStatus as Phase
+from rayward.kinds.rayjob import JobStatus, RayJobStatus
+from rayward.kube.core.meta import with_condition
+from rayward.kube.core.objects import Condition
+from rayward.operator.job.annotations import ignored
+from rayward.operator.job.state import Decision, State
+
+COMPLETE: Final = "Complete"
+FAILED: Final = "Failed"
+SUSPENDED: Final = "Suspended"
+RECONCILING: Final = "Reconciling"
+STALLED: Final = "Stalled"
+SPEC_IN_USE: Final = "SpecInUse"
+"""Whether the attempt runs by the spec as it is written now."""
+_Said = Callable[..., Condition]
+
+_LONGEST: Final = 4096
+_SHOWN: Final = 10
+_MOVING: Final = frozenset(
+    (Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING, Phase.SUSPENDING, Phase.RETRYING)
+)
+
+
+def reported(state: State, decision: Decision, now: datetime) -> RayJobStatus:
+    """The decision's status with conditions and the generation that it is about."""
+    status = decision.status
+    conditions = tuple(status.conditions or ())
+    for condition in _conditions(state, decision):
+        conditions = with_condition(conditions, condition, now)
+    return replace(status, conditions=conditions, observed_generation=state.job.metadata.generation)
+
+
+def _conditions(state: State, decision: Decision) -> list[Condition]:
+    status = decision.status
+    phase = Phase(status.job_deployment_status)
+    won = phase is Phase.COMPLETE and status.job_status == JobStatus.SUCCEEDED
+    stopped = phase is Phase.COMPLETE and not won
+    lost = phase is Phase.FAILED or stopped
+    generation = state.job.metadata.generation
+
+    def said(kind: str, holds: bool, reason: str, message: str = "") -> Condition:
+        return Condition(
+            type=kind,
+            status=str(holds),
+            reason=reason,
+            message=message[:_LONGEST],
+            observed_generation=generation,
+        )
+
+    found = [
+        said(COMPLETE, won, "Succeeded" if won else "NotComplete"),
+        said(
+            FAILED, lost, ("Stopped" if stopped else status.reason or "Failed") if lost else "NotFailed", status.message
+        )
+        if lost
+        else said(FAILED, False, "NotFailed"),
+        said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.why),
+        _stalled(state, phase, said),
+        _suspended(state, phase, said),
+    ]
+    edited = () if phase.ended or phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
+    known = any(each.type == SPEC_IN_USE for each in status.conditions or ())
+    if edited:
+        fields = ", ".join(edited[:_SHOWN]) + (f" and {len(edited) - _SHOWN} more" if len(edited) > _SHOWN else "")
+        message = f"{fields} changed since the attempt began and count from the next one: suspend and resume the RayJob"
+        found.append(said(SPEC_IN_USE, False, "EditIgnored", message))
+    elif known:
+        found.append(said(SPEC_IN_USE, True, "AsWritten"))
+    return found
+
+
+_UNSTARTED: Final = frozenset((Phase.NEW, Phase.VALIDATION_FAILED, Phase.SUSPENDED))
+
+
+def _stalled(state: State, phase: Phase, said: _Said) -> Condition:
+    if state.problems and not phase.ended:
+        running = phase not in _UNSTARTED
+        message = (
+            f"{state.problems}; the running attempt goes on by the spec it began with" if running else state.problems
+        )
+        return said(STALLED, True, "ValidationFailed", message)
+    return said(STALLED, False, "SpecAccepted")
+
+
+def _suspended(state: State, phase: Phase, said: _Said) -> Condition:
+    if phase is Phase.SUSPENDED:
+        return said(SUSPENDED, True, "Suspended", "set spec.suspend to false to start a new attempt")
+    if phase.ended and state.job.spec.suspend:
+        return said(SUSPENDED, False, "AlreadyEnded", "the job has ended: spec.suspend has no effect")
+    return said(SUSPENDED, False, "Suspending" if phase is Phase.SUSPENDING else "NotSuspended")

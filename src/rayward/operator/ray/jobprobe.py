@@ -1,0 +1,100 @@
+"""The jobs that somebody waits for, as the poller sees them: all of one head in one look."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Final
+
+import msgspec
+
+from rayward.kube.runtime.backoff import Backoff
+from rayward.kube.runtime.clock import Clock
+from rayward.operator.ray.answers import Version
+from rayward.operator.ray.errors import RayError, WrongSession
+from rayward.operator.ray.jobs import JobDashboard, JobInfo
+from rayward.operator.ray.observation import Failure
+from rayward.operator.ray.poller import Claim
+from rayward.operator.ray.reach import Place, Reach
+
+_QUICK: Final = 0.5
+_SLOWEST: Final = 5.0
+_PER_SECOND: Final = 0.02
+"""A job that has run for an hour is not asked about every half second: the pause grows with its age."""
+_PATIENCE: Final = Backoff(0.5, 10.0)
+
+
+@dataclass(frozen=True, slots=True)
+class JobTarget:
+    """One head, and the jobs that it is asked about; another ``turn`` asks at once."""
+
+    place: Place
+    head: str = ""
+    token: str = field(default="", repr=False)
+    jobs: frozenset[str] = frozenset()
+    turn: int = 0
+
+
+class JobsSeen(msgspec.Struct, frozen=True):
+    """The latest answer; ``jobs`` has an entry for each id that was asked for, None for one that Ray does not have."""
+
+    session: str = ""
+    jobs: dict[str, JobInfo | None] = {}
+    turn: int = -1
+    failure: Failure | None = None
+
+
+class JobProbe:
+    """Asks heads about jobs."""
+
+    def __init__(self, reach: Reach, clock: Clock) -> None:
+        self._reach = reach
+        self._clock = clock
+        self.unseen: Final = JobsSeen()
+
+    async def look(self, target: JobTarget, before: JobsSeen, claim: Claim) -> JobsSeen:
+        """Session and jobs, asked at once; an answer of another cluster's head is none."""
+        dashboard = JobDashboard(self._reach, target.place, token=target.token)
+        try:
+            version, jobs = await asyncio.gather(dashboard.version(), _jobs(dashboard, target.jobs))
+            if not claim(version.session_name):
+                raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
+            again = await _session(dashboard, version, jobs)
+        except RayError as error:
+            return JobsSeen(before.session, {}, target.turn, Failure(type(error).__name__, str(error)))
+        return JobsSeen(again, jobs, target.turn)
+
+    def has_failed(self, seen: JobsSeen) -> bool:
+        """Whether the head did not answer as it should."""
+        return seen.failure is not None
+
+    def pause(self, target: JobTarget, seen: JobsSeen, failures: int, chance: float) -> float:
+        """Seconds between two looks: short for jobs that are about to begin or began lately."""
+        if failures:
+            return _PATIENCE.after(failures, chance)
+        now = self._clock.utc().timestamp()
+        pauses = [_pause(job, now) for job in seen.jobs.values()]
+        return min(pauses, default=_QUICK) * (0.9 + 0.2 * chance)
+
+
+async def _session(dashboard: JobDashboard, version: Version, jobs: dict[str, JobInfo | None]) -> str:
+    """The session that the answer is of; that a job is unknown must be said by the session that is named."""
+    if all(job is not None for job in jobs.values()):
+        return version.session_name
+    return (await dashboard.version(version.session_name)).session_name
+
+
+async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> dict[str, JobInfo | None]:
+    if len(wanted) == 1:
+        (name,) = wanted
+        return {name: await dashboard.job(name)}
+    if not wanted:
+        return {}
+    known = await dashboard.jobs()
+    return {name: known.get(name) for name in wanted}
+
+
+def _pause(job: JobInfo | None, now: float) -> float:
+    if job is None or job.status != "RUNNING" or not job.start_time:
+        return _QUICK
+    return min(max((now - job.start_time / 1000) * _PER_SECOND, _QUICK), _SLOWEST)

@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rayward.kinds.raycronjob import RayCronJob
+from rayward.kinds.rayjob import RayJob
+from rayward.operator.cronjob.decide import Decision, decide
+
+BORN = "2026-01-01T00:00:00Z"
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+def cron_job(last: str | None = None, annotations: dict[str, str] | None = None, **spec: Any) -> RayCronJob:
+    return msgspec.convert(
+        {
+            "metadata": {
+                "name": "t",
+                "namespace": "default",
+                "uid": "u",
+                "generation": 3,
+                "creationTimestamp": BORN,
+                "annotations": annotations or {},
+            },
+            "spec": {"schedule": "0 * * * *", "jobTemplate": {"entrypoint": "run"}, **spec},
+            "status": {"lastScheduleTime": last} if last else {},
+        },
+        RayCronJob,
+    )
+
+
+def ray_job(name: str, status: str = "Running", job_status: str = "RUNNING", ended: str = "") -> RayJob:
+    told = {"jobDeploymentStatus": status, "jobStatus": job_status, **({"endTime": ended} if ended else {})}
+    return msgspec.convert({"metadata": {"name": name, "uid": name}, "status": told}, RayJob)
+
+
+def created(decision: Decision) -> list[str]:
+    return [creation.tick.strftime("%d %H:%M") if creation.tick else "asked" for creation in decision.create]
+
+
+@pytest.mark.parametrize(
+    ("last", "now", "spec", "makes"),
+    [
+        pytest.param(None, "2026-01-01 00:59", {}, [], id="before the first tick"),
+        pytest.param(None, "2026-01-01 01:00", {}, ["01 01:00"], id="the first tick"),
+        pytest.param("2026-01-01T01:00:00Z", "2026-01-01 01:30", {}, [], id="between ticks"),
+        pytest.param("2026-01-01T01:00:00Z", "2026-01-01 02:00", {}, ["01 02:00"], id="the next tick"),
+        pytest.param(
+            "2026-01-01T01:00:00Z", "2026-01-03 07:20", {}, ["03 07:00"], id="of missed ticks the latest, once"
+        ),
+        pytest.param(
+            "2026-01-01T01:00:00Z",
+            "2026-01-03 07:20",
+            {"startingDeadlineSeconds": 600},
+            [],
+            id="too late for its deadline",
+        ),
+        pytest.param(
+            "2026-01-01T01:00:00Z",
+            "2026-01-03 07:09",
+            {"startingDeadlineSeconds": 600},
+            ["03 07:00"],
+            id="just in time",
+        ),
+        pytest.param("2026-01-01T01:00:00Z", "2026-01-01 02:00", {"suspend": True}, [], id="suspended"),
+        pytest.param(
+            "2026-01-05T01:00:00Z", "2026-01-01 02:00", {}, [], id="a clock that was set back makes nothing again"
+        ),
+    ],
+)
+def test_what_is_due_is_made_once(last: str | None, now: str, spec: dict[str, Any], makes: list[str]) -> None:
+    decision = decide(cron_job(last, **spec), [], "", at(now))
+    assert created(decision) == makes
+
+
+@pytest.mark.parametrize(
+    ("policy", "makes", "deletes", "moves_on"),
+    [("Allow", 1, 0, True), ("Forbid", 0, 0, False), ("Replace", 1, 1, True)],
+)
+def test_what_a_tick_does_while_a_job_runs(policy: str, makes: int, deletes: int, moves_on: bool) -> None:
+    last, now = "2026-01-01T01:00:00Z", at("2026-01-01 02:00")
+    for given_by in (
+        cron_job(last, concurrencyPolicy=policy),
+        cron_job(last, annotations={"rayward.dev/concurrency-policy": policy}),
+    ):
+        decision = decide(given_by, [ray_job("old")], "", now)
+        assert (len(decision.create), len(decision.delete)) == (makes, deletes)
+        assert (decision.status.last_schedule_time != last) is moves_on
+    assert decide(given_by, [ray_job("old", "Complete", "SUCCEEDED")], "", now).create, (
+        "one that ended is in nobody's way"
+    )
+
+
+def test_a_forbidden_tick_is_made_up_for_when_the_job_ends_in_time() -> None:
+    waiting = cron_job("2026-01-01T01:00:00Z", concurrencyPolicy="Forbid", startingDeadlineSeconds=600)
+    ended = [ray_job("old", "Failed", "FAILED")]
+    assert created(decide(waiting, ended, "", at("2026-01-01 02:05"))) == ["01 02:00"]
+    assert created(decide(waiting, ended, "", at("2026-01-01 02:15"))) == []
+
+
+def test_history_keeps_the_latest_of_each_end() -> None:
+    jobs = [ray_job(f"s{day}", "Complete", "SUCCEEDED", f"2026-01-0{day}T00:00:00Z") for day in (3, 1, 2)]
+    jobs += [ray_job(f"f{day}", "Failed", "FAILED", f"2026-01-0{day}T00:00:00Z") for day in (2, 1)]
+    kept = cron_job("2026-02-01T00:00:00Z", successfulJobsHistoryLimit=1, failedJobsHistoryLimit=0)
+    decision = decide(kept, jobs, "", at("2026-02-01 00:00"))
+    assert [job.metadata.name for job in decision.delete] == ["s1", "s2", "f1", "f2"]
+    assert decide(cron_job("2026-02-01T00:00:00Z"), jobs, "", at("2026-02-01 00:00")).delete == ()
+    assert decision.status.last_successful_time == "2026-01-03T00:00:00Z"
+
+
+def test_a_run_that_is_asked_for_comes_at_once_and_has_a_name_of_its_own() -> None:
+    asking = cron_job("2026-01-01T01:00:00Z", {"rayward.dev/run-now": "please"}, suspend=True)
+    decision = decide(asking, [], "", at("2026-01-01 01:30"))
+    assert created(decision) == ["asked"]
+    assert decision.asked == "please"
+    again = decide(asking, [], "", at("2026-01-01 01:31"))
+    assert again.create == decision.create, "the same request is the same job"
+    other = cron_job("2026-01-01T01:00:00Z", {"rayward.dev/run-now": "again"})
+    assert decide(other, [], "", at("2026-01-01 01:30")).create[0].name != decision.create[0].name
+    assert len(decision.create[0].name) == len("t-run-123456")
+
+
+def test_names_are_kuberays_and_one_tick_has_one_name() -> None:
+    decision = decide(cron_job(), [], "", at("2026-01-01 01:00"))
+    minutes = int(at("2026-01-01 01:00").timestamp()) // 60
+    assert decision.create[0].name == f"t-{minutes}"
+    quick = decide(cron_job(schedule="@every 30s"), [], "", at("2026-01-01 00:00:31"))
+    assert quick.create[0].name == f"t-{int(at('2026-01-01 00:00:30').timestamp())}"
+
+
+def test_an_invalid_spec_makes_nothing_and_says_so() -> None:
+    decision = decide(cron_job(schedule="never"), [], "spec.schedule: no", at("2026-01-01 02:00"))
+    assert decision.create == ()
+    stalled = next(each for each in decision.status.conditions or () if each.type == "Stalled")
+    assert (stalled.status, stalled.reason) == ("True", "ValidationFailed")
+
+
+def test_daylight_saving_is_the_zones() -> None:
+    nightly = cron_job("2026-03-28T01:30:00Z", schedule="30 2 * * *", timeZone="Europe/Berlin")
+    assert created(decide(nightly, [], "", at("2026-03-29 01:00"))) == ["29 01:00"]
+
+
+@given(
+    schedule=st.sampled_from(["* * * * *", "*/7 * * * *", "0 3 * * *", "30 2 * * *", "@every 45s"]),
+    zone=st.sampled_from([None, "Europe/Berlin", "America/New_York"]),
+    steps=st.lists(st.integers(1, 200_000), max_size=20),
+)
+def test_no_tick_is_made_twice_and_none_from_the_future(schedule: str, zone: str | None, steps: list[int]) -> None:
+    now, last, made = at("2026-03-20 00:00"), None, list[datetime]()
+    for step in steps:
+        now += timedelta(seconds=step)
+        decision = decide(cron_job(last, schedule=schedule, timeZone=zone), [], "", now)
+        assert len(decision.create) <= 1
+        for creation in decision.create:
+            assert creation.tick is not None
+            assert creation.tick <= now
+            assert creation.tick not in made
+            made.append(creation.tick)
+        last = decision.status.last_schedule_time
+        assert decision.wake_at is not None
+        assert decision.wake_at > now

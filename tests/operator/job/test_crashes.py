@@ -1,0 +1,127 @@
+"""The operator dies before and after each write of the job's loop; another goes on, and no attempt runs twice."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kube.client.access import Access
+from rayward.kube.client.api import Client
+from rayward.kube.client.config import find_access
+from rayward.kube.client.request import Request
+from rayward.kube.core.resource import PODS
+from tests.operator.faulty import faulty
+from tests.operator.job.stage import NAME, JobStage, ray_job
+from tests.operator.lives import MARKS, Change, every_death, two_lives
+from tests.operator.mortal import Moment, mortal, reads
+
+pytestmark = MARKS
+
+_WRITES_OF_THE_CLUSTER: Final = re.compile(
+    r"POST .*/(pods|events|services)(\?|$)|PATCH .*/rayclusters/[^/]+/status(\?|$)|PATCH .*/events/"
+)
+
+
+def _not_of_the_job(request: Request) -> bool:
+    """Deaths of the cluster's loop have tests of their own."""
+    return reads(request) or _WRITES_OF_THE_CLUSTER.search(f"{request.method} {request.target}") is not None
+
+
+async def _nothing(ray: JobStage) -> None:
+    async def empty() -> bool:
+        return not any([await ray.objects(kind) for kind in (RAY_CLUSTERS, PODS)])
+
+    await ray.eventually(empty)
+
+
+async def _complete(ray: JobStage) -> None:
+    await ray.until("Complete")
+    await _nothing(ray)
+
+
+async def _failed(ray: JobStage) -> None:
+    await ray.until("Failed")
+
+
+async def _running(ray: JobStage) -> None:
+    await ray.until_job("RUNNING")
+
+
+async def _suspended(ray: JobStage) -> None:
+    await ray.until("Suspended")
+    await _nothing(ray)
+
+
+async def _gone(ray: JobStage) -> None:
+    async def gone() -> bool:
+        return await ray.objects(RAY_JOBS) == []
+
+    await ray.eventually(gone)
+    await _nothing(ray)
+
+
+_CHANGES: Final[dict[str, Change[JobStage]]] = {
+    "succeed": Change(ray_job(), None, lambda ray: ray.create(ray_job(shutdownAfterJobFinishes=True)), _complete),
+    "retry": Change(ray_job(), None, lambda ray: ray.create(ray_job("fail", backoffLimit=1)), _failed),
+    "suspend": Change(ray_job("run"), _running, lambda ray: ray.edit(suspend=True), _suspended),
+    "delete": Change(ray_job("run"), _running, lambda ray: ray.client.delete(RAY_JOBS, NAME, ray.namespace), _gone),
+}
+
+
+async def _end(ray: JobStage) -> list[Any]:
+    """What is there, as far as it must be the same."""
+    found: list[Any] = []
+    for each in await ray.objects(RAY_JOBS):
+        status = each.get("status") or {}
+        conditions = sorted((one["type"], one["status"], one["reason"]) for one in status.get("conditions") or ())
+        rows = [(row["reason"], row.get("exitCode")) for row in status.get("attempts") or ()]
+        counts = (status.get("succeeded"), status.get("failed"))
+        found.append((status.get("jobStatus"), status["jobDeploymentStatus"], counts, rows, conditions))
+    return [*found, len(await ray.clusters()), len(ray.heads.runs())]
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("name", _CHANGES)
+async def test_the_job_goes_on_wherever_its_operator_dies(embedded_kubeconfig: Path, name: str, moment: Moment) -> None:
+    await _dies_everywhere(find_access(embedded_kubeconfig), name, moment)
+
+
+@pytest.mark.kube
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("moment", ["before", "after"])
+async def test_a_retry_on_a_real_server_goes_on_wherever_the_operator_dies(
+    real_kubeconfig: Path, moment: Moment
+) -> None:
+    await _dies_everywhere(find_access(real_kubeconfig), "retry", moment)
+
+
+async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
+    change = _CHANGES[name]
+
+    async def play(client: Client, write: int) -> tuple[list[Any], bool]:
+        async with JobStage.among(client, access) as ray:
+            died = await two_lives(ray, change, mortal(client, write, moment, _not_of_the_job))
+            runs = ray.heads.runs()
+            assert len(runs) == len(set(runs)), f"ran twice after a death {moment} write {write}: {runs}"
+            return await _end(ray), died
+
+    ends = await every_death(access, play)
+    assert all(end == ends[0] for end in ends.values()), ends
+
+
+@pytest.mark.timeout(600)
+async def test_one_request_in_ten_fails_and_no_attempt_runs_twice(access: Access) -> None:
+    async with JobStage.on(access) as ray:
+        bad, transport = faulty(ray.client, 0.1, 1)
+        async with ray.operator(bad):
+            await ray.create(ray_job("fail", backoffLimit=1))
+            found = await ray.until("Failed")
+            assert [row["reason"] for row in found["status"]["attempts"]] == ["AppFailed", "AppFailed"]
+        runs = ray.heads.runs()
+        assert len(runs) == len(set(runs)) == 2
+        assert transport.faults > 5

@@ -1,0 +1,140 @@
+"""RayJobs from their beginning to their end, on a server, with simulated Ray."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayward.kube.core.resource import SERVICES
+from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
+from tests.operator.stage import condition
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job(shutdownAfterJobFinishes=True))
+        found = await ray.until("Complete")
+        status = found["status"]
+        assert (status["jobStatus"], status["succeeded"]) == ("SUCCEEDED", 1)
+        assert condition(found, "Complete")["status"] == "True"
+        assert status["rayJobInfo"]["startTime"]
+
+        async def gone() -> bool:
+            return not await ray.clusters()
+
+        await ray.eventually(gone)
+        (row,) = (await ray.job())["status"]["attempts"]
+        assert (row["number"], row["jobStatus"], row["exitCode"]) == (1, "SUCCEEDED", 0)
+        assert row["logTail"] == "all good\n"
+    assert len(ray.heads.runs()) == 1
+
+
+async def test_a_job_that_fails_says_why_and_keeps_its_cluster(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("fail"))
+        found = await ray.until("Failed")
+        status = found["status"]
+        assert (status["jobStatus"], status["reason"], status["failed"]) == ("FAILED", "AppFailed", 1)
+        assert "exit code 3" in condition(found, "Failed")["message"]
+        assert len(await ray.clusters()) == 1
+        services = {each["metadata"]["name"] for each in await ray.objects(SERVICES)}
+        assert f"{NAME}-head-svc" in services
+
+
+async def test_every_retry_has_a_cluster_and_a_row_of_its_own(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("fail", backoffLimit=2))
+        found = await ray.until("Failed")
+        rows = found["status"]["attempts"]
+        assert [row["number"] for row in rows] == [1, 2, 3]
+        assert len({row["rayClusterName"] for row in rows}) == 3
+        assert len(ray.heads.runs()) == 3
+
+
+async def test_suspend_edit_resume(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run"))
+        before = (await ray.until_job("RUNNING"))["status"]
+        await ray.edit(suspend=True)
+        await ray.until("Suspended")
+        assert await ray.clusters() == []
+        assert await ray.condition("Suspended") == ("True", "Suspended")
+        await ray.edit(entrypoint="succeed", suspend=False)
+        found = await ray.until("Complete")
+        assert found["status"]["rayClusterName"] != before["rayClusterName"]
+        rows = found["status"]["attempts"]
+        assert [row["reason"] for row in rows] == ["Suspended", "Succeeded"]
+        assert found["status"].get("failed", 0) == 0
+    assert len(ray.heads.runs()) == 2
+
+
+async def test_an_edit_of_a_running_job_changes_nothing_and_says_what_to_do(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run"))
+        before = (await ray.until_job("RUNNING"))["status"]
+        await ray.edit(entrypoint="succeed", rayClusterSpec=cluster_spec("rayproject/ray:2"))
+
+        async def ignored() -> bool:
+            return await ray.condition("SpecInUse") == ("False", "EditIgnored")
+
+        await ray.eventually(ignored)
+        found = await ray.job()
+        message = condition(found, "SpecInUse")["message"]
+        assert "spec.entrypoint" in message
+        assert "spec.rayClusterSpec.headGroupSpec" in message
+        assert "suspend and resume" in message
+        assert found["status"]["rayClusterName"] == before["rayClusterName"]
+    assert len(ray.heads.runs()) == 1
+
+
+async def test_an_invalid_edit_never_touches_a_running_attempt(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run"))
+        await ray.until_job("RUNNING")
+        await ray.edit(activeDeadlineSeconds=-1)
+
+        async def stalled() -> bool:
+            return await ray.condition("Stalled") == ("True", "ValidationFailed")
+
+        await ray.eventually(stalled)
+        assert (await ray.job())["status"]["jobDeploymentStatus"] == "Running"
+        await ray.edit(activeDeadlineSeconds=None)
+
+        async def accepted() -> bool:
+            return await ray.condition("Stalled") == ("False", "SpecAccepted")
+
+        await ray.eventually(accepted)
+
+
+async def test_a_rejected_spec_recovers_when_it_is_corrected(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("  "))
+        found = await ray.until("ValidationFailed")
+        assert "spec.entrypoint" in found["status"]["message"]
+        await ray.edit(entrypoint="succeed")
+        await ray.until("Complete")
+
+
+async def test_a_head_that_is_lost_in_the_middle_ends_in_an_unknown_outcome(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run"))
+        found = await ray.until_job("RUNNING")
+        ray.heads.of(found["status"]["rayClusterName"]).restart()
+        found = await ray.until("Failed")
+        assert (found["status"]["reason"], found["status"].get("jobStatus", "")) == ("OutcomeUnknown", "")
+    assert len(ray.heads.runs()) == 1
+
+
+async def test_a_deadline_stops_the_job(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run", activeDeadlineSeconds=3))
+        found = await ray.until("Failed")
+        assert found["status"]["reason"] == "DeadlineExceeded"
+        head = ray.heads.of(found["status"]["rayClusterName"])
+
+        async def stopped() -> bool:
+            answer = head.answer("GET", "/api/jobs/", {}, None)
+            return b"STOPPED" in answer.body or b'"status"' not in answer.body
+
+        await ray.eventually(stopped)

@@ -1,0 +1,163 @@
+"""Whatever is seen, late or not at all: no attempt runs twice, and the end is what Ray said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rayward.kinds.rayjob import DeploymentStatus as Phase
+from rayward.kinds.rayjob import JobStatus
+from rayward.operator.job.facts import Cluster, Submitter
+from rayward.operator.job.state import RayView
+from tests.operator.job.world import World, job
+
+MODES = ("HTTPMode", "K8sJobMode")
+THINGS = st.sampled_from(
+    [
+        "reconcile",
+        "reconcile blind",
+        "reconcile with an old view",
+        "die before a write",
+        "die after a write",
+        "time",
+        "long time",
+        "submitter works",
+        "submitter ends",
+        "submitter says it",
+        "job succeeds",
+        "job fails",
+        "head restarts",
+        "head down",
+        "head up",
+        "cluster deleted",
+        "suspend",
+        "resume",
+        "invalid edit",
+        "edit mended",
+        "edit",
+    ]
+)
+
+
+def _happens(world: World, thing: str, old: list[RayView]) -> None:
+    match thing:
+        case "reconcile":
+            old.append(world.view())
+            world.step()
+        case "reconcile blind":
+            world.step(RayView())
+        case "reconcile with an old view":
+            # a poller forgets what it saw of another cluster
+            known = [view for view in old if view.session.startswith(f"{world.name}#")]
+            world.step(known[len(old) % len(known)] if known else None)
+        case "die before a write":
+            world.step(dies_after=0)
+        case "die after a write":
+            world.step(dies_after=1)
+        case "time":
+            world.settle()
+        case "long time":
+            world.settle(400)
+        case "submitter works":
+            world.submitter_works()
+        case "submitter ends":
+            if world.submitter is Submitter.ACTIVE:
+                world.submitter = Submitter.UNREAD
+        case "submitter says it":
+            run = world.run
+            words = {
+                JobStatus.SUCCEEDED: Submitter.SAID_SUCCEEDED,
+                JobStatus.FAILED: Submitter.SAID_FAILED,
+                JobStatus.STOPPED: Submitter.SAID_STOPPED,
+            }
+            if world.submitter in (Submitter.ACTIVE, Submitter.UNREAD) and run is not None and run.status in words:
+                world.submitter = words[run.status]
+        case "job succeeds":
+            world.end(JobStatus.SUCCEEDED)
+        case "job fails":
+            world.end(JobStatus.FAILED)
+        case "head restarts":
+            world.head_restarts()
+        case "head down":
+            world.down = True
+        case "head up":
+            world.down = False
+        case "cluster deleted":
+            if world.cluster is not Cluster.ABSENT:
+                world.clusters[world.name] = Cluster.DELETING
+        case "suspend":
+            world.edit(suspend=True)
+        case "resume":
+            world.edit(suspend=False)
+        case "invalid edit":
+            world.problems = "spec.backoffLimit: -1 is less than 0"
+        case "edit mended":
+            world.problems = ""
+        case _:
+            world.edit(entrypoint=f"run {world.made}")
+
+
+def _check(world: World) -> None:
+    started = [(run.cluster, run.job_id) for run in world.runs]
+    assert len(started) == len(set(started)), "an attempt ran twice"
+    status = world.job.status
+    truth = {(run.cluster, run.job_id): run.status for run in world.runs}.get((status.ray_cluster_name, status.job_id))
+    if status.job_deployment_status == Phase.COMPLETE:
+        assert status.job_status in (JobStatus.SUCCEEDED, JobStatus.STOPPED)
+        assert truth == status.job_status
+    if status.job_deployment_status == Phase.FAILED:
+        if status.job_status == JobStatus.FAILED:
+            assert truth is JobStatus.FAILED
+        else:
+            assert status.job_status == JobStatus.NEW
+        if status.reason == "AppFailed":
+            assert truth is JobStatus.FAILED
+        if status.reason == "SubmissionFailed":
+            assert truth is None, "it was submitted after all"
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    mode=st.sampled_from(MODES),
+    limit=st.integers(0, 2),
+    things=st.lists(THINGS, max_size=60),
+    then=st.sampled_from([JobStatus.SUCCEEDED, JobStatus.FAILED]),
+)
+def test_every_life_ends_once_and_truly(mode: str, limit: int, things: list[str], then: JobStatus) -> None:
+    spec: dict[str, Any] = {"submissionMode": mode, "backoffLimit": limit}
+    world, old = World(job(**spec)), list[RayView]()
+    for thing in things:
+        _happens(world, thing, old)
+        _check(world)
+    # Then nothing breaks any more: the job must come to its end within a bound.
+    world.problems, world.down = "", False
+    world.edit(suspend=False)
+    for _ in range(60 * (limit + 2)):
+        world.step()
+        _check(world)
+        world.submitter_works()
+        if world.submitter is Submitter.UNREAD:
+            world.submitter = Submitter.ENDED
+        world.end(then)
+        world.settle()
+        if world.phase.ended:
+            break
+    assert world.phase.ended, world.decisions[-3:]
+    _check(world)
+
+
+def test_a_head_that_is_silent_for_ever_does_not_keep_a_job_running() -> None:
+    world = World(job())
+    for _ in range(4):
+        world.step()
+        world.settle()
+    assert world.phase is Phase.RUNNING
+    assert len(world.runs) == 1
+    world.down = True
+    for _ in range(70):
+        world.step()
+        world.settle()
+    assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
+    assert world.job.status.job_status == ""

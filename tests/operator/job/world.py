@@ -1,0 +1,188 @@
+"""A world in which a RayJob lives: a head that restarts, a submitter, an operator that dies between writes.
+
+Only the decision under test is real. Runs are counted where they begin, in Ray; what the operator is shown of it may be
+old or missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from rayward.kinds.rayjob import DeploymentStatus as Phase
+from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec
+from rayward.operator.job import annotations as memory
+from rayward.operator.job.annotations import Attempt
+from rayward.operator.job.decide import decide
+from rayward.operator.job.facts import Cluster, Submitter
+from rayward.operator.job.state import Action, Decision, RayView, State
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def job(**spec: Any) -> RayJob:
+    return msgspec.convert(
+        {
+            "metadata": {"name": "j", "namespace": "default", "uid": "u", "generation": 1},
+            "spec": {"entrypoint": "run", "rayClusterSpec": {}, "submissionMode": "HTTPMode", **spec},
+        },
+        RayJob,
+    )
+
+
+@dataclass
+class Run:
+    """A job that Ray took."""
+
+    cluster: str
+    job_id: str
+    session: str
+    status: JobStatus = JobStatus.RUNNING
+
+
+@dataclass
+class World:
+    """What is the case; ``step`` lets the operator reconcile once."""
+
+    job: RayJob
+    attempt: Attempt | None = None
+    now: datetime = START
+    problems: str = ""
+    clusters: dict[str, Cluster] = field(default_factory=dict[str, Cluster])
+    sessions: dict[str, int] = field(default_factory=dict[str, int])
+    runs: list[Run] = field(default_factory=list[Run])
+    submitter: Submitter = Submitter.NONE
+    submitter_session: str = ""
+    down: bool = False
+    log: str | None = None
+    made: int = 0
+    shown: list[RayView] = field(default_factory=list[RayView])
+    decisions: list[Decision] = field(default_factory=list[Decision])
+
+    @property
+    def phase(self) -> Phase:
+        return Phase(self.job.status.job_deployment_status)
+
+    @property
+    def name(self) -> str:
+        return self.job.status.ray_cluster_name
+
+    @property
+    def cluster(self) -> Cluster:
+        return self.clusters.get(self.name, Cluster.ABSENT)
+
+    @property
+    def session(self) -> str:
+        return f"{self.name}#{self.sessions.get(self.name, 0)}"
+
+    @property
+    def run(self) -> Run | None:
+        """What the head of now has under the id of now."""
+        wanted = (self.session, self.job.status.job_id)
+        return next((run for run in self.runs if (run.session, run.job_id) == wanted), None)
+
+    def view(self) -> RayView:
+        """What the head answers now."""
+        if self.cluster is not Cluster.READY or self.down:
+            return RayView()
+        run = self.run
+        return RayView(True, self.session, run.status if run is not None else JobStatus.NEW)
+
+    def submit(self) -> None:
+        """A submission that reaches the head of now: Ray takes each id once."""
+        if self.cluster is Cluster.READY and not self.down and self.run is None:
+            self.runs.append(Run(self.name, self.job.status.job_id, self.session))
+
+    def submitter_works(self) -> None:
+        """The submitter's pod does its part: it submits to the session it was made for and to no other."""
+        if self.submitter is Submitter.ACTIVE and self.submitter_session == self.session:
+            self.submit()
+
+    def end(self, status: JobStatus) -> None:
+        if self.run is not None and self.run.status is JobStatus.RUNNING:
+            self.run.status = status
+
+    def head_restarts(self) -> None:
+        if self.cluster is Cluster.READY:
+            self.sessions[self.name] = self.sessions.get(self.name, 0) + 1
+
+    def state(self, view: RayView | None = None) -> State:
+        self.made += 1
+        spec: RayJobSpec = (
+            memory.remembered(self.attempt)
+            if self.problems and self.attempt is not None
+            else memory.in_force(self.attempt, self.job)
+        )
+        return State(
+            job=self.job,
+            attempt=self.attempt,
+            spec=spec,
+            problems=self.problems,
+            cluster=self.cluster,
+            submitter=self.submitter,
+            ray=self.view() if view is None else view,
+            log_tail=self.log,
+            suffix=f"{self.made:05}",
+        )
+
+    def step(self, view: RayView | None = None, dies_after: int = 99) -> Decision:
+        """Reconcile once; an operator that dies after so many writes leaves the rest undone."""
+        decision = decide(self.state(view), self.now)
+        self.decisions.append(decision)
+        writes = 0
+        if decision.attempt != self.attempt:
+            if writes >= dies_after:
+                return decision
+            self.attempt, writes = decision.attempt, writes + 1
+        if decision.status != self.job.status:
+            if writes >= dies_after:
+                return decision
+            if decision.status.job_deployment_status != self.job.status.job_deployment_status:
+                self.log = None
+            self.job, writes = msgspec.structs.replace(self.job, status=decision.status), writes + 1
+        for action in decision.actions:
+            if writes >= dies_after:
+                return decision
+            self._act(action)
+            writes += 1
+        return decision
+
+    def _act(self, action: Action) -> None:
+        assert self.attempt is not None
+        if action is Action.CREATE_CLUSTER:
+            self.clusters.setdefault(self.attempt.cluster, Cluster.STARTING)
+        elif action is Action.DELETE_CLUSTER:
+            if self.name in self.clusters:
+                self.clusters[self.name] = Cluster.DELETING
+        elif action is Action.SUBMIT:
+            # whoever acts asks for the session right before
+            if self.session == self.attempt.session:
+                self.submit()
+        elif action is Action.CREATE_SUBMITTER:
+            if self.submitter is Submitter.NONE:
+                self.submitter, self.submitter_session = Submitter.ACTIVE, self.attempt.session
+        elif action is Action.DELETE_SUBMITTER:
+            self.submitter = Submitter.NONE
+        elif action is Action.STOP and not self.down:
+            self.end(JobStatus.STOPPED)
+        elif action is Action.READ_LOG:
+            self.log = "the end"
+        elif action is Action.READ_SUBMITTER_LOG:
+            self.submitter = Submitter.ENDED
+
+    def settle(self, seconds: int = 5) -> None:
+        """Time passes in a quiet world: clusters become ready or go, nothing breaks."""
+        for name, cluster in list(self.clusters.items()):
+            if cluster is Cluster.STARTING:
+                self.clusters[name] = Cluster.READY
+            elif cluster is Cluster.DELETING:
+                del self.clusters[name]
+        self.now += timedelta(seconds=seconds)
+
+    def edit(self, **changes: Any) -> None:
+        meta = msgspec.structs.replace(self.job.metadata, generation=self.job.metadata.generation + 1)
+        spec = msgspec.structs.replace(self.job.spec, **changes)
+        self.job = msgspec.structs.replace(self.job, metadata=meta, spec=spec)
