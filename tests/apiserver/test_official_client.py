@@ -390,9 +390,10 @@ def test_a_service_account_acts_with_its_token(api: Any, namespace: str) -> None
         assert refused.value.status == 403
         rules: Any = client.RbacAuthorizationV1Api(api)
         rule = client.V1PolicyRule(api_groups=[""], resources=["pods"], verbs=["list"])
-        rules.create_namespaced_role(namespace, client.V1Role(metadata={"name": "reader"}, rules=[rule]))
+        named = client.V1ObjectMeta(name="reader")
+        rules.create_namespaced_role(namespace, client.V1Role(metadata=named, rules=[rule]))
         role = client.V1RoleRef(api_group="rbac.authorization.k8s.io", kind="Role", name="reader")
         account = client.RbacV1Subject(kind="ServiceAccount", name="default", namespace=namespace)
-        binding = client.V1RoleBinding(metadata={"name": "reader"}, role_ref=role, subjects=[account])
+        binding = client.V1RoleBinding(metadata=named, role_ref=role, subjects=[account])
         rules.create_namespaced_role_binding(namespace, binding)
         assert theirs_core.list_namespaced_pod(namespace).items == []

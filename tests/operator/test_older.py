@@ -62,11 +62,20 @@ async def ray(kubeconfig: Path) -> AsyncGenerator[ServiceStage]:
         for manifest in manifests():
             await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="rayward-stack", force=True)
         stage = ServiceStage(client, access, _NAMESPACE)
+        await _stop_the_clock(stage)
         await _revive(stage)
         async with running(stage.kubelet.run):
             yield stage
     for _ in range(20):
         await asyncio.sleep(0)
+
+
+async def _stop_the_clock(ray: ServiceStage) -> None:
+    """The recording grows older; the cluster that stands for some days after its upgrade is to stand in every run."""
+    for found in await ray.objects(RAY_CLUSTERS):
+        if "rayward.dev/delete-at" in found["metadata"].get("annotations", {}):
+            change = {"metadata": {"annotations": {"rayward.dev/delete-at": "2100-01-01T00:00:00.000000Z"}}}
+            await ray.client.patch(RAY_CLUSTERS, found["metadata"]["name"], change, PatchType.MERGE, _NAMESPACE)
 
 
 async def _revive(ray: ServiceStage) -> None:

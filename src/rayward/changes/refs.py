@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from rayward.changes.outcomes import NotFound, UsageError
-from rayward.kinds.resources import GROUP, RAY_CLUSTERS, RAY_SERVICES
+from rayward.kinds.resources import GROUP, RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object, section
 
-RAY_JOBS: Final = Resource(GROUP, "v1", "rayjobs", "RayJob")
 RESOURCES: Final = {resource.kind: resource for resource in (RAY_CLUSTERS, RAY_SERVICES, RAY_JOBS)}
 _CLUSTER_SPEC: Final = {"RayCluster": (), "RayService": ("rayClusterConfig",), "RayJob": ("rayClusterSpec",)}
 _SHORT: Final = {"cluster": "RayCluster", "service": "RayService", "job": "RayJob"}

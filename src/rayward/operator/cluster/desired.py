@@ -129,13 +129,16 @@ def group_path(name: str) -> str:
 
 
 def _builders(cluster: RayCluster) -> list[tuple[Resource, Build, bool]]:
-    found: list[tuple[Resource, Build, bool]] = [(SERVICE_ACCOUNTS, children.service_account, True)]
+    # A binding to a role that is not there yet is refused.
+    found: list[tuple[Resource, Build, bool]] = [
+        (SERVICE_ACCOUNTS, children.service_account, True),
+        (ROLES, children.role, True),
+    ]
     found += [(NETWORK_POLICIES, _network_policy(at), True) for at in range(children.network_policy_count(cluster))]
     found += [
         (SERVICES, services.head_service, False),
         (SERVICES, services.headless_service, False),
         (SERVICES, services.serve_service, False),
-        (ROLES, children.role, False),
         (ROLE_BINDINGS, children.role_binding, False),
         (INGRESSES, children.ingress, False),
     ]

@@ -15,20 +15,17 @@ from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
-from rayward.kube.core.meta import is_true, rfc3339
-from rayward.kube.core.objects import Key
+from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
 from rayward.kube.runtime.predicates import controller_key, label_key
-from rayward.kube.runtime.queue import HIGH
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.net.errors import NetworkError
 from rayward.operator.base.writing import WRITE, is_managed_here
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.apply import apply
-from rayward.operator.cluster.conditions import PROVISIONED
 from rayward.operator.cluster.decide import decide
 from rayward.operator.cluster.drift import drift_of
 from rayward.operator.cluster.events import Outcome, events, failure
@@ -53,14 +50,9 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
-        self.controller.watch(caches.pods, label_key(labels.CLUSTER), self._priority)
+        self.controller.watch(caches.pods, label_key(labels.CLUSTER))
         for cache in caches.of_children:
             self.controller.watch(cache, controller_key(RAY_CLUSTERS))
-
-    def _priority(self, key: Key) -> int:
-        """Pods of a cluster that never was ready: it is nearly done, and goes before those that have none yet."""
-        cluster = self._caches.clusters.get(key)
-        return 0 if cluster is None or is_true(cluster.status.conditions, PROVISIONED) else HIGH
 
     def caches(self) -> Mapping[Resource, Cache[Any]]:
         """Where its writes show."""

@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels, names
-from rayward.kinds.hashing import release_hash
-from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_hash
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import Selectors
@@ -160,6 +160,7 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         # Somebody deleted the Service: it is created again, and selects what it selected.
         serving = promoted
     observed: dict[str, ObservedCluster] = {}
+    wanted = service.spec.ray_cluster_config
     for cluster in clusters:
         name = cluster.metadata.name
         # A cluster that was deleted a moment ago may have had the same name, and its pods may still terminate.
@@ -172,7 +173,7 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         observation = latest(cluster.key)
         noted = read_annotations(cluster.metadata.annotations or {})
         endpoints = len(ready.intersection(pod.metadata.uid for pod in pods))
-        child = _child(cluster, noted, pods, observation, endpoints=endpoints, busy=busy)
+        child = _child(cluster, noted, pods, observation, wanted=wanted, endpoints=endpoints, busy=busy)
         if name in (promoted, serving):
             # Created by another operator, which writes no such annotation.
             child = replace(child, promoted=True)
@@ -205,6 +206,7 @@ def _child(
     pods: Iterable[RayPod],
     observation: Observation,
     *,
+    wanted: RayClusterSpec,
     endpoints: int,
     busy: frozenset[str],
 ) -> ChildCluster:
@@ -213,7 +215,7 @@ def _child(
     head = next((pod for pod in pods if pod.is_head), None)
     child = ChildCluster(
         name=metadata.name,
-        cluster_hash=_release_hash(cluster),
+        cluster_hash=_release_hash(cluster, wanted),
         config=config_hash(noted.config),
         good_config=config_hash(noted.good_config),
         created=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else None,
@@ -253,10 +255,19 @@ def _messages(deployments: Mapping[str, Any]) -> list[str]:
     return [found.message for found in deployments.values() if found.message]
 
 
-def _release_hash(cluster: RayCluster) -> str:
-    """The recorded one; of a cluster that another operator created, that of its spec."""
+def _release_hash(cluster: RayCluster, wanted: RayClusterSpec) -> str:
+    """The recorded one; of a cluster that another operator created, that of its spec.
+
+    A hash that an older Rayward recorded is told in today's version, by the spec that it is the hash of: the one asked
+    for, or the cluster's own.
+    """
     recorded = cluster.metadata.annotation(labels.SPEC_HASH)
-    return recorded if recorded.startswith("v1-") else release_hash(cluster.spec)
+    version = hash_version(recorded)
+    if version is None:
+        return release_hash(cluster.spec)
+    if version == VERSION:
+        return recorded
+    return next((release_hash(spec) for spec in (wanted, cluster.spec) if is_hash_of(recorded, spec)), recorded)
 
 
 def _released(cluster: RayCluster) -> datetime | None:

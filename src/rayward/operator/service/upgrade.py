@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from rayward.kube.core.meta import rfc3339
-from rayward.operator.service.readiness import config_not_sent, overdue, progress_of, readiness_of
+from rayward.operator.service.readiness import UNKNOWN, config_not_sent, overdue, progress_of, readiness_of
 from rayward.operator.service.state import (
     AnnotationChange,
     ChildCluster,
@@ -75,7 +75,9 @@ def _failure(
             _INITIALIZING_TIMEOUT, f"RayService failed to become ready within {seconds} s: {readiness.message}"
         )
     since = pending.progressed_at or pending.created
-    late = not moved and readiness.stage is Stage.WAITING and overdue(pending, policy.progress_deadline, now)
+    # An operator that has just started has asked no dashboard yet: what may be ready for long is not late.
+    known = readiness.stage is Stage.WAITING and readiness.reason != UNKNOWN
+    late = known and not moved and overdue(pending, policy.progress_deadline, now)
     if late and since is not None:
         message = f"RayCluster {pending.name} has made no progress since {rfc3339(since)}: {readiness.message}"
         return Failure("ProgressDeadlineExceeded", message)
