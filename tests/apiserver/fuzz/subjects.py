@@ -38,6 +38,8 @@ _CONTENT: Final[dict[str, Object]] = {
     "configmaps": {"data": {"a": "1"}},
     "controllerrevisions": {"revision": 1, "data": {"a": 1}},
     "deployments": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE}},
+    "replicasets": {"spec": {"selector": _SELECTOR, "template": _TEMPLATE}},
+    "statefulsets": {"spec": {"serviceName": "s", "selector": _SELECTOR, "template": _TEMPLATE}},
     "endpoints": {"subsets": [{"addresses": [{"ip": "192.0.2.1"}], "ports": [{"port": 80}]}]},
     "endpointslices": {"addressType": "IPv4", "endpoints": [{"addresses": ["192.0.2.1"]}]},
     "ingresses": {"spec": {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}},

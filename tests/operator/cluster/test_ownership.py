@@ -59,8 +59,8 @@ def _made(writes: tuple[Write, ...]) -> set[Resource]:
 
 def test_what_pods_need_comes_before_them() -> None:
     found = decide_children(state(cluster(_EVERYTHING)))
-    assert _made(found.before_pods) == {SECRETS, SERVICE_ACCOUNTS, NETWORK_POLICIES}
-    assert _made(found.beside_pods) == {SERVICES, ROLES, ROLE_BINDINGS, INGRESSES}
+    assert _made(found.before_pods) == {SECRETS, SERVICE_ACCOUNTS, ROLES, NETWORK_POLICIES}
+    assert _made(found.beside_pods) == {SERVICES, ROLE_BINDINGS, INGRESSES}
 
 
 def test_nothing_is_written_twice() -> None:

@@ -14,15 +14,28 @@ from rayward.changes.lint.schema import schema_findings
 from rayward.changes.lint.source import Document, documents, path_of
 from rayward.changes.refs import RESOURCES
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.raycronjob import RayCronJob
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.serveconfig import ServeConfigError, parse
 from rayward.kinds.serveconfig.finding import Path, written
 from rayward.kinds.serveconfig.keys import APPLICATION
 from rayward.kinds.serveconfig.reading import Reading, read
-from rayward.kinds.validation import Problem, cluster_problems, cluster_warnings, service_problems, service_warnings
+from rayward.kinds.validation import (
+    Problem,
+    cluster_problems,
+    cluster_warnings,
+    cron_job_problems,
+    cron_job_warnings,
+    job_problems,
+    job_warnings,
+    service_problems,
+    service_warnings,
+)
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
-_CONFIGS: Final = ("spec.serveConfigV2", "spec.serveDeploymentGraphSpec")
+_KINDS: Final = (*RESOURCES, "RayCronJob")
+_CONFIGS: Final = ("spec.serveConfigV2", "spec.serveDeploymentGraphSpec", "spec.runtimeEnvYAML")
 _E, _W = Severity.ERROR, Severity.WARNING
 _RAY: Final = "ray.io/"
 
@@ -65,12 +78,12 @@ def _document(document: Document) -> Iterator[Finding]:
         yield Finding("RW102", _E, message, "", document.file, line, column)
         yield from patch_findings(document)
         return
-    if str(kind) in RESOURCES and version.startswith(_RAY):
+    if str(kind) in _KINDS and version.startswith(_RAY):
         yield from _object(document, str(kind), version)
-    elif version.startswith(_RAY) and str(kind) != "RayCronJob":
-        near = difflib.get_close_matches(str(kind), RESOURCES, 1)
+    elif version.startswith(_RAY):
+        near = difflib.get_close_matches(str(kind), _KINDS, 1)
         line, column = document.place(("kind",))
-        hint = f": did you mean {near[0]}?" if near else ": it is RayCluster, RayService or RayJob"
+        hint = f": did you mean {near[0]}?" if near else ": it is RayCluster, RayService, RayJob or RayCronJob"
         yield Finding("RW104", _E, f"ray.io has no kind {kind!r}{hint}", "kind", document.file, line, column)
     elif is_object(value) and str(kind).endswith("List"):
         for index, _item in enumerate(entries(value, "items")):
@@ -94,7 +107,8 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     yield from shape
     misshapen = any(one.code == "RW201" for one in shape)
     try:
-        yield from [*rule_findings(document, kind), *_embedded(document, kind)]
+        if kind in RESOURCES:
+            yield from [*rule_findings(document, kind), *_embedded(document, kind)]
     except (AttributeError, TypeError):
         # a number where a mapping belongs: the schema has said so, and rules cannot look into it
         if not misshapen:
@@ -121,7 +135,11 @@ def _judged(value: Any, kind: str) -> tuple[list[Problem], list[Problem]]:
     if kind == "RayService":
         service = msgspec.convert(value, RayService)
         return service_problems(service), service_warnings(service)
-    return [], []
+    if kind == "RayJob":
+        job = msgspec.convert(value, RayJob)
+        return job_problems(job), job_warnings(job)
+    cron = msgspec.convert(value, RayCronJob)
+    return cron_job_problems(cron), cron_job_warnings(cron)
 
 
 def _problem(document: Document, problem: Problem, code: str, severity: Severity) -> Finding:
