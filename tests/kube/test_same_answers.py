@@ -1,12 +1,13 @@
 """Hostile requests get the same answer from the embedded server as from a real one.
 
 Sequences of damaged requests go to both. They answer with the same code and reason; where the real server fails
-(500) ours refuses. Texts may differ where several mistakes meet: which is found first is an accident of a decoder.
+(500, or it panics and hangs up) ours refuses. Texts may differ where several mistakes meet: which is found first is an accident of a decoder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 from collections import Counter
 from collections.abc import Generator
@@ -54,13 +55,21 @@ def _said(answered: Answered) -> tuple[int, str, str]:
     return (answered.code, status.get("reason", ""), status["message"]) if refused else (answered.code, "", "")
 
 
+def _asked_for_real(wire: Wire, asked: Asked) -> tuple[int, str, str]:
+    try:
+        return _said(wire.send(asked))
+    except http.client.RemoteDisconnected:
+        # kube-apiserver's decoder of protobuf panics on some damaged bytes, and net/http hangs up
+        return 500, "", ""
+
+
 def test_both_servers_say_the_same(tmp_path: Path) -> None:
     counts: Counter[str] = Counter()
     different: Counter[str] = Counter()
     with real_server() as theirs, embedded_server(tmp_path) as ours, _prepared(theirs) as real, _prepared(ours) as mine:
         for storm in STORMS:
             for asked in storm(Random(1)):
-                expected, given = _said(real.send(asked)), _said(mine.send(asked))
+                expected, given = _asked_for_real(real, asked), _said(mine.send(asked))
                 counts["all"] += 1
                 theirs_failed = expected[0] >= 500 and given[0] == 400
                 counts["codes"] += expected[:2] == given[:2] or theirs_failed

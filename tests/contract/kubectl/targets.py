@@ -14,12 +14,13 @@ from tests.identity import own_kubeconfig
 from tests.kube.real import build
 from tests.kube.real.cluster import RealControlPlane
 
-# Those that the embedded server has a counterpart of: nothing runs Deployments or Jobs here.
+# What Deployments and Jobs become has recordings of its own.
 _CONTROLLERS = (
     "garbage-collector-controller",
     "namespace-controller",
     "serviceaccount-controller",
     "root-ca-certificate-publisher-controller",
+    "resourcequota-controller",
 )
 
 
@@ -47,7 +48,7 @@ def embedded() -> Generator[Path]:
         own = own_kubeconfig(kubeconfig, "controllers")
         command = [sys.executable, "-m", "rayward.local.controllers", "--kubeconfig", str(own)]
         # What they make comes at its own time, and the sessions do not wait for it.
-        command += ["--without=endpoints", "--without=jobs"]
+        command += ["--without=endpoints", "--without=jobs", "--without=workloads"]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         stack.callback(ended, process)
         yield kubeconfig

@@ -27,10 +27,9 @@ def stock_kubeconfig() -> Iterator[Path]:
     binaries = build.build()
     with embedded() as kubeconfig:
         kubectl = [str(binaries / "kubectl"), "--kubeconfig", str(kubeconfig)]
-        crds = [str(binaries / "kuberay-crds" / f"ray.io_{plural}.yaml") for plural in ("rayclusters", "rayservices")]
-        apply = ["apply", "--server-side", "-f", crds[0], "-f", crds[1]]
-        subprocess.run([*kubectl, *apply], check=True, timeout=PATIENCE, capture_output=True)
-        established = ["wait", "--for=condition=Established", "--timeout=120s", "-f", crds[0], "-f", crds[1]]
+        files = [f"--filename={path}" for path in sorted((binaries / "kuberay-crds").glob("*.yaml"))]
+        subprocess.run([*kubectl, "apply", "--server-side", *files], check=True, timeout=PATIENCE, capture_output=True)
+        established = ["wait", "--for=condition=Established", "--timeout=120s", *files]
         subprocess.run([*kubectl, *established], check=True, timeout=PATIENCE, capture_output=True)
         yield kubeconfig
 

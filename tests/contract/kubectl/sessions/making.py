@@ -92,6 +92,7 @@ SESSIONS = [
         "create job j --image=busybox -- echo hi",
         "create quota q --hard=cpu=1,pods=2 --scopes=BestEffort",
         "create quota q --hard=cpu=1,pods=2",
+        "wait quota q --for=jsonpath={.status.hard.pods}=2 --timeout=60s",
         "create pdb p --selector=app=d --max-unavailable=50%",
         "create priorityclass pc-{ns} --value=10 --description='some words'",
         "create ingress i --rule=foo.example.com/bar=svc:80,tls=t --class=x",
