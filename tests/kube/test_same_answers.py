@@ -1,7 +1,8 @@
 """Hostile requests get the same answer from the embedded server as from a real one.
 
 Sequences of damaged requests go to both. They answer with the same code and reason; where the real server fails
-(500, or it panics and hangs up) ours refuses. Texts may differ where several mistakes meet: which is found first is an accident of a decoder.
+(500, or it panics and hangs up) ours refuses. Texts may differ where several mistakes meet: which is found first is
+an accident of a decoder.
 """
 
 from __future__ import annotations
