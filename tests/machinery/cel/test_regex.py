@@ -1,12 +1,13 @@
-"""Go's regular expressions on Python's engine."""
+"""Go's regular expressions."""
 
 from __future__ import annotations
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+import gzip
+import json
+from pathlib import Path
 
-from rayward.kube.machinery.cel import library
+import pytest
+
 from rayward.kube.machinery.cel.regex import PatternError, compile_pattern
 
 
@@ -64,10 +65,15 @@ def test_refuses_as_go_does(pattern: str, said: str) -> None:
     assert str(caught.value) == f"error parsing regexp: {said}"
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*x"])
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|a)*b$", "(a*)*b", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*)*x"])
 def test_a_pattern_made_to_run_away_does_not(pattern: str) -> None:
-    text = "a" * 5000 + "!"
-    assert compile_pattern(pattern).search(text) is library.re2_search(pattern, text)
+    assert not compile_pattern(pattern).search("a" * 100_000 + "!")
+
+
+@pytest.mark.timeout(60)
+def test_nor_does_the_search_after_the_last_match() -> None:
+    assert compile_pattern("(a+)+b").find_all("aab" + "a" * 100_000) == ["aab"]
 
 
 @pytest.mark.parametrize(
@@ -84,34 +90,19 @@ def test_finds_all_parts(pattern: str, text: str, limit: int, found: list[str]) 
     assert compile_pattern(pattern).find_all(text, limit) == found
 
 
-_PIECES = st.sampled_from(
-    [
-        "a",
-        "b",
-        ".",
-        "^",
-        "$",
-        "[ab]",
-        "[^a]",
-        "\\d",
-        "\\w",
-        "\\s",
-        "\\b",
-        "a*",
-        "b+",
-        "a?",
-        "(a|b)",
-        "(?:ab)",
-        "b{2}",
-        "|",
-    ]
-)
-
-
-@given(st.lists(_PIECES, max_size=8).map("".join), st.text("ab1 \n_", max_size=12))
-def test_agrees_with_re2(pattern: str, text: str) -> None:
+def _made_of(pattern: str, text: str) -> tuple[str | None, list[str]]:
     try:
         compiled = compile_pattern(pattern)
-    except PatternError:
-        return
-    assert compiled.search(text) is library.re2_search(pattern, text)
+    except PatternError as error:
+        return str(error), []
+    found = compiled.find_all(text)
+    assert compiled.search(text) is bool(found), (pattern, text)
+    return None, found
+
+
+def test_patterns_drawn_at_random_do_what_they_do_in_go() -> None:
+    recorded = gzip.decompress((Path(__file__).parent / "recorded" / "regex.jsonl.gz").read_bytes())
+    for line in recorded.splitlines():
+        case = json.loads(line)
+        pattern, text = case["pattern"], case["text"]
+        assert _made_of(pattern, text) == (case.get("error"), case.get("found", [])), (pattern, text)

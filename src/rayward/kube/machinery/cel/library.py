@@ -103,11 +103,6 @@ def _first_argument(arguments: str) -> tuple[str, str]:
     return arguments, ""
 
 
-def re2_search(pattern: str, text: str) -> bool:
-    """Whether RE2 finds the pattern in the text; False for a pattern that RE2 refuses."""
-    return _matcher().eval(data={"text": text, "pattern": pattern}).value() is True
-
-
 def _environment(variables: Mapping[str, str], messages: bytes | None) -> cel.Env:
     pool = descriptor_pool.DescriptorPool()
     for known in (struct_pb2, timestamp_pb2, duration_pb2):
@@ -180,9 +175,3 @@ def _functions() -> cel.CelExtension:
             if not overloads[0].result.startswith("optional_type<")
         ],
     )
-
-
-@lru_cache(maxsize=1)
-def _matcher() -> cel.Expression:
-    env = cel.NewEnv(variables={"text": cel.Type.STRING, "pattern": cel.Type.STRING})
-    return env.compile("text.matches(pattern)")
