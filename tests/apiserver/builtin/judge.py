@@ -11,17 +11,13 @@ from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.objectmeta import check_object_meta, check_object_meta_update
 from rayward.local.apiserver import builtin
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Endpoint
-from rayward.local.apiserver.builtin import (
-    claim,
-    namespace,
-    node,
-    podadmit,
-    podchange,
-    podresize,
-    serviceassign,
-    volume,
-)
+from rayward.local.apiserver.builtin import namespace, node, volume
+from rayward.local.apiserver.builtin.claim import strategy as claim
+from rayward.local.apiserver.builtin.pod import admit as podadmit
+from rayward.local.apiserver.builtin.pod import change as podchange
+from rayward.local.apiserver.builtin.pod import resize as podresize
 from rayward.local.apiserver.builtin.priorityclass import SYSTEM_CLASSES
+from rayward.local.apiserver.builtin.service import assign as serviceassign
 from rayward.local.apiserver.resource import Resource
 from tests.kube.real.cluster import SERVICE_CIDR
 

@@ -12,8 +12,8 @@ import orjson
 
 from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.serviceassign import Exhausted, NotAssigned, Pool, assign
-from rayward.local.apiserver.builtin.servicerules import node_ports, spec_of
+from rayward.local.apiserver.builtin.service.assign import Exhausted, NotAssigned, Pool, assign
+from rayward.local.apiserver.builtin.service.spec import node_ports, spec_of
 from rayward.local.store import Event, Store
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import orjson
 
 from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin import podadmit
+from rayward.local.apiserver.builtin.pod import admit as podadmit
 from rayward.local.apiserver.limitranger import LimitRanger
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import Quantity, parse
 from rayward.local.apiserver import podamounts
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.qos import quality
+from rayward.local.apiserver.builtin.pod.qos import quality
 from rayward.local.apiserver.builtin.resources import is_extended, is_huge_page, is_native
 
 PODS, SERVICES, CLAIMS = "pods", "services", "persistentvolumeclaims"

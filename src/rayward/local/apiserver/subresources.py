@@ -14,7 +14,7 @@ from rayward.local.apiserver import recorded, status
 from rayward.local.apiserver.admission import admitted
 from rayward.local.apiserver.app import Handler
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin import podadmit
+from rayward.local.apiserver.builtin.pod import admit as podadmit
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.eviction import evict
 from rayward.local.apiserver.kubelet import Kubelets

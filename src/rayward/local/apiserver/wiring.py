@@ -15,8 +15,11 @@ from rayward.local.apiserver import status
 from rayward.local.apiserver.admission import Admission, Attributes
 from rayward.local.apiserver.allocation import Allocation
 from rayward.local.apiserver.behaviour import Endpoint, Object
-from rayward.local.apiserver.builtin import claim, event, node, podchange, podresize
+from rayward.local.apiserver.builtin import event, node
+from rayward.local.apiserver.builtin.claim import strategy as claim
 from rayward.local.apiserver.builtin.namespace import prepare_finalize, validate_finalize
+from rayward.local.apiserver.builtin.pod import change as podchange
+from rayward.local.apiserver.builtin.pod import resize as podresize
 from rayward.local.apiserver.builtin.priorityclass import default_conflict
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.crd import definition, formats

@@ -9,36 +9,36 @@ from typing import Any
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour
 from rayward.local.apiserver.builtin import admissionpolicy
-from rayward.local.apiserver.builtin.claim import claim_behaviour
+from rayward.local.apiserver.builtin.claim.strategy import claim_behaviour
 from rayward.local.apiserver.builtin.configmap import configmap_behaviour
 from rayward.local.apiserver.builtin.controllerrevision import controllerrevision_behaviour
 from rayward.local.apiserver.builtin.definition import definition_behaviour
-from rayward.local.apiserver.builtin.deployment import deployment_behaviour
 from rayward.local.apiserver.builtin.disruption import disruption_behaviour
 from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.endpoints import endpoints_behaviour
 from rayward.local.apiserver.builtin.endpointslice import endpointslice_behaviour
 from rayward.local.apiserver.builtin.event import event_behaviour, new_event_behaviour
 from rayward.local.apiserver.builtin.ingress import ingress_behaviour
-from rayward.local.apiserver.builtin.job import job_behaviour
+from rayward.local.apiserver.builtin.job.strategy import job_behaviour
 from rayward.local.apiserver.builtin.lease import lease_behaviour
 from rayward.local.apiserver.builtin.limitrange import limitrange_behaviour
 from rayward.local.apiserver.builtin.namespace import namespace_behaviour
 from rayward.local.apiserver.builtin.networkpolicy import networkpolicy_behaviour
 from rayward.local.apiserver.builtin.node import node_behaviour
-from rayward.local.apiserver.builtin.pod import pod_behaviour
+from rayward.local.apiserver.builtin.pod.strategy import pod_behaviour
 from rayward.local.apiserver.builtin.priorityclass import priorityclass_behaviour
 from rayward.local.apiserver.builtin.quota import quota_behaviour
 from rayward.local.apiserver.builtin.rbac import binding_behaviour, role_behaviour
-from rayward.local.apiserver.builtin.replicaset import replicaset_behaviour
 from rayward.local.apiserver.builtin.review import review_behaviour
 from rayward.local.apiserver.builtin.runtimeclass import runtimeclass_behaviour
 from rayward.local.apiserver.builtin.secret import secret_behaviour
-from rayward.local.apiserver.builtin.service import service_behaviour
+from rayward.local.apiserver.builtin.service.strategy import service_behaviour
 from rayward.local.apiserver.builtin.serviceaccount import serviceaccount_behaviour
-from rayward.local.apiserver.builtin.statefulset import statefulset_behaviour
 from rayward.local.apiserver.builtin.volume import storageclass_behaviour, volume_behaviour
 from rayward.local.apiserver.builtin.webhookconfiguration import webhook_behaviour
+from rayward.local.apiserver.builtin.workload.deployment import deployment_behaviour
+from rayward.local.apiserver.builtin.workload.replicaset import replicaset_behaviour
+from rayward.local.apiserver.builtin.workload.statefulset import statefulset_behaviour
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
 
 _BEHAVIOURS: Mapping[str, Callable[[], Behaviour]] = {

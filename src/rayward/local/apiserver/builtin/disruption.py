@@ -10,11 +10,11 @@ from rayward.kube.machinery.fielderror import FieldError, not_supported
 from rayward.kube.machinery.names import path_segment_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, label_selector, not_negative
-from rayward.local.apiserver.builtin.deployment import at_most_all, count_or_percent
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.matching import is_sound, matches
+from rayward.local.apiserver.builtin.workload.deployment import at_most_all, count_or_percent
 
 Spec = Mapping[str, Any]
 

@@ -19,7 +19,7 @@ from rayward.local.apiserver.builtin.address import legacy_ip, parse
 from rayward.local.apiserver.builtin.check import Errors, fits
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
-from rayward.local.apiserver.builtin.service import balancer_addresses
+from rayward.local.apiserver.builtin.service.strategy import balancer_addresses
 
 Spec = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, not_supported, required
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors, qualified_name
-from rayward.local.apiserver.builtin.claim import CLASS_ANNOTATION
+from rayward.local.apiserver.builtin.claim.strategy import CLASS_ANNOTATION
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.defaults import SOURCES

@@ -8,8 +8,8 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.quantity import parse
-from rayward.local.apiserver.builtin import claimspec
 from rayward.local.apiserver.builtin.check import Errors, dns_label
+from rayward.local.apiserver.builtin.claim import spec as claimspec
 from rayward.local.apiserver.builtin.empty import NO_ITEMS
 from rayward.local.apiserver.builtin.podspec import networkvolumes
 from rayward.local.apiserver.builtin.podspec.paths import descending, file_mode, no_backsteps

@@ -10,7 +10,7 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, not_negative
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
-from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes, overlap
+from rayward.local.apiserver.builtin.job.indexes import IndexesError, count_indexes, overlap
 
 Spec = Mapping[str, Any]
 

@@ -23,8 +23,8 @@ from rayward.local.apiserver.builtin.check import (
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import duplicated
 from rayward.local.apiserver.builtin.kind import meta_of
-from rayward.local.apiserver.builtin.serviceaddress import check_address_change, check_addresses
-from rayward.local.apiserver.builtin.servicerules import (
+from rayward.local.apiserver.builtin.service.address import check_address_change, check_addresses
+from rayward.local.apiserver.builtin.service.spec import (
     is_externally_accessible,
     is_headless,
     needs_health_check,

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from rayward.kube.machinery.fielderror import FieldError, invalid
+from rayward.kube.machinery.fielderror import FieldError
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, not_negative
-from rayward.local.apiserver.builtin.deployment import check_pods, warnings
+from rayward.local.apiserver.builtin.check import Errors, not_negative
 from rayward.local.apiserver.builtin.empty import NOTHING
-from rayward.local.apiserver.builtin.inner import shown
 from rayward.local.apiserver.builtin.kind import (
     age_of,
     behaviour,
     containers_text,
     keep_spec,
-    keep_status,
     name_of,
     requirements_text,
 )
 from rayward.local.apiserver.builtin.podspec.defaults import default_template, drop_disabled
+from rayward.local.apiserver.builtin.workload.pods import (
+    check_counts,
+    check_pods,
+    prepare_update,
+    selector_changes,
+    warnings,
+)
 
 _COUNTS = (
     "replicas",
@@ -65,12 +69,6 @@ def prepare_create(obj: Object) -> None:
     drop_disabled(obj["spec"]["template"]["spec"])
 
 
-def prepare_update(new: Object, old: Object) -> None:
-    """A changed replica set keeps its status."""
-    keep_status(new, old)
-    drop_disabled(new["spec"]["template"]["spec"])
-
-
 def validate(obj: Object) -> list[FieldError]:
     """A replica set, new or changed."""
     out: Errors = []
@@ -83,26 +81,13 @@ def validate(obj: Object) -> list[FieldError]:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed replica set keeps its selector."""
-    out = validate(new)
-    selector = new["spec"].get("selector")
-    if selector != old["spec"].get("selector"):
-        out.append(shown("*LabelSelector", selector, "spec.selector", IMMUTABLE))
-    return out
+    return validate(new) + selector_changes(new, old)
 
 
 def validate_status(new: Object, _old: Object) -> list[FieldError]:
     """What a controller reports."""
     out: Errors = []
-    status = new.get("status") or NOTHING
-    for field in _COUNTS:
-        not_negative(status.get(field) or 0, f"status.{field}", out)
-    replicas, ready = status.get("replicas") or 0, status.get("readyReplicas") or 0
-    for field in ("fullyLabeledReplicas", "readyReplicas", "availableReplicas"):
-        if (status.get(field) or 0) > replicas:
-            out.append(invalid(f"status.{field}", status.get(field) or 0, "cannot be greater than status.replicas"))
-    if (status.get("availableReplicas") or 0) > ready:
-        text = "cannot be greater than readyReplicas"
-        out.append(invalid("status.availableReplicas", status.get("availableReplicas") or 0, text))
+    check_counts(new, _COUNTS, bounded=("fullyLabeledReplicas", "readyReplicas", "availableReplicas"), out=out)
     return out
 
 

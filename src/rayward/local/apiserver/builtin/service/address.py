@@ -9,7 +9,7 @@ from rayward.kube.machinery.fielderror import duplicate, invalid, not_supported,
 from rayward.local.apiserver.builtin.address import is_dual_stack, is_ipv6, legacy_ip
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.servicerules import is_headless
+from rayward.local.apiserver.builtin.service.spec import is_headless
 
 Spec = Mapping[str, Any]
 

@@ -18,14 +18,14 @@ from rayward.local.apiserver.builtin.kind import (
     meta_of,
     name_of,
 )
-from rayward.local.apiserver.builtin.servicecheck import (
+from rayward.local.apiserver.builtin.service.check import (
     HINTS,
     TOPOLOGY_MODE,
     validate,
     validate_status,
     validate_update,
 )
-from rayward.local.apiserver.builtin.servicerules import (
+from rayward.local.apiserver.builtin.service.spec import (
     is_externally_accessible,
     needs_cluster_ip,
     needs_health_check,

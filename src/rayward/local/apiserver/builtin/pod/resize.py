@@ -10,9 +10,9 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import keep_metadata, meta_of
+from rayward.local.apiserver.builtin.pod.qos import quality
 from rayward.local.apiserver.builtin.podspec.annotations import MIRROR
 from rayward.local.apiserver.builtin.podspec.spec import check_pod
-from rayward.local.apiserver.builtin.qos import quality
 
 Spec = Mapping[str, Any]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rayward.kube.machinery.duration import instant
-from rayward.local.apiserver.builtin.podtable import cells, row_conditions
+from rayward.local.apiserver.builtin.pod.table import cells, row_conditions
 
 Object = dict[str, Any]
 

@@ -9,23 +9,27 @@ from rayward.kube.machinery.apply import set_of
 from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_percent
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, label_selector, not_negative
+from rayward.local.apiserver.builtin.check import Errors, not_negative
 from rayward.local.apiserver.builtin.empty import NOTHING
-from rayward.local.apiserver.builtin.inner import go_json, inner, shown
+from rayward.local.apiserver.builtin.inner import go_json, inner
 from rayward.local.apiserver.builtin.kind import (
     age_of,
     behaviour,
     containers_text,
     keep_spec,
-    keep_status,
     meta_of,
     name_of,
     requirements_text,
 )
-from rayward.local.apiserver.builtin.matching import is_sound, matches
 from rayward.local.apiserver.builtin.podspec.defaults import default_template, drop_disabled
-from rayward.local.apiserver.builtin.podspec.spec import check_template
-from rayward.local.apiserver.builtin.podspec.warnings import spec_warnings
+from rayward.local.apiserver.builtin.workload import pods
+from rayward.local.apiserver.builtin.workload.pods import (
+    check_collisions,
+    check_counts,
+    check_pods,
+    selector_changes,
+    warnings,
+)
 
 Spec = Mapping[str, Any]
 
@@ -85,10 +89,9 @@ def prepare_create(obj: Object) -> None:
 
 def prepare_update(new: Object, old: Object) -> None:
     """A changed deployment keeps its status; new annotations make a new generation too."""
-    keep_status(new, old)
+    pods.prepare_update(new, old)
     if (meta_of(new).get("annotations") or NOTHING) != (meta_of(old).get("annotations") or NOTHING):
         new["metadata"]["generation"] = (meta_of(old).get("generation") or 0) + 1
-    drop_disabled(new["spec"]["template"]["spec"])
 
 
 def prepare_status(new: Object, old: Object) -> None:
@@ -115,40 +118,6 @@ def validate(obj: Object) -> list[FieldError]:
         if deadline <= ready:
             out.append(invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds"))
     return out
-
-
-def check_pods(spec: Spec, empty: str, out: Errors, *, whole: bool = True) -> None:
-    """Selector and template of anything that runs replicas; ``empty`` says what an empty selector is.
-
-    ``whole`` is off where the pods are checked only when they are made: their volumes may be claims yet to come.
-    """
-    selector = spec.get("selector")
-    if selector is None:
-        out.append(required("spec.selector"))
-    else:
-        label_selector(selector, "spec.selector", out)
-        if not selector.get("matchLabels") and not selector.get("matchExpressions"):
-            out.append(invalid("spec.selector", selector, empty))
-    if is_sound(selector):
-        _check_template(spec, out, whole=whole)
-    else:
-        out.append(shown("*LabelSelector", selector, "spec.selector", "invalid label selector"))
-
-
-def _check_template(spec: Spec, out: Errors, *, whole: bool) -> None:
-    template, selector, at = spec["template"], spec.get("selector"), "spec.template"
-    labels = (template.get("metadata") or NOTHING).get("labels")
-    if not matches(selector, labels or NOTHING) and not (selector is not None and not any(selector.values())):
-        text = "`selector` does not match template `labels`"
-        out.append(invalid(f"{at}.metadata.labels", labels, text))
-    if whole:
-        check_template(template, at, out)
-    pod = template.get("spec") or NOTHING
-    if pod.get("restartPolicy") != "Always":
-        out.append(not_supported(f"{at}.spec.restartPolicy", pod.get("restartPolicy") or "", ["Always"]))
-    if pod.get("activeDeadlineSeconds") is not None:
-        text = "activeDeadlineSeconds in ReplicaSet is not Supported"
-        out.append(forbidden(f"{at}.spec.activeDeadlineSeconds", text))
 
 
 def _check_strategy(strategy: Spec, out: Errors) -> None:
@@ -200,38 +169,15 @@ def _amount(value: int | str) -> int:
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
     """A changed deployment keeps its selector."""
-    out = validate(new)
-    selector = new["spec"].get("selector")
-    if selector != old["spec"].get("selector"):
-        out.append(shown("*LabelSelector", selector, "spec.selector", IMMUTABLE))
-    return out
+    return validate(new) + selector_changes(new, old)
 
 
 def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a controller reports."""
     out: Errors = []
-    status = new.get("status") or NOTHING
-    for field in _COUNTS:
-        not_negative(status.get(field) or 0, f"status.{field}", out)
-    replicas = status.get("replicas") or 0
-    for field in ("updatedReplicas", "readyReplicas", "availableReplicas"):
-        if (status.get(field) or 0) > replicas:
-            out.append(invalid(f"status.{field}", status.get(field) or 0, "cannot be greater than status.replicas"))
-    available = status.get("availableReplicas") or 0
-    if available > (status.get("readyReplicas") or 0):
-        out.append(invalid("status.availableReplicas", available, "cannot be greater than readyReplicas"))
-    before = (old.get("status") or NOTHING).get("collisionCount")
-    if before is not None and (status.get("collisionCount") or 0) < before:
-        out.append(invalid("status.collisionCount", status.get("collisionCount") or 0, "cannot be decremented"))
+    check_counts(new, _COUNTS, bounded=("updatedReplicas", "readyReplicas", "availableReplicas"), out=out)
+    check_collisions(new, old, out)
     return out
-
-
-def warnings(new: Object, old: Object | None) -> list[str]:
-    """Doubts about the pods it describes."""
-    if old is not None and new["metadata"].get("generation") == old["metadata"].get("generation"):
-        return []
-    template = new["spec"]["template"]
-    return spec_warnings("spec.template", template.get("spec") or NOTHING, template.get("metadata") or NOTHING)
 
 
 def cells(obj: Object, now: float) -> list[Any]:

@@ -12,8 +12,8 @@ from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.address import is_ipv6, parse
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.serviceaddress import check_addresses
-from rayward.local.apiserver.builtin.servicerules import (
+from rayward.local.apiserver.builtin.service.address import check_addresses
+from rayward.local.apiserver.builtin.service.spec import (
     allocates_node_ports,
     needs_cluster_ip,
     needs_health_check,

@@ -12,8 +12,8 @@ from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, fits, label
 from rayward.local.apiserver.builtin.empty import NOTHING
 from rayward.local.apiserver.builtin.formats import http_path
 from rayward.local.apiserver.builtin.inner import shown
-from rayward.local.apiserver.builtin.jobpolicy import check_failure_policy, check_success_policy
-from rayward.local.apiserver.builtin.jobstatus import is_true
+from rayward.local.apiserver.builtin.job.policy import check_failure_policy, check_success_policy
+from rayward.local.apiserver.builtin.job.status import is_true
 from rayward.local.apiserver.builtin.kind import meta_of, name_of
 from rayward.local.apiserver.builtin.matching import is_sound, matches
 from rayward.local.apiserver.builtin.podspec.spec import check_template

@@ -10,7 +10,7 @@ from rayward.kube.machinery.names import check_qualified_name
 from rayward.kube.machinery.quantity import ZERO, parse
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, annotation_at
-from rayward.local.apiserver.builtin.claimspec import check_claim_spec
+from rayward.local.apiserver.builtin.claim.spec import check_claim_spec
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import difference
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of

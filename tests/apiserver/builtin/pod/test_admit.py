@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.apiserver.builtin import podadmit
+from rayward.local.apiserver.builtin.pod import admit as podadmit
 from tests.apiserver.builtin.judge import causes
 
 Object = dict[str, Any]

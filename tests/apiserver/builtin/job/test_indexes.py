@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes, overlap
+from rayward.local.apiserver.builtin.job.indexes import IndexesError, count_indexes, overlap
 
 
 def _text(indexes: set[int]) -> str:

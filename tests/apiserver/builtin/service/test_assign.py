@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.apiserver.builtin.serviceassign import FIRST_PORT, LAST_PORT, Exhausted, NotAssigned, Pool, assign
+from rayward.local.apiserver.builtin.service.assign import FIRST_PORT, LAST_PORT, Exhausted, NotAssigned, Pool, assign
 from tests.apiserver.builtin.judge import causes
 
 Object = dict[str, Any]

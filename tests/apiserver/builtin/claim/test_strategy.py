@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.apiserver.builtin.claim import admit, refuse_growth
+from rayward.local.apiserver.builtin.claim.strategy import admit, refuse_growth
 
 Object = dict[str, Any]
 

@@ -9,21 +9,21 @@ from rayward.kube.machinery import duration
 from rayward.kube.machinery.names import check_dns1123_label, check_label_value
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.jobcheck import validate, validate_update
-from rayward.local.apiserver.builtin.jobstatus import is_true, validate_status
+from rayward.local.apiserver.builtin.job.check import validate, validate_update
+from rayward.local.apiserver.builtin.job.status import is_true, validate_status
 from rayward.local.apiserver.builtin.kind import (
     age,
     age_of,
     behaviour,
     containers_text,
     keep_spec,
-    keep_status,
     meta_of,
     name_of,
     selector_text,
 )
 from rayward.local.apiserver.builtin.podspec.defaults import default_template, drop_disabled
 from rayward.local.apiserver.builtin.podspec.warnings import spec_warnings
+from rayward.local.apiserver.builtin.workload.pods import prepare_update
 
 Spec = Mapping[str, Any]
 
@@ -101,12 +101,6 @@ def prepare_create(obj: Object) -> None:
         obj["metadata"]["labels"] = dict(template_labels)
     obj["status"] = {}
     drop_disabled(spec["template"]["spec"])
-
-
-def prepare_update(new: Object, old: Object) -> None:
-    """A changed job keeps its status."""
-    keep_status(new, old)
-    drop_disabled(new["spec"]["template"]["spec"])
 
 
 def warnings(new: Object, old: Object | None) -> list[str]:

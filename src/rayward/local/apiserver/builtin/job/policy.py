@@ -8,7 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import OMIT, duplicate, invalid, not_supported, required, too_long, too_many
 from rayward.local.apiserver.builtin.check import Errors, not_negative, qualified_name
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.jobindexes import IndexesError, count_indexes
+from rayward.local.apiserver.builtin.job.indexes import IndexesError, count_indexes
 
 Spec = Mapping[str, Any]
 

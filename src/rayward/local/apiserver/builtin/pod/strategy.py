@@ -12,7 +12,10 @@ from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import STATUS, behaviour, keep_spec, meta_of, name_of
-from rayward.local.apiserver.builtin.podchange import check_change
+from rayward.local.apiserver.builtin.pod.change import check_change
+from rayward.local.apiserver.builtin.pod.qos import quality
+from rayward.local.apiserver.builtin.pod.status import check_status, keep_observed_generations
+from rayward.local.apiserver.builtin.pod.table import cells, row_conditions
 from rayward.local.apiserver.builtin.podspec.apparmor import apply_annotations
 from rayward.local.apiserver.builtin.podspec.defaults import (
     default_pod_only,
@@ -23,9 +26,6 @@ from rayward.local.apiserver.builtin.podspec.defaults import (
 from rayward.local.apiserver.builtin.podspec.security import check_profiles_match
 from rayward.local.apiserver.builtin.podspec.spec import check_pod
 from rayward.local.apiserver.builtin.podspec.warnings import spec_warnings
-from rayward.local.apiserver.builtin.podstatus import check_status, keep_observed_generations
-from rayward.local.apiserver.builtin.podtable import cells, row_conditions
-from rayward.local.apiserver.builtin.qos import quality
 
 _RESET_STATUS = set_of(("f:spec",), ("f:metadata", "f:deletionTimestamp"), ("f:metadata", "f:ownerReferences"))
 _GATED: Mapping[str, Any] = {

@@ -6,12 +6,18 @@ from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, required
 from rayward.local.apiserver.behaviour import Behaviour, Object
-from rayward.local.apiserver.builtin import claim
 from rayward.local.apiserver.builtin.check import Errors, not_negative
-from rayward.local.apiserver.builtin.deployment import check_pods, warnings
+from rayward.local.apiserver.builtin.claim import strategy as claim
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.kind import age_of, behaviour, containers_text, keep_spec, keep_status, name_of
+from rayward.local.apiserver.builtin.kind import age_of, behaviour, containers_text, keep_spec, name_of
 from rayward.local.apiserver.builtin.podspec.defaults import default_template, drop_disabled
+from rayward.local.apiserver.builtin.workload.pods import (
+    check_collisions,
+    check_counts,
+    check_pods,
+    prepare_update,
+    warnings,
+)
 
 _COUNTS = ("replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas", "observedGeneration")
 _MAY_CHANGE = (
@@ -71,12 +77,6 @@ def prepare_create(obj: Object) -> None:
     drop_disabled(obj["spec"]["template"]["spec"])
 
 
-def prepare_update(new: Object, old: Object) -> None:
-    """A changed stateful set keeps its status."""
-    keep_status(new, old)
-    drop_disabled(new["spec"]["template"]["spec"])
-
-
 def validate(obj: Object) -> list[FieldError]:
     """A stateful set, new or changed."""
     out: Errors = []
@@ -128,20 +128,9 @@ def validate_update(new: Object, old: Object) -> list[FieldError]:
 def validate_status(new: Object, old: Object) -> list[FieldError]:
     """What a controller reports."""
     out: Errors = []
-    status = new.get("status") or NOTHING
-    for field in _COUNTS:
-        not_negative(status.get(field) or 0, f"status.{field}", out)
-    replicas = status.get("replicas") or 0
-    for field in ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"):
-        if (status.get(field) or 0) > replicas:
-            out.append(invalid(f"status.{field}", status.get(field) or 0, "cannot be greater than status.replicas"))
-    available = status.get("availableReplicas") or 0
-    if available > (status.get("readyReplicas") or 0):
-        text = "cannot be greater than status.readyReplicas"
-        out.append(invalid("status.availableReplicas", available, text))
-    before = (old.get("status") or NOTHING).get("collisionCount")
-    if before is not None and (status.get("collisionCount") or 0) < before:
-        out.append(invalid("status.collisionCount", status.get("collisionCount") or 0, "cannot be decremented"))
+    bounded = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+    check_counts(new, _COUNTS, bounded=bounded, out=out, ready="status.readyReplicas")
+    check_collisions(new, old, out)
     return out
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.apiserver.builtin.pod import fields, grace
+from rayward.local.apiserver.builtin.pod.strategy import fields, grace
 from tests.apiserver.builtin import judge
 from tests.apiserver.builtin.judgements import changes
 

@@ -1,0 +1,1 @@
+"""Jobs: how they are filled in, checked and shown."""

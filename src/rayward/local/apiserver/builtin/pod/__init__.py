@@ -1,0 +1,1 @@
+"""Pods: how they are filled in, admitted, changed, resized and shown."""

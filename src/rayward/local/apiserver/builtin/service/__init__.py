@@ -1,0 +1,1 @@
+"""Services: how they are filled in, checked and given addresses and ports."""

@@ -1,0 +1,1 @@
+"""Deployments, replica sets and stateful sets: what keeps a number of pods."""
