@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rayward.local.apiserver.behaviour import DecodeError
 from rayward.local.apiserver.builtin.coerce import compile_kind, handled
-from tests.apiserver.builtin.judge import rules
+from tests.apiserver.builtin.judge import resource_named
 from tests.apiserver.builtin.judgements import creations
 from tests.apiserver.builtin.mutations import mutated
 
@@ -126,7 +126,7 @@ def test_times_are_whole_seconds_in_utc(given: str, kept: str) -> None:
 )
 def test_exact_times_keep_six_digits(given: str, kept: str) -> None:
     lease: Object = {"metadata": {"name": "a"}, "spec": {"renewTime": given}}
-    rules("leases.coordination.k8s.io").coerce(lease)
+    resource_named("leases.coordination.k8s.io").behaviour.coerce(lease)
     assert lease["spec"] == {"renewTime": kept}
 
 
@@ -135,7 +135,7 @@ def test_exact_times_keep_six_digits(given: str, kept: str) -> None:
 )
 def test_bytes_are_brought_into_form(given: str, kept: str) -> None:
     secret: Object = {"metadata": {"name": "a"}, "data": {"k": given}}
-    rules("secrets").coerce(secret)
+    resource_named("secrets").behaviour.coerce(secret)
     assert secret["data"] == {"k": kept}
 
 
@@ -221,7 +221,7 @@ def test_what_cannot_be_read_is_refused_in_gos_words(obj: Object, text: str) -> 
 )
 def test_broken_bytes_are_refused_where_go_stops(value: str, place: int) -> None:
     with pytest.raises(DecodeError, match=f"^illegal base64 data at input byte {place}$"):
-        rules("secrets").coerce({"data": {"k": value}})
+        resource_named("secrets").behaviour.coerce({"data": {"k": value}})
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_broken_bytes_are_refused_where_go_stops(value: str, place: int) -> None
 )
 def test_exact_times_need_six_digits(value: str, text: str) -> None:
     with pytest.raises(DecodeError) as refusal:
-        rules("leases.coordination.k8s.io").coerce({"spec": {"renewTime": value}})
+        resource_named("leases.coordination.k8s.io").behaviour.coerce({"spec": {"renewTime": value}})
     assert str(refusal.value) == f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": {text}'
 
 
@@ -245,7 +245,7 @@ def test_the_whole_refusal() -> None:
 @pytest.mark.parametrize(("name", "line"), _ACCEPTED, ids=[f"{name}: {line['id']}" for name, line in _ACCEPTED])
 def test_what_a_real_server_answers_comes_back_unchanged(name: str, line: Object) -> None:
     obj = copy.deepcopy(line["answer"]["object"])
-    assert rules(name).coerce(obj) == []
+    assert resource_named(name).behaviour.coerce(obj) == []
     assert obj == line["answer"]["object"]
 
 
@@ -254,9 +254,9 @@ def test_any_body_is_read_once_and_for_all_or_refused(draws: st.DataObject) -> N
     name, line = draws.draw(st.sampled_from(_ACCEPTED))
     obj = draws.draw(mutated(line["answer"]["object"]))
     try:
-        rules(name).coerce(obj)
+        resource_named(name).behaviour.coerce(obj)
     except DecodeError:
         return
     once = copy.deepcopy(obj)
-    assert rules(name).coerce(obj) == []
+    assert resource_named(name).behaviour.coerce(obj) == []
     assert obj == once

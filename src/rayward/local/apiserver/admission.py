@@ -118,9 +118,11 @@ class Admission:
         checks: tuple[Check, ...] = (),
         webhooks: Webhooks | None = None,
         guards: dict[str, Check] | None = None,
+        validators: dict[str, Check] | None = None,
     ) -> None:
         self._mutators = mutators or {}
         self._guards = guards or {}
+        self._validators = validators or {}
         self._allocators = allocators or {}
         self._limits = limits
         self._policies = policies
@@ -147,6 +149,8 @@ class Admission:
         """Refuse what must not be stored or deleted."""
         if attributes.operation == "DELETE":
             _check_immortal(attributes)
+        elif validator := self._validators.get(attributes.resource.qualified_name):
+            validator(core, attributes)
         if self._limits is not None:
             self._limits(core, attributes)
         if self._policies is not None:

@@ -39,8 +39,11 @@ _PLAIN = Accept()
 
 
 @lru_cache(maxsize=256)
-def accept(header: str) -> Accept:
-    """The first form in an Accept header that the server can give; answers are JSON, or YAML when asked."""
+def accept(header: str, *, tables: bool = True) -> Accept:
+    """The first form in an Accept header that the server can give; answers are JSON, or YAML when asked.
+
+    ``tables`` says whether what is asked for can be shown as a table.
+    """
     if not header or header in {"*/*", JSON}:
         return _PLAIN
     protobuf_asked = False
@@ -58,7 +61,7 @@ def accept(header: str) -> Accept:
         group, version = values.get("g", ""), values.get("v", "")
         if f"{group}/{version}" not in _SERVED_TABLES:
             continue
-        if wanted == "Table":
+        if wanted == "Table" and tables:
             return Accept(Form.TABLE, version, media == YAML)
         if wanted in {"PartialObjectMetadata", "PartialObjectMetadataList"}:
             return Accept(Form.METADATA, version, media == YAML, wanted.endswith("List"))

@@ -23,11 +23,13 @@ if TYPE_CHECKING:
 
 _WARNING_TOTAL = 4096
 _WARNING_LENGTH = 256
+# Of an object itself and of these; the others of Kubernetes' subresources are never shown as a table.
+_WITH_TABLES = frozenset({"", "status", "scale"})
 
 
 def accepted(request: Request) -> Accept:
     """The form this request wants its answer in."""
-    return media.accept(request.header(b"accept"))
+    return media.accept(request.header(b"accept"), tables=request.info.subresource in _WITH_TABLES)
 
 
 def shown(core: Core, request: Request, code: int, value: bytes) -> Response:

@@ -81,7 +81,10 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, au
             "pods": PodAdmission(limits).admit,
             "nodes": admit_node,
             "persistentvolumeclaims": admit_claim,
-            "priorityclasses.scheduling.k8s.io": admit_priority_class,
+        },
+        validators={
+            "persistentvolumeclaims": check_claim,
+            "priorityclasses.scheduling.k8s.io": check_priority_class,
         },
         allocators={"services": allocation.give},
         limits=limits.check,
@@ -194,12 +197,16 @@ def admit_node(_core: Core, attributes: Attributes) -> None:
         node.admit(attributes.obj)
 
 
-def admit_claim(core: Core, attributes: Attributes) -> None:
-    """A claim is protected while it is used, and grows only if its storage class lets it."""
+def admit_claim(_core: Core, attributes: Attributes) -> None:
+    """A claim is protected while it is used."""
+    if attributes.old is None and attributes.obj is not None:
+        claim.admit(attributes.obj)
+
+
+def check_claim(core: Core, attributes: Attributes) -> None:
+    """A claim grows only if its storage class lets it."""
     obj, old = attributes.obj, attributes.old
-    assert obj is not None
-    if old is None:
-        claim.admit(obj)
+    if obj is None or old is None or attributes.subresource:
         return
     name = section(old, "spec").get("storageClassName") or ""
     record = core.objects.store.newest(f"/storageclasses.storage.k8s.io/{name}") if name else None
@@ -209,7 +216,7 @@ def admit_claim(core: Core, attributes: Attributes) -> None:
         raise status.forbidden(attributes.resource, attributes.name, why)
 
 
-def admit_priority_class(core: Core, attributes: Attributes) -> None:
+def check_priority_class(core: Core, attributes: Attributes) -> None:
     """Only one class is what pods get that ask for none."""
     obj = attributes.obj
     assert obj is not None

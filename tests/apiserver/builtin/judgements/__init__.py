@@ -1,8 +1,8 @@
 """How a real kube-apiserver judged objects of the built-in kinds, recorded by ``tests.apiserver.builtin.record``.
 
 One file per resource, one line per object. A line holds an ``id``, what was ``given``, and either the ``answer`` to
-creating it, or the object as it then was (``old``, after an optional merge patch of its ``status``) and the answers to
-``changes`` of it, which are merge patches too.
+creating it, or (after an optional merge patch of its ``status``) the answers to ``changes`` of it, which are merge
+patches too.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ def creations() -> Iterator[tuple[str, Object]]:
         yield from ((path.stem, line) for line in lines(path) if "answer" in line)
 
 
-def changes() -> Iterator[tuple[str, Object, Object]]:
-    """Resource, line and change of everything that was changed."""
+def changes() -> Iterator[tuple[str, Object]]:
+    """Resource and line of everything that was changed."""
     for path in files():
-        for line in lines(path):
-            yield from ((path.stem, line, change) for change in line.get("changes", ()))
+        yield from ((path.stem, line) for line in lines(path) if "changes" in line)

@@ -17,7 +17,6 @@ from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 Spec = Mapping[str, Any]
 
 _MODES = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
-_IN_USE = "kubernetes.io/pv-protection"
 _DEFAULT_CLASS = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
 
 
@@ -52,13 +51,6 @@ def default_volume(obj: Object) -> None:
             spec[field].setdefault(name, value)
     if spec.get("capacity"):
         round_list(spec["capacity"])
-
-
-def admit_volume(obj: Object) -> None:
-    """A new volume stays as long as a claim holds it."""
-    finalizers = obj["metadata"].setdefault("finalizers", [])
-    if _IN_USE not in finalizers:
-        finalizers.append(_IN_USE)
 
 
 def prepare_volume(obj: Object) -> None:

@@ -196,7 +196,8 @@ async def _replace_complete(
     errors = [*wrong, *wrong, *endpoint.validate(obj, old)]
     if errors:
         raise status.invalid(resource.judged_group, resource.kind, request.name, errors)
-    request.warnings.extend(behaviour.warnings(obj, old))
+    if not attributes.subresource:
+        request.warnings.extend(behaviour.warnings(obj, old))
     await core.admission.validate(core, attributes, request.warnings)
     if equal_ignoring_managed_times(obj, old):
         await core.objects.store.committed(live.record.revision)
