@@ -1,7 +1,7 @@
 """Our API server and kube-apiserver, the same requests in the same run, alternating.
 
-Rates are requests a second with sixteen in flight from one asynchronous client on the same two cores. What counts is
-the ratio; absolute figures change with the machine.
+Rates are requests a second with sixteen in flight (lists: two) from one asynchronous client on the same two cores. What
+counts is the ratio; absolute figures change with the machine.
 """
 
 from __future__ import annotations
@@ -130,6 +130,18 @@ ROWS = (
     Row("delete ConfigMap", 1500, lambda ns, i: [Call("DELETE", f"{_CORE}/{ns}/configmaps/c{i}")]),
 )
 _WATCHED = 400
+# Lists are long: two at a time, of a namespace that is filled once.
+_LISTED = "bench-lists"
+_PODS, _CLUSTERS = 2000, 1000
+_TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
+_LISTS: dict[str, Call] = {
+    "list 2,000 Pods": Call("GET", f"{_CORE}/{_LISTED}/pods"),
+    "its page of 500": Call("GET", f"{_CORE}/{_LISTED}/pods?limit=500"),
+    "for kubectl (Table)": Call("GET", f"{_CORE}/{_LISTED}/pods", accept=_TABLE),
+    "list 1,000 RayClusters": Call("GET", f"{_RAY}/{_LISTED}/rayclusters"),
+    "the same as Table": Call("GET", f"{_RAY}/{_LISTED}/rayclusters", accept=_TABLE),
+}
+_LISTINGS, _TOGETHER = 30, 2
 
 
 async def _prepare(bench: Bench, crd: bytes) -> None:
@@ -143,14 +155,28 @@ async def _prepare(bench: Bench, crd: bytes) -> None:
         return
 
 
-async def _round(bench: Bench, namespace: str) -> dict[str, Rate]:
+async def _make_namespace(bench: Bench, namespace: str) -> None:
     body = json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}).encode()
     await bench.send(Call("POST", "/api/v1/namespaces", body))
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default"}}
     await bench.send(Call("POST", f"{_CORE}/{namespace}/serviceaccounts", json.dumps(account).encode()))
+
+
+async def _fill(bench: Bench) -> None:
+    await _make_namespace(bench, _LISTED)
+    await bench.rate(_PODS, lambda step: [Call("POST", f"{_CORE}/{_LISTED}/pods", _pod(f"p{step}"))])
+    clusters = f"{_RAY}/{_LISTED}/rayclusters"
+    await bench.rate(_CLUSTERS, lambda step: [Call("POST", clusters, _ray_cluster(f"r{step}", 1))])
+
+
+async def _round(bench: Bench, namespace: str) -> dict[str, Rate]:
+    await _make_namespace(bench, namespace)
     rates: dict[str, Rate] = {}
     for row in ROWS:
         rates[row.name] = await bench.rate(row.count, lambda step, row=row: row.make(namespace, step))
+    for name, call in _LISTS.items():
+        rates[name] = await bench.rate(_LISTINGS, lambda _step, call=call: [call], _TOGETHER)
+    rates["2,000 Pods, watch-list"] = await bench.watch_list_rate(f"{_CORE}/{_LISTED}/pods", _LISTINGS // 3)
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
     def lease(step: int) -> Call:
@@ -167,6 +193,7 @@ async def _compare(servers: Sequence[Server], crd: bytes, repetitions: int) -> N
         benches = [Bench(server, http) for server in servers]
         for bench in benches:
             await _prepare(bench, crd)
+            await _fill(bench)
         for repetition in range(repetitions):
             for server, bench in zip(servers, benches, strict=True):
                 print(f"round {repetition + 1} of {repetitions}: {server.name}", flush=True)
@@ -176,7 +203,7 @@ async def _compare(servers: Sequence[Server], crd: bytes, repetitions: int) -> N
 
 def _report(servers: Sequence[Server], results: dict[str, list[dict[str, Rate]]]) -> None:
     mine, real = servers
-    print(f"\n{'row':<22}{'ours/s':>10}{'theirs/s':>10}{'ratio':>8}   client CPU (ours, theirs)")
+    print(f"\n{'row':<24}{'ours/s':>10}{'theirs/s':>10}{'ratio':>8}   client CPU (ours, theirs)")
     for name in results[mine.name][0]:
         own = [rates[name] for rates in results[mine.name]]
         other = [rates[name] for rates in results[real.name]]
@@ -184,10 +211,10 @@ def _report(servers: Sequence[Server], results: dict[str, list[dict[str, Rate]]]
         rate = statistics.median(r.per_second for r in own)
         theirs_rate = statistics.median(r.per_second for r in other)
         cpu = statistics.median(r.client_cpu for r in own), statistics.median(r.client_cpu for r in other)
-        print(f"{name:<22}{rate:>10.0f}{theirs_rate:>10.0f}{ratio:>8.2f}   {cpu[0]:.2f}, {cpu[1]:.2f}")
-    print(f"{'ready (s)':<22}{mine.ready_seconds:>10.2f}{real.ready_seconds:>10.2f}")
+        print(f"{name:<24}{rate:>10.0f}{theirs_rate:>10.0f}{ratio:>8.2f}   {cpu[0]:.2f}, {cpu[1]:.2f}")
+    print(f"{'ready (s)':<24}{mine.ready_seconds:>10.2f}{real.ready_seconds:>10.2f}")
     memory = resident_megabytes(mine), resident_megabytes(real)
-    print(f"{'resident (MB)':<22}{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>8.2f}   after all rounds")
+    print(f"{'resident (MB)':<24}{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>8.2f}   after all rounds")
 
 
 async def _memory(server: Server, pods: int) -> None:

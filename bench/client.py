@@ -34,6 +34,7 @@ class Call:
     path: str
     body: bytes | None = None
     content_type: str = "application/json"
+    accept: str = "application/json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class Bench:
         headers = (
             ("Authorization", f"Bearer {self._server.token}"),
             ("Content-Type", call.content_type),
+            ("Accept", call.accept),
             ("User-Agent", "bench/1"),
         )
         answer = await self._http.request(
@@ -66,8 +68,8 @@ class Bench:
             raise SystemExit(f"{self._server.name}: {call.method} {call.path}: {answer.status} {answer.body[:300]!r}")
         return answer.body
 
-    async def rate(self, count: int, make: Callable[[int], Sequence[Call]]) -> Rate:
-        """Run ``count`` steps, each one or more requests after another, sixteen steps at a time."""
+    async def rate(self, count: int, make: Callable[[int], Sequence[Call]], in_flight: int = IN_FLIGHT) -> Rate:
+        """Run ``count`` steps, each one or more requests after another, ``in_flight`` steps at a time."""
         steps = iter(range(count))
 
         async def worker() -> None:
@@ -76,7 +78,7 @@ class Bench:
                     await self.send(call)
 
         began, cpu = time.perf_counter(), time.process_time()
-        await asyncio.gather(*(worker() for _ in range(IN_FLIGHT)))
+        await asyncio.gather(*(worker() for _ in range(in_flight)))
         seconds = time.perf_counter() - began
         return Rate(count / seconds, (time.process_time() - cpu) / seconds)
 
@@ -105,3 +107,18 @@ class Bench:
         await asyncio.gather(*watchers)
         seconds = time.perf_counter() - began
         return Rate(count * WATCHERS / seconds, (time.process_time() - cpu) / seconds)
+
+    async def watch_list_rate(self, path: str, count: int) -> Rate:
+        """Lists a second that come as the first events of a watch, one after another."""
+        headers = (("Authorization", f"Bearer {self._server.token}"),)
+        asked = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+        began, cpu = time.perf_counter(), time.process_time()
+        for _ in range(count):
+            url, last = f"{self._server.url}{path}?{asked}", b""
+            async with self._http.stream("GET", url, headers=headers, route=self._route) as stream:
+                async for part in stream:
+                    if b"k8s.io/initial-events-end" in last + part:
+                        break
+                    last = part[-64:]
+        seconds = time.perf_counter() - began
+        return Rate(count / seconds, (time.process_time() - cpu) / seconds)

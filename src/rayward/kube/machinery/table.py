@@ -131,8 +131,13 @@ def build(
         "apiVersion": api_version,
         "metadata": metadata,
         "columnDefinitions": list(layout.definitions) if headers else None,
-        "rows": [{"cells": layout.cells(obj, now), "object": _carried(obj, include, api_version)} for obj in objects],
+        "rows": [row(layout, obj, now=now, include=include, version=version) for obj in objects],
     }
+
+
+def row(layout: Layout, obj: Object, *, now: datetime, include: Include = "", version: str = "v1") -> Object:
+    """One row of a Table."""
+    return {"cells": layout.cells(obj, now), "object": _carried(obj, include, f"meta.k8s.io/{version}")}
 
 
 def _carried(obj: Object, include: Include, api_version: str) -> Object | None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 import yaml
 
 from rayward.kube.machinery import table
-from rayward.local.apiserver import media, options, status
+from rayward.local.apiserver import media, options, status, tables
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.media import Accept, Form
 from rayward.local.apiserver.request import Request, Response
@@ -36,9 +35,7 @@ def shown(core: Core, request: Request, code: int, value: bytes) -> Response:
     """One object, given as its JSON."""
     wanted = accepted(request)
     if wanted.form is Form.TABLE:
-        value = orjson.dumps(
-            make_table(request.resource, wanted, includes(request), [value], _version_of(value), core.clock())
-        )
+        value = tables.made(request.resource, wanted, includes(request), [value], _version_of(value), core.clock())
     elif wanted.form is Form.METADATA:
         if wanted.listed:
             text = "you requested PartialObjectMetadataList, but the requested object is not a list"
@@ -129,7 +126,7 @@ def list_body(
     """A list of objects in the form the caller asked for."""
     if wanted.form is Form.TABLE:
         known = {key: value for key, value in meta.items() if value != ""}
-        return orjson.dumps(make_table(resource, wanted, include, values, known, now))
+        return tables.made(resource, wanted, include, values, known, now)
     if wanted.form is Form.METADATA:
         if not wanted.listed:
             text = "you requested PartialObjectMetadata, but the requested object is a list"
@@ -157,34 +154,6 @@ def _version_of(value: bytes) -> Object:
     return {"resourceVersion": version} if version else {}
 
 
-def make_table(
-    resource: Resource,
-    wanted: Accept,
-    include: str,
-    values: Iterable[bytes],
-    meta: Object,
-    now: float,
-    *,
-    columns: bool = True,
-) -> Object:
-    """A table of objects, with the kind's own columns."""
-    objects = [orjson.loads(value) for value in values]
-    built = table.build(
-        resource.layout,
-        objects,
-        now=datetime.fromtimestamp(now, UTC),
-        metadata=meta,
-        include=include,  # pyright: ignore[reportArgumentType] checked by includes()
-        headers=columns,
-        version=wanted.version,
-    )
-    for row, obj in zip(built["rows"], objects, strict=True):
-        conditions = resource.behaviour.row_conditions(obj)
-        if conditions:
-            row["conditions"] = conditions
-    return built
-
-
 def event_renderer(
     resource: Resource, wanted: Accept, include: str, now: Callable[[], float]
 ) -> Callable[[bytes], bytes]:
@@ -197,8 +166,8 @@ def event_renderer(
 
     def render(value: bytes) -> bytes:
         nonlocal first
-        shown_table = make_table(resource, wanted, include, [value], _version_of(value), now(), columns=first)
+        shown_table = tables.made(resource, wanted, include, [value], _version_of(value), now(), columns=first)
         first = False
-        return orjson.dumps(shown_table)
+        return shown_table
 
     return render
