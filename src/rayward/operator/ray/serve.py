@@ -7,13 +7,14 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rayward.operator.ray.answers import Serve, Version
+from rayward.operator.ray.answers import RUNNING, Serve, Version
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError, Refused, WrongSession
 from rayward.operator.ray.holding import holds
-from rayward.operator.ray.observation import UNSEEN, Deploy, Failure, Observation, Target
+from rayward.operator.ray.observation import UNSEEN, Deploy, Failure, Observation, Routes, Target
 from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Reach
+from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
 
 
@@ -34,7 +35,7 @@ class ServeProbe:
 
     def pause(self, target: Target, seen: Observation, failures: int, chance: float) -> float:
         """Seconds between two looks, by how much somebody waits."""
-        settled = seen.serve is None or seen.serve.settled
+        settled = seen.serve is None or (seen.serve.settled and Routes.MISSING not in seen.routes.values())
         return next_look(target.pace, settled=settled, failures=failures, chance=chance)
 
 
@@ -61,10 +62,14 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
         if deploy is not None and (deploy.key != seen.deployed or _is_emptied(answer, deploy, seen)):
             if not seen.deployed and not deploy.anew:
                 seen = replace(seen, serve=(serve := answer or await dashboard.serve()))
+                seen = replace(seen, starting=not serve.applications)
                 if holds(serve, deploy.config):
-                    return replace(seen, deployed=deploy.key, refusal="")
+                    seen = replace(seen, deployed=deploy.key, refusal="")
+                    return replace(seen, routes=await ask_routes(reach, target, seen.routes))
             seen, answer = await _deployed(dashboard, deploy, seen), None
-        return replace(seen, serve=answer or await dashboard.serve())
+        serve = answer or await dashboard.serve()
+        routes = await ask_routes(reach, target, seen.routes)
+        return replace(seen, serve=serve, starting=seen.starting and not _all_run(serve), routes=routes)
     except RayError as error:
         return replace(seen, failure=_failure(error))
 
@@ -78,6 +83,10 @@ async def _asked_at_once(dashboard: Dashboard, session: str) -> tuple[Version, S
     if isinstance(version, BaseException):
         raise version
     return version, serve
+
+
+def _all_run(serve: Serve) -> bool:
+    return bool(serve.applications) and all(app.status == RUNNING for app in serve.applications.values())
 
 
 def _is_emptied(serve: Serve | None, deploy: Deploy, seen: Observation) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -27,10 +27,11 @@ from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
 from rayward.operator.cluster.observe import caches_of as cluster_caches_of
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.ray.observation import Observation
+from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of
+from rayward.operator.service.routing import incarnation_of
 from rayward.operator.service.serveconfig import application_names, config_hash, deploy_key
 from rayward.operator.service.state import Application, ChildCluster, ServeState
 
@@ -113,6 +114,8 @@ class ObservedCluster:
     annotations: ClusterAnnotations
     head: RayPod | None
     observation: Observation
+    pods: tuple[RayPod, ...] = ()
+    """Those that are not being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +175,14 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         ready = caches.endpoints(Key(namespace, names.serve_service(name)))
         observation = latest(cluster.key)
         noted = read_annotations(cluster.metadata.annotations or {})
-        endpoints = len(ready.intersection(pod.metadata.uid for pod in pods))
+        endpoints = [pod for pod in pods if pod.metadata.uid in ready]
         child = _child(cluster, noted, pods, observation, wanted=wanted, endpoints=endpoints, busy=busy)
         if name in (promoted, serving):
             # Created by another operator, which writes no such annotation.
             child = replace(child, promoted=True)
-        head = next((pod for pod in pods if pod.is_head and not pod.deleting), None)
-        observed[name] = ObservedCluster(cluster, child, noted, head, observation)
+        live = tuple(pod for pod in pods if not pod.deleting)
+        head = next((pod for pod in live if pod.is_head), None)
+        observed[name] = ObservedCluster(cluster, child, noted, head, observation, live)
     endpoints = sum(len(caches.endpoints(found.key)) for found in serve_services[:1])
     return Observed(observed, serving, owned, serve_services, endpoints)
 
@@ -207,7 +211,7 @@ def _child(
     observation: Observation,
     *,
     wanted: RayClusterSpec,
-    endpoints: int,
+    endpoints: Sequence[RayPod],
     busy: frozenset[str],
 ) -> ChildCluster:
     metadata = cluster.metadata
@@ -229,7 +233,8 @@ def _child(
         head_ready=head is not None and head.ready,
         ready_pods=sum(pod.ready for pod in pods),
         problem=_problem(cluster),
-        endpoints=endpoints,
+        endpoints=len(endpoints),
+        unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
         unhealthy_since=noted.unhealthy_since,
         remedies=noted.remedies,
@@ -239,6 +244,16 @@ def _child(
     if head is None or not observation.session or observation.serve is None:
         return child
     return replace(child, serve=_serve_state(child, observation))
+
+
+def _unrouted(endpoints: Iterable[RayPod], observation: Observation, *, promoted: bool) -> tuple[str, ...]:
+    """Endpoints whose proxy does not lead to the applications; before the first traffic each has to say that it does.
+
+    Later a worker that joins is not asked before it takes requests: its readiness probe has done so.
+    """
+    found = ((pod, observation.routes.get(incarnation_of(pod))) for pod in endpoints)
+    missing = (pod for pod, routes in found if routes is Routes.MISSING or (routes is None and not promoted))
+    return tuple(sorted(pod.metadata.name for pod in missing))
 
 
 def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:

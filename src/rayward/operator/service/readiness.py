@@ -54,6 +54,9 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
             return _waiting(reason, _application(name, status, (app.message if app else "") or cluster.problem))
     if cluster.endpoints == 0:
         return _waiting("NoReadyEndpoints", f"RayCluster {cluster.name} has no ready Serve endpoint")
+    if cluster.unrouted:
+        message = f"Serve proxy of pod {cluster.unrouted[0]} has no route to the applications yet"
+        return _waiting("NoRoutes", message)
     message = f"All applications of RayCluster {cluster.name} are RUNNING"
     return Readiness(Stage.READY, "ApplicationsRunning", message)
 

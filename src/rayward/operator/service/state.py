@@ -75,6 +75,8 @@ class ChildCluster:
     """Why its pods do not run, in one line."""
     endpoints: int = 0
     """Ready addresses behind its own serve Service."""
+    unrouted: tuple[str, ...] = ()
+    """Pods among them whose Serve proxy does not lead to the applications yet."""
     in_flight: bool = False
     """The proxy has requests in flight to its pods, or may still send some."""
     serve: ServeState | None = None
