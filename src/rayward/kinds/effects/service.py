@@ -24,7 +24,12 @@ _CONFIGS: Final = ("serveConfigV2", "serveDeploymentGraphSpec")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _NOT_IN_KUBERAY: Final = ("deploymentUnhealthyRestartThreshold", "serveDeploymentGraphSpec")
 _VERBS: Final = (labels.PAUSE, labels.PROMOTE, labels.ABORT)
-_SETTINGS: Final = (labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_SETTINGS: Final = (
+    labels.PROGRESS_DEADLINE,
+    labels.DRAIN_TIMEOUT,
+    labels.SCHEDULING_TIMEOUT,
+    labels.WAIT_FOR_WORKERS,
+)
 _SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
 

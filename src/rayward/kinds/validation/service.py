@@ -17,13 +17,19 @@ from rayward.kinds.validation.cluster import (
     spec_problems,
     spec_warnings,
 )
+from rayward.kinds.validation.fit import fit_problems, fit_warnings
 from rayward.kinds.validation.problem import Problem
 
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _YES_OR_NO: Final = ("", "true", "false")
-_DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_DURATIONS: Final = (
+    labels.INITIALIZING_TIMEOUT,
+    labels.PROGRESS_DEADLINE,
+    labels.DRAIN_TIMEOUT,
+    labels.SCHEDULING_TIMEOUT,
+)
 
 
 def service_problems(service: RayService) -> list[Problem]:
@@ -57,7 +63,8 @@ def service_warnings(service: RayService) -> list[Problem]:
         config = serve_config(spec)
     except ServeConfigError:
         return found
-    return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in config.warnings]
+    warnings = (*map(str, config.warnings), *fit_warnings(config, spec.ray_cluster_config))
+    return found + [Problem(_config_path(spec), "Invalid", warning) for warning in warnings]
 
 
 def serve_config(spec: RayServiceSpec) -> ServeConfig:
@@ -84,10 +91,13 @@ def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
         message = "serveConfigV2 says the same and both are set: delete one"
         yield Problem("spec.serveDeploymentGraphSpec", "Forbidden", message)
     try:
-        serve_config(spec)
+        config = serve_config(spec)
     except ServeConfigError as error:
         for finding in error.findings:
             yield Problem(_config_path(spec), "Invalid", str(finding))
+        return
+    for message in fit_problems(config, spec.ray_cluster_config):
+        yield Problem(_config_path(spec), "Invalid", message)
 
 
 def _annotation_problems(service: RayService) -> Iterator[Problem]:
@@ -96,10 +106,11 @@ def _annotation_problems(service: RayService) -> Iterator[Problem]:
         if value and duration(value) is None:
             message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
             yield Problem("metadata.annotations", "Invalid", message)
-    paused = service.metadata.annotation(labels.PAUSE)
-    if paused not in _YES_OR_NO:
-        message = f"{labels.PAUSE} is {paused[:64]!r}: write true, or take it away"
-        yield Problem("metadata.annotations", "Invalid", message)
+    for name, value in ((labels.PAUSE, "true"), (labels.WAIT_FOR_WORKERS, "false")):
+        given = service.metadata.annotation(name)
+        if given not in _YES_OR_NO:
+            message = f"{name} is {given[:64]!r}: write {value}, or take it away"
+            yield Problem("metadata.annotations", "Invalid", message)
 
 
 def _strategy_problems(spec: RayServiceSpec) -> Iterator[Problem]:

@@ -66,6 +66,7 @@ class Target:
 
 
 _NO_ROUTES: Final[Mapping[str, Routes]] = {}
+_NO_PROBLEMS: Final[Mapping[str, str]] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -92,6 +93,8 @@ class Observation(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     starting: bool = False
     routes: Mapping[str, Routes] = _NO_ROUTES
+    unscheduled: Mapping[str, str] = _NO_PROBLEMS
+    """Why no node has room for replicas of an application that has none, by its name."""
 
     @property
     def reachable(self) -> bool:

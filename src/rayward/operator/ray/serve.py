@@ -16,6 +16,9 @@ from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Reach
 from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
+from rayward.operator.ray.scheduling import is_waiting, unschedulable
+
+_NOBODY: Final[dict[str, str]] = {}
 
 
 class ServeProbe:
@@ -69,7 +72,9 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
             seen, answer = await _deployed(dashboard, deploy, seen), None
         serve = answer or await dashboard.serve()
         routes = await ask_routes(reach, target, seen.routes)
-        return replace(seen, serve=serve, starting=seen.starting and not _all_run(serve), routes=routes)
+        unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
+        starting = seen.starting and not _all_run(serve)
+        return replace(seen, serve=serve, starting=starting, routes=routes, unscheduled=unscheduled)
     except RayError as error:
         return replace(seen, failure=_failure(error))
 

@@ -23,6 +23,8 @@ RELEASE_FAILED: Final = "ReleaseFailed"
 it too, and other things at other times."""
 DRIFTED: Final = "Drifted"
 EXHAUSTED: Final = "SelfHealingExhausted"
+WORKERS_MISSING: Final = "WorkersMissing"
+"""The cluster that serves has fewer running workers than it asks for."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
 SUSPENDING: Final = "Suspending"
@@ -110,6 +112,8 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     failure = facts.decision.failure or Failure("", "")
     given_up = facts.decision.failure is not None
     result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, failure.message)
+    missing = facts.decision.active.missing if facts.decision.active is not None else ""
+    result = _only_while(result, facts, now, WORKERS_MISSING, bool(missing), "PodsNotRunning", missing)
     result = _only_while(result, facts, now, DRIFTED, facts.decision.drifted, "UpgradeStrategyNone", _DRIFT)
     return _only_while(result, facts, now, EXHAUSTED, facts.decision.exhausted, "RestartThresholdReached", _EXHAUSTED)
 
@@ -209,7 +213,8 @@ def _progressing(before: Conditions | None, facts: Facts) -> tuple[str, str, str
         and readiness is not None
         and readiness.stage is Stage.READY
     ):
-        return "True", "NewReleaseAvailable", readiness.message
+        missing = decision.active.missing if decision.active is not None else ""
+        return "True", "NewReleaseAvailable", f"{readiness.message}; {missing}" if missing else readiness.message
     if readiness is None:
         return "True", "CreatingCluster", "Creating a RayCluster"
     reported = condition_of(before, PROGRESSING)

@@ -59,10 +59,13 @@ def decide(state: State, now: datetime) -> Decision:
     step = _step(state, roles, remedy, now)
     left = retirement.decide(roles.others, state.policy, now)
     # What was due before now has been acted upon, or waits for something else than time.
-    times = [at for at in (step.requeue_at, left.requeue_at, remedy.requeue_at) if at is not None and at >= now]
+    deserted, deserted_at = inplace.desertion(roles.active, state.policy, now)
+    due = (step.requeue_at, left.requeue_at, remedy.requeue_at, *deserted_at)
+    times = [at for at in due if at is not None and at >= now]
+    remedied = (remedy.change,) if remedy.change else ()
     decision = dataclasses.replace(
         step,
-        annotate=_joined((*step.annotate, *([remedy.change] if remedy.change else ()), *left.annotate)),
+        annotate=_joined((*step.annotate, *remedied, *deserted, *left.annotate)),
         delete=(*step.delete, *left.delete),
         failure=step.failure or state.failure,
         drifted=_is_drifted(state),

@@ -14,6 +14,7 @@ from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_has
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kinds.shapes import desired_workers, min_workers
 from rayward.kube.client.options import Selectors
 from rayward.kube.core.meta import condition_of, is_controlled_by, parse_time
 from rayward.kube.core.objects import Key
@@ -33,7 +34,7 @@ from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of
 from rayward.operator.service.routing import incarnation_of
 from rayward.operator.service.serveconfig import application_names, config_hash, deploy_key
-from rayward.operator.service.state import Application, ChildCluster, ServeState
+from rayward.operator.service.state import DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
@@ -136,14 +137,14 @@ class Observed:
         """What decisions read of the clusters."""
         return tuple(found.child for found in self.clusters.values())
 
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """The applications of the cluster that serves which have no replica left."""
+    def silent(self, now: datetime) -> tuple[str, ...]:
+        """The applications of the cluster that serves which have no replica, and will have none in a moment."""
         found = self.clusters.get(self.serving)
         if found is None or found.child.serve is None:
             return ()
         child, serve = found.child, found.child.serve
-        silent = {app.name for app in serve.applications if app.silent}
+        late = child.deserted_since is not None and now - child.deserted_since >= DESERTION
+        silent = {app.name for app in serve.applications if app.silent or app.unscheduled or (late and app.deserted)}
         if serve.config == child.config:
             silent |= child.applications - {app.name for app in serve.applications}
         return tuple(sorted(silent))
@@ -236,6 +237,8 @@ def _child(
         endpoints=len(endpoints),
         unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
+        missing=_missing_workers(cluster, pods),
+        deserted_since=noted.deserted_since,
         unhealthy_since=noted.unhealthy_since,
         remedies=noted.remedies,
         applications=application_names(noted.config),
@@ -259,7 +262,14 @@ def _unrouted(endpoints: Iterable[RayPod], observation: Observation, *, promoted
 def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
     assert observation.serve is not None
     applications = tuple(
-        Application(name, app.status, message_of(app.message, _messages(app.deployments)), app.silent)
+        Application(
+            name,
+            app.status,
+            message_of(app.message, _messages(app.deployments)),
+            app.silent,
+            app.deserted,
+            observation.unscheduled.get(name, ""),
+        )
         for name, app in sorted(observation.serve.applications.items())
     )
     sent = child.config if observation.deployed == deploy_key(child.config, child.remedies) else ""
@@ -292,6 +302,19 @@ def _released(cluster: RayCluster) -> datetime | None:
         return None
     since = suspended.last_transition_time if suspended is not None else None
     return max(parse_time(created), parse_time(since)) if since else parse_time(created)
+
+
+def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:
+    """Of an autoscaled cluster only the least that it asks for: the rest is the autoscaler's to decide."""
+    autoscaled = bool(cluster.spec.enable_in_tree_autoscaling)
+    missing: list[str] = []
+    for group in cluster.groups:
+        wanted = min_workers(group) if autoscaled else desired_workers(group)
+        running = sum(pod.running for pod in pods if pod.is_worker and pod.group == group.group_name)
+        if running < wanted:
+            missing.append(f"{running} of {wanted} pods of worker group {group.group_name} are running")
+    why = _problem(cluster) if missing else ""
+    return "; ".join((*missing, *([why] if why else ())))
 
 
 def _problem(cluster: RayCluster) -> str:

@@ -51,7 +51,8 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
         if app is None or app.status != RUNNING:
             status = app.status if app else NOT_STARTED
             reason = "ServeUnhealthy" if status == UNHEALTHY else "ServeDeploying"
-            return _waiting(reason, _application(name, status, (app.message if app else "") or cluster.problem))
+            message = (app.unscheduled or app.message if app else "") or cluster.problem
+            return _waiting(reason, _application(name, status, message))
     if cluster.endpoints == 0:
         return _waiting("NoReadyEndpoints", f"RayCluster {cluster.name} has no ready Serve endpoint")
     if cluster.unrouted:

@@ -128,7 +128,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             service.metadata.generation,
             observed.endpoints,
             decision,
-            observed.silent,
+            observed.silent(now),
             desired.rejected,
             observed=service.status.observed_generation,
         )

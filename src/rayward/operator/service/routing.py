@@ -84,10 +84,10 @@ def _head_serves(
         # Not asked yet, as after a restart of the operator: what was so stays so, but not into another session.
         return current == "true" and not observation.starting
     serve = observation.serve
-    healthy = serve is not None and any(
+    healthy = any(
         proxy.node_instance_id == pod.metadata.name and proxy.status == _HEALTHY for proxy in serve.proxies.values()
     )
-    if not healthy or serve is None or answer is not Routes.SILENT:
+    if not healthy or answer is not Routes.SILENT:
         return healthy and answer is Routes.ALL
     # Serve's port is not to be reached from here: the controller's word has to do.
     running = all((app := serve.applications.get(name)) is not None and app.status == RUNNING for name in required)

@@ -19,6 +19,9 @@ DEPLOY_FAILED: Final = "DEPLOY_FAILED"
 UNHEALTHY: Final = "UNHEALTHY"
 NOT_STARTED: Final = "NOT_STARTED"
 
+DESERTION: Final = timedelta(seconds=10)
+"""How long an application may have no replica before the service is not ready: replacing the only one takes seconds,
+and requests wait meanwhile."""
 ABORTED: Final = "Aborted"
 """The reason of an upgrade that the user gave up."""
 
@@ -32,6 +35,10 @@ class Application:
     message: str = ""
     silent: bool = False
     """It is unwell, and one of its deployments has no replica left."""
+    deserted: bool = False
+    """One of its deployments has no replica that is up, whether one is on its way or not."""
+    unscheduled: str = ""
+    """Why no Ray node has room for a replica of it while it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,10 @@ class ChildCluster:
     serve: ServeState | None = None
     unreachable: str = ""
     """Why its dashboard could not be read last time."""
+    missing: str = ""
+    """Which of the workers that it asks for do not run; empty where all do."""
+    deserted_since: datetime | None = None
+    """Since when an application of it has had no replica that is up."""
     unhealthy_since: datetime | None = None
     remedies: int = 0
     """How often self-healing acted: first a redeployment, then replacements. A replacement carries the count on."""
@@ -123,6 +134,10 @@ class Policy:
     progress_deadline: timedelta = timedelta(minutes=30)
     drain_timeout: timedelta = timedelta(minutes=10)
     initializing_timeout: timedelta | None = None
+    scheduling_timeout: timedelta = timedelta(seconds=10)
+    """How long a config given in place may leave an application without a replica that fits on a node."""
+    wait_for_workers: bool = True
+    """An upgrade switches when all workers that the new cluster asks for run."""
     paused: bool = False
     promote: str = ""
     abort: str = ""
@@ -178,6 +193,9 @@ class AnnotationChange:
     healthy: bool = False
     """Clear ``unhealthy_since``."""
     remedies: int | None = None
+    deserted_since: datetime | None = None
+    answered: bool = False
+    """Clear ``deserted_since``."""
 
 
 @dataclass(frozen=True, slots=True)
