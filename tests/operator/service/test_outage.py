@@ -65,6 +65,17 @@ def test_a_replica_that_has_a_node_may_take_its_time() -> None:
     assert decided(active, seconds=600).failure is None
 
 
+def test_a_constructor_that_raises_while_nobody_answers_is_taken_back_before_ray_gives_up() -> None:
+    raised = "Retrying 2 more time(s). Error:\nTraceback (most recent call last):\nRuntimeError: no weights"
+    decision = decided(cluster(deserted=True, message=raised))
+    assert decision.failure is not None
+    assert decision.failure.reason == "ServeDeployFailed"
+    assert decision.failure.message.startswith("Application app is DEPLOYING: RuntimeError: no weights")
+    assert decision.failure.detail == raised
+    assert "config-1" in [change.config for change in decision.annotate]
+    assert decided(cluster(message=raised)).failure is None, "old replicas answer: Ray may try again"
+
+
 def test_the_time_to_find_a_node_is_a_setting() -> None:
     active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START)
     policy = Policy(scheduling_timeout=timedelta(minutes=3))

@@ -95,6 +95,8 @@ class Observation(msgspec.Struct, frozen=True):
     routes: Mapping[str, Routes] = _NO_ROUTES
     unscheduled: Mapping[str, str] = _NO_PROBLEMS
     """Why no node has room for replicas of an application that has none, by its name."""
+    tracebacks: Mapping[str, str] = _NO_PROBLEMS
+    """The last message with a traceback of each application that does not run, since this configuration was sent."""
 
     @property
     def reachable(self) -> bool:

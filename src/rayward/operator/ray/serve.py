@@ -18,6 +18,7 @@ from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
 from rayward.operator.ray.scheduling import is_waiting, unschedulable
 
+_TRACEBACK: Final = "Traceback (most recent call last)"
 _NOBODY: Final[dict[str, str]] = {}
 
 
@@ -74,7 +75,10 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
         routes = await ask_routes(reach, target, seen.routes)
         unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
         starting = seen.starting and not _all_run(serve)
-        return replace(seen, serve=serve, starting=starting, routes=routes, unscheduled=unscheduled)
+        tracebacks = _tracebacks(serve, seen)
+        return replace(
+            seen, serve=serve, starting=starting, routes=routes, unscheduled=unscheduled, tracebacks=tracebacks
+        )
     except RayError as error:
         return replace(seen, failure=_failure(error))
 
@@ -94,6 +98,19 @@ def _all_run(serve: Serve) -> bool:
     return bool(serve.applications) and all(app.status == RUNNING for app in serve.applications.values())
 
 
+def _tracebacks(serve: Serve, seen: Observation) -> dict[str, str]:
+    """Ray shows the error of a constructor for seconds, and then only that the deployment failed."""
+    found: dict[str, str] = {}
+    for name, app in serve.applications.items():
+        if app.status == RUNNING:
+            continue
+        texts = (app.message, *(deployment.message for deployment in app.deployments.values()))
+        text = next((text for text in texts if _TRACEBACK in text), seen.tracebacks.get(name, ""))
+        if text:
+            found[name] = text
+    return found
+
+
 def _is_emptied(serve: Serve | None, deploy: Deploy, seen: Observation) -> bool:
     """Whether somebody else has taken away all that was sent."""
     return serve is not None and not serve.applications and not seen.refusal and not holds(serve, deploy.config)
@@ -103,12 +120,12 @@ async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> 
     try:
         await dashboard.deploy(deploy.config)
     except Refused as refusal:
-        return replace(seen, deployed=deploy.key, refusal=str(refusal), serve=None)
+        return replace(seen, deployed=deploy.key, refusal=str(refusal), serve=None, tracebacks=_NOBODY)
     except RayError as error:
         # It may have arrived all the same: the next look finds out.
         return replace(seen, deployed="", refusal="", failure=_failure(error))
     # What was seen before speaks of another config.
-    return replace(seen, deployed=deploy.key, refusal="", serve=None)
+    return replace(seen, deployed=deploy.key, refusal="", serve=None, tracebacks=_NOBODY)
 
 
 def _failure(error: RayError) -> Failure:

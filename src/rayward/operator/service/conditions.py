@@ -68,7 +68,8 @@ def failure_of(before: Conditions | None, generation: int) -> Failure | None:
     """Why this very generation was given up; older versions recorded it in Progressing alone."""
     found = condition_of(before, RELEASE_FAILED)
     if found is not None and found.status == "True" and found.observed_generation == generation:
-        return Failure(found.reason, found.message)
+        message, _, detail = found.message.partition("\n")
+        return Failure(found.reason, message, detail)
     found = condition_of(before, PROGRESSING)
     if found is None or found.status != "False" or found.observed_generation != generation:
         return None
@@ -111,7 +112,9 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = _only_while(result, facts, now, STALLED, stalled is not None, why.reason, why.message)
     failure = facts.decision.failure or Failure("", "")
     given_up = facts.decision.failure is not None
-    result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, failure.message)
+    # Its detail is nowhere else once the config was rolled back, or the cluster deleted.
+    whole = f"{failure.message}\n{failure.detail}" if failure.detail else failure.message
+    result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, whole)
     missing = facts.decision.active.missing if facts.decision.active is not None else ""
     result = _only_while(result, facts, now, WORKERS_MISSING, bool(missing), "PodsNotRunning", missing)
     result = _only_while(result, facts, now, DRIFTED, facts.decision.drifted, "UpgradeStrategyNone", _DRIFT)

@@ -222,6 +222,7 @@ def _child(
         name=metadata.name,
         cluster_hash=_release_hash(cluster, wanted),
         config=config_hash(noted.config),
+        service=cluster.metadata.label(labels.ORIGIN_NAME),
         good_config=config_hash(noted.good_config),
         created=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else None,
         released=_released(cluster),
@@ -265,7 +266,7 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
         Application(
             name,
             app.status,
-            message_of(app.message, _messages(app.deployments)),
+            message_of(app.message, (*_messages(app.deployments), *_earlier(observation, name))),
             app.silent,
             app.deserted,
             observation.unscheduled.get(name, ""),
@@ -274,6 +275,12 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
     )
     sent = child.config if observation.deployed == deploy_key(child.config, child.remedies) else ""
     return ServeState(sent, applications, observation.refusal)
+
+
+def _earlier(observation: Observation, application: str) -> tuple[str, ...]:
+    """What an application reported before Ray replaced it by the words that it failed."""
+    found = observation.tracebacks.get(application, "")
+    return (found,) if found else ()
 
 
 def _messages(deployments: Mapping[str, Any]) -> list[str]:

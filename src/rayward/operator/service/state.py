@@ -64,6 +64,8 @@ class ChildCluster:
     cluster_hash: str
     config: str
     """The hash of the Serve config that this cluster is to run."""
+    service: str = ""
+    """The RayService's name."""
     good_config: str = ""
     """The hash of the last config whose applications were all RUNNING here."""
     created: datetime | None = None
@@ -110,10 +112,12 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a generation of the spec was rejected or given up."""
+    """Why a generation of the spec was rejected or given up; the message is one line."""
 
     reason: str
     message: str
+    detail: str = ""
+    """The whole traceback, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +179,8 @@ class Readiness:
     stage: Stage
     reason: str
     message: str
+    detail: str = ""
+    """The whole traceback, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)

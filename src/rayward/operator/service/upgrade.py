@@ -77,7 +77,7 @@ def _failure(
     moved: bool,
 ) -> Failure | None:
     if readiness.stage is Stage.FAILED:
-        return Failure(readiness.reason, readiness.message)
+        return Failure(readiness.reason, readiness.message, readiness.detail)
     timeout = policy.initializing_timeout if active is None else None
     if timeout and pending.released and now - pending.released >= timeout:
         seconds = int(timeout.total_seconds())
