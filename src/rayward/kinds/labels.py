@@ -79,6 +79,11 @@ REMEDIES: Final = "rayward.dev/heals"
 """On a RayCluster of a RayService: how often self-healing acted."""
 REPLICAS: Final = "rayward.dev/replicas"
 """On a RayCluster of a RayService: the ``replicas`` of each group as the RayService last gave them."""
+SUSPEND_GIVEN: Final = "rayward.dev/suspend-given"
+"""On a RayCluster of a RayService: ``rayClusterConfig.suspend`` as the RayService last gave it. The cluster's own may
+differ: a quota gate writes there too."""
+RESTARTED_AT: Final = "kubectl.kubernetes.io/restartedAt"
+"""On a RayService: another value has the operator read the dashboards anew and send the Serve config again."""
 APPLIED_FOR_SERVICE: Final = "rayward.dev/applied-for-service"
 """On a Service: the mark of what a RayService applied. Another one than that of a RayCluster's own children, which are
 deleted when the cluster's spec does not ask for them."""

@@ -4,7 +4,7 @@
 2. deletions, then the new RayCluster: there is never a third one on its way;
 3. the Services of each RayCluster and the serve labels of its pods;
 4. traffic: the selectors of the stable Services;
-5. sizes of worker groups;
+5. sizes of worker groups, and whether the cluster is suspended;
 6. which dashboards are polled, and the Serve config that each is sent;
 7. removal of annotations that were acted upon.
 
@@ -122,6 +122,8 @@ class Applier:
             await self._attempt(self._route(serving, selectors_only=desired.rejected is not None))
         if decision.scale:
             await self._attempt(self._scale(decision.scale, config))
+        if decision.suspend and desired.rejected is None:
+            await self._attempt(self._resuspend(decision.suspend))
         self._poll(decision, tokens)
         if self._outcome.clean:
             await self._attempt(self._clear_annotations(decision))
@@ -187,7 +189,12 @@ class Applier:
             replaced = self._observed.clusters[decision.active.name]
             # The cache does not keep clusters as they were written.
             config = (await self._writer.get(RAY_CLUSTERS, decision.active.name, _WrittenCluster)).spec
-            spec, serve = replaced.cluster.spec, replaced.annotations.config
+            # The suspend of the live one was opened by whoever admitted it: the replacement has to be admitted too.
+            config = {name: value for name, value in config.items() if name != "suspend"}
+            if (suspend := self._service.spec.ray_cluster_config.suspend) is not None:
+                config["suspend"] = suspend
+            spec = msgspec.structs.replace(replaced.cluster.spec, suspend=suspend)
+            serve = replaced.annotations.config
         body = children.child_cluster(self._service, spec, config, name, hashed, serve, decision.remedies)
         await self._create(RAY_CLUSTERS, body, self._service.metadata.uid)
         self._events.event("Normal", "CreatedRayCluster", f"Created RayCluster {self._namespace}/{name}")
@@ -280,6 +287,18 @@ class Applier:
             message = f"Updated worker group sizes of RayCluster {found.cluster.key}"
             self._events.event("Normal", "UpdatedRayCluster", message)
 
+    async def _resuspend(self, name: str) -> None:
+        cluster = self._observed.clusters[name].cluster
+        operations = children.resuspend(self._service.spec.ray_cluster_config, cluster)
+        if not operations:
+            return
+        await self._writer.patch(RAY_CLUSTERS, name, operations, PatchType.JSON)
+        if len(operations) > 1:
+            suspend = bool(self._service.spec.ray_cluster_config.suspend)
+            verb = "Suspended" if suspend else "Resumed"
+            message = f"{verb} RayCluster {cluster.key}: spec.rayClusterConfig.suspend is {str(suspend).lower()}"
+            self._events.event("Normal", f"{verb}RayCluster", message)
+
     def _poll(self, decision: Decision, tokens: Mapping[str, str]) -> None:
         """Poll the dashboards that were decided on, and no others; the poller sends each its config."""
         wanted = {target.cluster: target for target in decision.serve_configs}
@@ -298,7 +317,7 @@ class Applier:
                     head=found.head.metadata.uid if found.head else "",
                     token=tokens.get(found.cluster.metadata.uid, ""),
                     pace=Pace.UPGRADING if changing or in_place else Pace.IDLE,
-                    deploy=_deploy(target, found),
+                    deploy=_deploy(target, found, self._service.metadata.annotation(labels.RESTARTED_AT)),
                     proxies=routing.proxy_pods(found.cluster, found.pods),
                     routed=routing.required_routes(found.annotations),
                 ),
@@ -325,9 +344,9 @@ class Applier:
         await self._writer.delete(resource, found.metadata.name, found.metadata.uid, "Background")
 
 
-def _deploy(target: ServeConfigTarget, found: ObservedCluster) -> Deploy:
+def _deploy(target: ServeConfigTarget, found: ObservedCluster, refresh: str) -> Deploy:
     text = deploy_text(found.annotations.config, target.redeployment)
-    return Deploy(deploy_key(target.config, target.redeployment), text)
+    return Deploy(deploy_key(target.config, target.redeployment, refresh), text)
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:

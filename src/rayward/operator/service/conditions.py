@@ -10,7 +10,7 @@ from typing import Final
 from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
-from rayward.operator.service.readiness import UNKNOWN
+from rayward.operator.service.readiness import CLUSTER_SUSPENDED, UNKNOWN
 from rayward.operator.service.state import Decision, Failure, Stage
 
 READY: Final = "Ready"
@@ -181,7 +181,9 @@ def _ready(before: Conditions | None, facts: Facts) -> tuple[str, str, str]:
         count = "1 Serve endpoint is" if facts.endpoints == 1 else f"{facts.endpoints} Serve endpoints are"
         return "True", "NonZeroServeEndpoints", f"{count} ready"
     if served_before(before):
-        return "False", "ZeroServeEndpoints", "No Serve endpoint is ready"
+        readiness = facts.decision.readiness
+        suspended = readiness is not None and readiness.reason == CLUSTER_SUSPENDED and readiness.message
+        return "False", "ZeroServeEndpoints", suspended or "No Serve endpoint is ready"
     if facts.rejected:
         return "False", facts.rejected.reason, facts.rejected.message
     failure = facts.decision.failure

@@ -77,6 +77,7 @@ def decide(state: State, now: datetime) -> Decision:
         traffic=decision.traffic or _traffic_of(decision.active),
         serve_configs=_serve_configs(decision),
         scale=_scaled(state, decision),
+        suspend=_suspended(state, decision),
         clear_annotations=_acted_upon(state, decision),
     )
 
@@ -164,6 +165,17 @@ def _scaled(state: State, decision: Decision) -> str:
     if target is None or desired is None or state.desired is None or _is_drifted(state):
         return ""
     return target.name if target.cluster_hash == desired.cluster_hash else ""
+
+
+def _suspended(state: State, decision: Decision) -> str:
+    """The suspend field of the spec is for the cluster of the release that the spec asks for.
+
+    Another one that serves goes on: an edit of both asks for a new cluster that waits. Where the strategy keeps the
+    cluster, no other one can be meant.
+    """
+    if _is_drifted(state) and decision.active is not None and state.desired is not None:
+        return decision.active.name
+    return _scaled(state, decision)
 
 
 def _acted_upon(state: State, decision: Decision) -> tuple[str, ...]:

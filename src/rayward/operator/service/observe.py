@@ -33,7 +33,7 @@ from rayward.operator.service.annotations import ClusterAnnotations, read_annota
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of
 from rayward.operator.service.routing import incarnation_of
-from rayward.operator.service.serveconfig import application_names, config_hash, deploy_key
+from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
 from rayward.operator.service.state import DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
@@ -273,7 +273,7 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
         )
         for name, app in sorted(observation.serve.applications.items())
     )
-    sent = child.config if observation.deployed == deploy_key(child.config, child.remedies) else ""
+    sent = child.config if is_deployed(observation.deployed, child.config, child.remedies) else ""
     return ServeState(sent, applications, observation.refusal)
 
 

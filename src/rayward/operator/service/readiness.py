@@ -20,6 +20,7 @@ from rayward.operator.service.state import (
 
 UNKNOWN: Final = "ServeUnknown"
 """The dashboard was not read yet."""
+CLUSTER_SUSPENDED: Final = "ClusterSuspended"
 
 _MESSAGE_LIMIT: Final = 1500
 _SUSPENDED: Final = "suspended"
@@ -29,7 +30,7 @@ _PROGRESS: Final = re.compile(r"head=(\d+) pods=(\d+) endpoints=(\d+) (\S*) (.*)
 def readiness_of(cluster: ChildCluster) -> Readiness:
     """How far the cluster is with the config it is to run; deadlines do not count here."""
     if cluster.suspended:
-        return _waiting("ClusterSuspended", f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
+        return _waiting(CLUSTER_SUSPENDED, f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
     if not cluster.head_ready:
         return _waiting("ClusterNotReady", cluster.problem or f"Head pod of RayCluster {cluster.name} is not ready")
     serve = cluster.serve

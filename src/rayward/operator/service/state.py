@@ -235,6 +235,8 @@ class Decision:
     """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
     scale: str = ""
     """The cluster whose group sizes follow the spec."""
+    suspend: str = ""
+    """The cluster that follows ``rayClusterConfig.suspend``."""
     clear_annotations: tuple[str, ...] = ()
     """Annotations of the RayService that were acted upon and are to be removed."""
     redeploy: str = ""
