@@ -37,7 +37,7 @@ def spec(*, autoscaled: bool = False, **worker: Any) -> RayClusterSpec:
 
 
 def problems(options: str, cluster: RayClusterSpec | None = None) -> list[str]:
-    return list(fit_problems(parse(_CONFIG.format(replicas=1, options=options)), cluster or spec()))
+    return list(map(str, fit_problems(parse(_CONFIG.format(replicas=1, options=options)), cluster or spec())))
 
 
 def test_a_replica_larger_than_every_node_is_refused_with_its_place() -> None:
@@ -79,7 +79,7 @@ def test_a_group_counts_at_the_size_that_its_autoscaler_may_give_it() -> None:
 
 def test_more_replicas_than_fit_together_are_a_warning() -> None:
     many = parse(_CONFIG.format(replicas=9, options="num_cpus: 1"))
-    assert list(fit_warnings(many, spec())) == [
+    assert [warning.message for warning in fit_warnings(many, spec())] == [
         "all replicas together ask for 9 CPU and the cluster at its largest has 5: some of them will not start"
     ]
     assert list(fit_warnings(many, spec(autoscaled=True, max_replicas=3))) == []

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeGuard
 
 from rayward.kinds.raycluster import HeadGroup, RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.serveconfig import ServeConfig
+from rayward.kinds.serveconfig.finding import Finding, written
 from rayward.kinds.serveconfig.reading import read
 from rayward.kinds.shapes import desired_workers, max_workers
 from rayward.kinds.shapes.startcommand import announced_resources, head_params, worker_params
@@ -50,7 +51,7 @@ def node_shapes(spec: RayClusterSpec) -> tuple[NodeShape, ...]:
     return tuple(shape for shape in shapes if shape.most > 0)
 
 
-def fit_problems(config: ServeConfig, spec: RayClusterSpec) -> Iterator[str]:
+def fit_problems(config: ServeConfig, spec: RayClusterSpec) -> Iterator[Finding]:
     """Replicas that no node of the cluster can ever hold, each with its place in the config."""
     shapes = node_shapes(spec)
     for app_index, app in enumerate(config.applications):
@@ -63,13 +64,12 @@ def fit_problems(config: ServeConfig, spec: RayClusterSpec) -> Iterator[str]:
             largest = max((shape.resources.get(name) or 0.0, shape.group) for shape in shapes)
             at = ("applications", app_index, "deployments", index, "ray_actor_options", _field(name))
             what = f"a replica of deployment {deployment.get('name')} asks for {amount:g} {name}"
-            yield (
-                f"{_place(config.text, at)}{what} and the largest node of rayClusterConfig has {largest[0]:g} "
-                f"({largest[1]}): ask for less, or give that group more"
-            )
+            message = f"{what} and the largest node of rayClusterConfig has {largest[0]:g} ({largest[1]}): "
+            line, column = read(config.text, may_be_program=False).place(at)
+            yield Finding(f"{message}ask for less, or give that group more", written(at), line, column)
 
 
-def fit_warnings(config: ServeConfig, spec: RayClusterSpec) -> Iterator[str]:
+def fit_warnings(config: ServeConfig, spec: RayClusterSpec) -> Iterator[Finding]:
     """More replicas than the cluster can ever hold together: Ray runs as many as fit."""
     shapes = node_shapes(spec)
     wanted: dict[str, float] = {}
@@ -86,10 +86,8 @@ def fit_warnings(config: ServeConfig, spec: RayClusterSpec) -> Iterator[str]:
             continue
         total = sum((each or 0.0) * most for each, most in amounts)
         if total < amount:
-            yield (
-                f"all replicas together ask for {amount:g} {name} and the cluster at its largest has {total:g}: "
-                "some of them will not start"
-            )
+            message = f"all replicas together ask for {amount:g} {name} and the cluster at its largest has {total:g}: "
+            yield Finding(f"{message}some of them will not start", "applications", 1, 1)
 
 
 def _resources(group: HeadGroup | WorkerGroup, params: dict[str, str]) -> dict[str, float | None]:
@@ -116,8 +114,3 @@ def _worst(demand: Mapping[str, float], shapes: tuple[NodeShape, ...]) -> tuple[
 
 def _field(name: str) -> str:
     return next((field for field, known in _FIELDS.items() if known == name), "resources")
-
-
-def _place(text: str, at: tuple[str | int, ...]) -> str:
-    line, column = read(text, may_be_program=False).place(at)
-    return f"line {line}, column {column}: " if line else ""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from rayward.kinds import labels, names
 from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
+from rayward.kinds.serveconfig.finding import Finding
 from rayward.kinds.validation import template
 from rayward.kinds.validation.cluster import (
     label_problems,
@@ -19,6 +22,9 @@ from rayward.kinds.validation.cluster import (
 )
 from rayward.kinds.validation.fit import fit_problems, fit_warnings
 from rayward.kinds.validation.problem import Problem
+
+CONFIG_MAX: Final = 120_000
+"""Of the 256 KiB that all annotations of an object may have together."""
 
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
@@ -56,6 +62,10 @@ def service_warnings(service: RayService) -> list[Problem]:
             "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
         )
         found.append(Problem("spec.serviceUnhealthySecondThreshold", "Invalid", message))
+    alone = spec.deployment_unhealthy_second_threshold is None
+    if spec.deployment_unhealthy_restart_threshold is not None and alone:
+        message = "it has no effect without deploymentUnhealthySecondThreshold: write both, or neither"
+        found.append(Problem("spec.deploymentUnhealthyRestartThreshold", "Invalid", message))
     if _has_config(spec) and not isinstance(spec.serve_config_v2, str):
         message = "Go clients cannot read an object here: write it as YAML in a string, as rayward apply does"
         found.append(Problem("spec.serveConfigV2", "Invalid", message))
@@ -63,8 +73,21 @@ def service_warnings(service: RayService) -> list[Problem]:
         config = serve_config(spec)
     except ServeConfigError:
         return found
-    warnings = (*map(str, config.warnings), *fit_warnings(config, spec.ray_cluster_config))
-    return found + [Problem(_config_path(spec), "Invalid", warning) for warning in warnings]
+    warnings = (*config.warnings, *fit_warnings(config, spec.ray_cluster_config))
+    return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in warnings]
+
+
+def config_problems(config: ServeConfig, spec: RayServiceSpec) -> Iterator[Finding]:
+    """What is wrong with a config that Ray would take: this cluster cannot run it, or the operator cannot keep it."""
+    yield from fit_problems(config, spec.ray_cluster_config)
+    size = len(msgspec.json.encode(config.payload))
+    if size > CONFIG_MAX:
+        yield Finding(
+            f"it has {size} bytes as JSON and may have {CONFIG_MAX}: annotations of the RayCluster keep it twice, to "
+            "go back to it too. Move large values into the image or a ConfigMap",
+            line=1,
+            column=1,
+        )
 
 
 def serve_config(spec: RayServiceSpec) -> ServeConfig:
@@ -96,8 +119,8 @@ def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
         for finding in error.findings:
             yield Problem(_config_path(spec), "Invalid", str(finding))
         return
-    for message in fit_problems(config, spec.ray_cluster_config):
-        yield Problem(_config_path(spec), "Invalid", message)
+    for finding in config_problems(config, spec):
+        yield Problem(_config_path(spec), "Invalid", str(finding))
 
 
 def _annotation_problems(service: RayService) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rayward.kinds import labels
+from rayward.kinds import labels, rayversion
 from rayward.kinds.raycluster import RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
@@ -72,6 +72,16 @@ class ServiceEvents:
             if change.good_config is not None:
                 message = f"All applications of RayCluster {change.cluster} are RUNNING with Serve config "
                 self.event("Normal", "UpdatedServeApplications", f"{message}{change.good_config}")
+
+    def ray_version(self, cluster: str, running: str) -> None:
+        """The Ray that answers is another one than the spec says."""
+        written = self._service.spec.ray_cluster_config.ray_version
+        if running and written and rayversion.parse(running) != rayversion.parse(written):
+            message = (
+                f"RayCluster {cluster} runs Ray {running} and spec.rayClusterConfig.rayVersion is {written[:64]}: "
+            )
+            message += "write the version of the image"
+            self.event("Warning", "RayVersionDiffers", message)
 
     def refreshed(self, cluster: str) -> None:
         """Another value of the annotation that asks for a reconcile."""

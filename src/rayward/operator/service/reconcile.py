@@ -150,8 +150,10 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         outcome = await applier.apply(decision, desired, self._config_of(service), local.tokens.known, now)
         report.events.decided(decision, abort=policy.abort)
         if decision.active is not None:
+            serving = observed.clusters[decision.active.name]
             if desired.rejected is None:
-                report.events.dropped_groups(observed.clusters[decision.active.name].cluster.spec)
+                report.events.dropped_groups(serving.cluster.spec)
+                report.events.ray_version(decision.active.name, serving.observation.ray_version)
             if local.is_refreshed(service.metadata.annotation(labels.RESTARTED_AT)):
                 report.events.refreshed(decision.active.name)
         if decision.switch_to and outcome.clean:
