@@ -112,7 +112,7 @@ def test_who_follows_a_pod_that_failed_before_is_told_why(rayward: Rayward) -> N
         (["web", "-c", "nix"], 4, "it has: main, helper"),
         (["web", "--previous"], 3, "rayward describe pod web"),
         (["web", "--since", "soon"], 2, "write 90s, 5m or 1h30m"),
-        (["cm/kube-root-ca.crt"], 2, "has no pods of its own"),
+        (["cm/kube-root-ca.crt"], 2, "has no pods"),
     ],
     ids=["no pod", "nothing", "no container", "no previous", "no duration", "no pods"],
 )

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from demo.load import Load
 
 from rayward.kube.core.resource import EVENTS
 from tests.ray.damage import kill_worker, lose_head, processes_of, survives_its_head, workers
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
-from tests.ray.underload import asked
+from tests.ray.underload import RATE, asked
 from tests.ray.variants import MODULES, tuned
 from tests.waiting import eventually
 
@@ -30,10 +32,15 @@ def test_a_worker_that_is_killed_is_replaced(service: HelloService) -> None:
     assert service.clusters() == {active}
 
 
-def test_a_head_that_is_lost_gets_its_config_again(service: HelloService) -> None:
-    active = service.active
-    lose_head(service)
-    service.serves(f"{service.release} plain")
+def test_a_head_that_is_lost_gets_its_config_again_and_takes_no_request_before(service: HelloService) -> None:
+    active, address = service.active, service.address
+    with Load(address.host, address.shell_port, rate=RATE) as load:
+        lose_head(service)
+        service.serves(f"{service.release} plain")
+        tally = load.stop()
+    lost = Counter(why.partition(": ")[2] for why in tally.lost)
+    print(f"head lost without fault tolerance: {tally.sent} requests, lost {dict(lost)}")
+    assert not [why for why in lost if "404" in why]
     assert service.clusters() == {active}
     with asked(service):
         pass

@@ -14,7 +14,7 @@ from rayward.changes.judging import Verdict
 from rayward.changes.outcomes import ChangeError
 from rayward.changes.refs import RESOURCES
 from rayward.changes.writing import Written
-from rayward.cli import manifests, naming
+from rayward.cli import manifests, naming, precheck
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
 from rayward.cli.changing import current_user
 from rayward.cli.durations import DurationType
@@ -62,7 +62,7 @@ def command(
     form: Form | None,
     target: Target,
 ) -> int:
-    """Make objects as manifests say, or change them to it (server-side apply)."""
+    """Create or update objects from manifests (server-side apply)."""
     if plan is not None:
         return _apply_plan(plan, form, target)
     if not files:
@@ -144,7 +144,9 @@ class _Applying:
             assert told is not None
             what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
             following = told.following.replace("-f ...", self._flag)
-            failure = CommandError(told.code, what, told.why, following, reason=told.reason)
+            places = precheck.hints(manifest) if isinstance(error, ApiError) and told.code == Code.INVALID else ""
+            why = "\n".join(part for part in (places, told.why) if part)
+            failure = CommandError(told.code, what, why, following, reason=told.reason)
             tell_failure(failure, as_json=form is not None and form.name == "json")
             self.code = self.code or told.code
             return
@@ -161,6 +163,7 @@ class _Applying:
         if not manifest.comes_first:
             self._settle()
         kind = self._kind(manifest)
+        precheck.check(manifest)
         body = self._placed(manifest, kind)
         if kind.resource == RAY_SERVICES:
             body = with_serve_text(body)
@@ -190,6 +193,9 @@ class _Applying:
         found = self._catalogue.of(version, manifest.kind)
         if found is None:
             what = f'the server has no kind "{manifest.kind}" in version "{version}"'
+            near = precheck.near_kind(manifest.kind, self._catalogue.kinds_of(version))
+            if near:
+                raise CommandError(Code.INVALID, what, f"did you mean {near}?", f"write kind: {near} and apply again")
             raise CommandError(Code.NOT_FOUND, what, "its definition is not installed", "apply its CRD first")
         return found
 

@@ -66,6 +66,10 @@ class Catalogue:
                 return found
         return None
 
+    def kinds_of(self, api_version: str) -> list[str]:
+        """The kinds of one version of a group."""
+        return sorted({kind.resource.kind for kind in self._kinds if kind.resource.api_version == api_version})
+
 
 def _near(name: str, kinds: Iterable[Kind]) -> str:
     from difflib import get_close_matches

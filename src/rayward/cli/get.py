@@ -12,6 +12,7 @@ from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.grid import Grid, lay_out, read_table
 from rayward.cli.naming import Asked
 from rayward.cli.output import answer, tell
+from rayward.cli.progress import with_progress
 from rayward.cli.target import Session, Target, target_options
 from rayward.kube.client.errors import NotFound
 from rayward.kube.machinery.jsonvalue import Object
@@ -23,7 +24,7 @@ from rayward.kube.machinery.jsonvalue import Object
 @click.option("-l", "--selector", "labels", default="", help="Only objects with these labels.")
 @click.option("--field-selector", "fields", default="", help="Only objects with these fields.")
 @click.option("-o", "--output", "form", type=FormType(), default=Form(), help="wide, json, yaml, name, jsonpath=...")
-@click.option("-w", "--watch", is_flag=True, help="Go on with every change.")
+@click.option("-w", "--watch", is_flag=True, help="Print every change until interrupted.")
 @click.option("--no-headers", is_flag=True, help="Leave out the names of the columns.")
 @click.option("--show-managed-fields", "managed", is_flag=True, help="Show who owns which field, in JSON and YAML.")
 @target_options
@@ -38,10 +39,17 @@ def command(
     managed: bool,
     target: Target,
 ) -> None:
-    """List objects, or show some of them; ``get token NAME`` prints what a Ray cluster asks its clients for."""
+    """List objects, or show some of them.
+
+    ``get url NAME`` prints where a RayService, or the dashboard of a RayCluster, answers in your shell. ``get token
+    NAME`` prints the token that a RayCluster, or the cluster of a RayService, asks its clients for.
+    """
     with target.open() as session:
         if len(words) == len((raytoken.WORD, "NAME")) and words[0] == raytoken.WORD:
             answer(raytoken.token(session, words[1]))
+            return
+        if len(words) == len((reach.WORD, "NAME")) and words[0] == reach.WORD:
+            answer(reach.url_of(session, words[1]))
             return
         asked = naming.parse(words, read_catalogue(session.client), verb="get")
         scope = Scope(None if all_namespaces else session.namespace, labels, fields)
@@ -78,6 +86,7 @@ def _tables(
         if shown:
             answer("")
         shown += 1
+        grid = with_progress(session.client, one.kind, grid, scope.namespace)
         if session.local:
             grid = reach.with_addresses(session.client, one.kind, grid, scope.namespace)
         answer("\n".join(lay_out(_decorated(grid, one, scope, several=len(asked) > 1), headers=headers)))

@@ -11,11 +11,12 @@ from urllib.parse import urlencode
 
 import click
 
-from rayward.cli import podfind
+from rayward.cli import podfind, replicalogs
 from rayward.cli.durations import DurationType
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import tell
 from rayward.cli.target import Session, Target, target_options
+from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.errors import ApiError, BadRequest
 from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
@@ -46,14 +47,14 @@ class Source:
 @click.command("logs")
 @click.argument("word", required=False, metavar="POD | KIND/NAME")
 @click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
-@click.option("-f", "--follow", is_flag=True, help="Go on with what is said later.")
-@click.option("-p", "--previous", is_flag=True, help="What the container said before its last restart.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until interrupted.")
+@click.option("-p", "--previous", is_flag=True, help="Print the log of the container before its last restart.")
 @click.option("--tail", type=click.IntRange(-1), help="Only so many lines from the end.")
-@click.option("--since", type=DurationType(), help="Only what was said in the last 90s, 5m, 1h...")
-@click.option("--timestamps", is_flag=True, help="Say when each line was said.")
+@click.option("--since", type=DurationType(), help="Only lines of the last 90s, 5m, 1h...")
+@click.option("--timestamps", is_flag=True, help="Print the time of each line.")
 @click.option("-l", "--selector", help="All pods with these labels.")
 @click.option("--all-containers", is_flag=True, help="Every container of the pods.")
-@click.option("--prefix", is_flag=True, help="Say before each line who said it.")
+@click.option("--prefix", is_flag=True, help="Print the pod and container before each line.")
 @target_options
 def command(
     word: str | None,
@@ -68,7 +69,10 @@ def command(
     prefix: bool,
     target: Target,
 ) -> None:
-    """Print what a pod, or the pods with some labels, say."""
+    """Print the logs of a pod, of the pods with some labels, or of the pods of an object.
+
+    ``logs rayservice/NAME`` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
+    """
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"
         raise CommandError(Code.USAGE, "cannot tell whose log is wanted", why, "rayward logs POD   # or -l app=web")
@@ -83,6 +87,13 @@ def command(
     }
     options = {name: value for name, value in options.items() if value}
     with target.open() as session:
+        if (
+            word is not None
+            and container is None
+            and not previous
+            and _print_replicas(session, word, tail, follow=follow)
+        ):
+            return
         sources = _sources(session, word, selector, container, every=all_containers)
         speaking = _Speaking(session, options, prefix=prefix, follow=follow)
         if follow and len(sources) > 1:
@@ -90,6 +101,21 @@ def command(
             return
         for source in sources:
             speaking.tell(source)
+
+
+def _print_replicas(session: Session, word: str, tail: int | None, *, follow: bool) -> bool:
+    """Print the logs of Serve's replicas where a RayService is meant; whether one is."""
+    found = podfind.owner_of(session, word)
+    if found is None or found[0].resource != RAY_SERVICES:
+        return False
+    if follow:
+        why = "Serve's replicas write to files, which Ray's dashboard reads to their end"
+        raise CommandError(Code.USAGE, "cannot follow the logs of replicas", why, f"rayward logs {word}   # without -f")
+    for replica in replicalogs.replicas(session, found[1]):
+        tell(f"==> {replica.name} <==")
+        sys.stdout.buffer.write(replicalogs.text(session, replica, tail))
+        sys.stdout.buffer.flush()
+    return True
 
 
 def _sources(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +26,11 @@ class Manifest:
 
     source: str
     value: Object
+    file: str = ""
+    text: str = ""
+    """The document that it is, or is part of."""
+    lines_before: int = 0
+    """Of the file, before the document."""
 
     @property
     def kind(self) -> str:
@@ -90,7 +95,11 @@ def parse(data: bytes, source: str) -> Iterator[Manifest]:
 
     if len(data) > _LARGEST:
         raise CommandError(Code.INVALID, f"{source} is larger than {_LARGEST >> 20} MiB", "", "apply it in parts")
-    for number, document in enumerate(_separator.split(data), 1):
+    number = end = 0
+    for separator in (*_separator.finditer(data), None):
+        number += 1
+        begin, end = end, len(data) if separator is None else separator.end()
+        document = data[begin : len(data) if separator is None else separator.start()]
         if not document.strip():
             continue
         where = f"{source} (document {number})"
@@ -98,13 +107,15 @@ def parse(data: bytes, source: str) -> Iterator[Manifest]:
             decoded = decode_yaml(document, strict=True)
         except MalformedError as error:
             raise CommandError(
-                Code.INVALID, f"{where} is neither JSON nor YAML", str(error), "mend the text"
+                Code.INVALID, f"{where} is neither JSON nor YAML", str(error), "correct the text"
             ) from error
         if decoded.strict:
             why = "\n".join(decoded.strict)
             raise CommandError(Code.INVALID, f"{where} says the same field twice", why, "keep one of them")
         if decoded.value is not None:
-            yield from _objects(decoded.value, where)
+            text, before = document.decode(errors="replace"), data.count(b"\n", 0, begin)
+            for manifest in _objects(decoded.value, where):
+                yield replace(manifest, file=source, text=text, lines_before=before)
 
 
 def _objects(value: Any, where: str) -> Iterator[Manifest]:

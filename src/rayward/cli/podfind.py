@@ -50,8 +50,9 @@ def pods_of(client: SyncClient, kind: Kind, owner: Object, namespace: str) -> li
     """The pods that an object selects."""
     selector = selector_of(kind, owner)
     if not selector:
-        what = f"{kind.title} {owner['metadata']['name']} has no pods of its own"
-        raise CommandError(Code.USAGE, what, "it selects none", "name a pod: rayward get pods")
+        what = f"{kind.title} {owner['metadata']['name']} has no pods"
+        why = "it has no RayCluster yet" if kind.resource.group == _RAY else "it has no selector"
+        raise CommandError(Code.USAGE, what, why, f"rayward describe {kind.title} {owner['metadata']['name']}")
     return client.list(PODS, namespace, label_selector=selector).items
 
 

@@ -7,7 +7,8 @@ import base64
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.target import Session
 from rayward.kinds import names
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.errors import NotFound
 from rayward.kube.core.resource import SECRETS
 from rayward.kube.machinery.jsonvalue import Object, section
 
@@ -16,15 +17,31 @@ _KEY = "auth_token"
 
 
 def token(session: Session, cluster: str) -> str:
-    """The token of a RayCluster.
+    """The token of a RayCluster, or of the cluster of the RayService of that name that serves.
 
     Raises:
         ApiError: There is no such cluster, or its secret is not there yet.
         CommandError: The cluster asks for none.
     """
-    found = session.client.get(RAY_CLUSTERS, cluster, session.namespace)
+    try:
+        found = session.client.get(RAY_CLUSTERS, cluster, session.namespace)
+    except NotFound as missing:
+        found = session.client.get(RAY_CLUSTERS, _serving(session, cluster, missing), session.namespace)
     secret = session.client.get(SECRETS, secret_name(found), session.namespace)
     return base64.b64decode(section(secret, "data")[_KEY]).decode()
+
+
+def _serving(session: Session, service: str, missing: NotFound) -> str:
+    try:
+        found = session.client.get(RAY_SERVICES, service, session.namespace)
+    except NotFound:
+        raise missing from None
+    name = section(section(found, "status"), "activeServiceStatus").get("rayClusterName")
+    if not name:
+        raise CommandError(
+            Code.NO, f"rayservice {service} has no cluster yet", "", f"rayward describe rayservice {service}"
+        )
+    return str(name)
 
 
 def secret_name(cluster: Object) -> str:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from rayward.cli.catalogue import Kind
+from rayward.cli.failure import Code, CommandError
 from rayward.cli.grid import Grid
+from rayward.cli.target import Session
 from rayward.kinds import names
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import SERVICES
 from rayward.kube.machinery.jsonvalue import Object
@@ -14,6 +17,7 @@ _DASHBOARD = ("dashboard", 8265)
 _CLIENT = ("client", 10001)
 _SERVE = ("serve", 8000)
 _NONE = "<none>"
+WORD = "url"
 
 
 def with_addresses(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> Grid:
@@ -49,3 +53,32 @@ def url(scheme: str, service: Object | None, name: str, number: int) -> str:
     found = shell_addresses_of(service) if service is not None else []
     chosen = [one for one in found if one.name == name] or [one for one in found if one.port == number]
     return f"{scheme}://{chosen[0]}" if chosen else _NONE
+
+
+def url_of(session: Session, name: str) -> str:
+    """Where a RayService's applications answer, or else the dashboard of the RayCluster of that name.
+
+    Raises:
+        NotFound: There is neither.
+        CommandError: It answers nowhere yet, or this server is not on this machine.
+    """
+    client, namespace = session.client, session.namespace
+    try:
+        kind, service, port = "rayservice", names.serve_service(name), _SERVE
+        client.get(RAY_SERVICES, name, namespace)
+    except NotFound:
+        kind, service, port = "raycluster", names.head_service(name), _DASHBOARD
+        client.get(RAY_CLUSTERS, name, namespace)
+    if not session.local:
+        why = "the server is not on this machine"
+        raise CommandError(
+            Code.NO, f"{kind} {name} has no address here", why, f"rayward port-forward service/{service} {port[1]}"
+        )
+    try:
+        found = url("http", client.get(SERVICES, service, namespace), *port)
+    except NotFound:
+        found = _NONE
+    if found == _NONE:
+        why = f"Service {service} is created when the first release serves"
+        raise CommandError(Code.NO, f"{kind} {name} has no address yet", why, f"rayward get {kind} {name}")
+    return found

@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
+from rayward.kube.machinery.jsonvalue import section
 from rayward.stack import control, settings, state
 from rayward.stack.folder import Folder
 from rayward.stack.following import Logs
@@ -58,6 +59,7 @@ def command(
 ) -> None:
     """Start Kubernetes on this machine: API server, controllers, a node for pods, services, and Ray's operator."""
     folder = folder_of(data)
+    cpus, memory, images = _remembered(folder, cpus, memory, images)
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
     # Only where it differs: what runs already was perhaps started before there was a choice.
     flags += ["--images", image_policy] if image_policy != "any" else []
@@ -79,6 +81,50 @@ def command(
         tell("ending...")
         control.down(folder, purge=False)
         tell(f"stopped; objects stay in {folder.root}")
+
+
+def _remembered(
+    folder: Folder, cpus: str | None, memory: str | None, images: tuple[str, ...]
+) -> tuple[str | None, str | None, tuple[str, ...]]:
+    """The size and images of the last time, where none are given: a plain ``up`` after ``down`` is the same again."""
+    before = state.read(folder)
+    known: Flags = before.settings.flags if before is not None and before.settings is not None else {}
+    kept: Flags = {flag: known[flag] for flag in ("--cpus", "--memory", "--image") if flag in known}
+    # An environment that was deleted since is not asked for again.
+    environments = tuple(one for one in kept.get("--image", ()) if (Path(one.partition("=")[2]) / "bin").is_dir())
+    return (
+        cpus or next(iter(kept.get("--cpus", ())), None),
+        memory or next(iter(kept.get("--memory", ())), None),
+        images or environments,
+    )
+
+
+def _size(folder: Folder) -> str:
+    """How much room for pods there is, as the nodes report it; empty where nobody answers."""
+    from rayward.kube.client.config import find_access
+    from rayward.kube.client.credentials import ConfigError
+    from rayward.kube.client.errors import ApiError
+    from rayward.kube.client.sync import SyncClient
+    from rayward.kube.core.resource import NODES
+    from rayward.net.errors import NetworkError
+
+    try:
+        with SyncClient.connect(find_access(folder.kubeconfig)) as client:
+            nodes = client.list(NODES).items
+    except (ApiError, ConfigError, NetworkError):
+        return ""
+    sizes = [section(section(node, "status"), "allocatable") for node in nodes]
+    told = {f"{size.get('cpu')} CPUs, {_gibibytes(str(size.get('memory', '0')))}" for size in sizes}
+    return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} with {' or '.join(sorted(told))}" if nodes else ""
+
+
+def _gibibytes(text: str) -> str:
+    from rayward.kube.machinery import quantity
+
+    try:
+        return f"{quantity.parse(text).as_int() / (1 << 30):.1f} GiB of memory"
+    except quantity.QuantityError:
+        return text
 
 
 def _asked(ctx: click.Context, node: list[str], port: int, operator: str, *, api_only: bool) -> Flags:
@@ -134,6 +180,8 @@ def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> Non
     tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
     if api_only:
         tell("nothing here runs pods: they are stored and served, no more")
+    elif size := _size(folder):
+        tell(f"{size} (--cpus and --memory change it; they are remembered until down --purge)")
     answer(f"export KUBECONFIG={folder.kubeconfig}")
 
 

@@ -16,7 +16,7 @@ EXPECTED: Final = {
     "1-apply.yaml": ["4:1 RW201", "5:22 RW409"],
     "1-job.yaml": ["5:3 RW407", "10:5 RW304"],
     "2-service.json": ["19:17 RW405", "26:5 RW301", "28:3 RW403"],
-    "3-service.yaml": ["25:3 RW303"],
+    "3-service.yaml": ["25:3 RW303", "26:5 RW302", "28:7 RW302"],
     "4-cluster.json": ["18:15 RW405", "34:17 RW405"],
     "4-fields.yaml": ["7:3 RW406", "13:5 RW402", "19:1 RW403"],
     "5-service.yaml": ["15:13 RW405", "21:7 RW302"],

@@ -88,7 +88,7 @@ _ROWS: Final = {
     "place place place place place place place nextc place": "workerGroupSpecs[].maxReplicas",
     "scale scale scale nextc nextc scale scale nextc scale": "workerGroupSpecs[].scaleStrategy.workersToDelete",
     "scale scale scale nextc nextc scale all new scale": "workerGroupSpecs[].suspend",
-    "stop stop stop nextc nextc stop stop stop stop": "suspend",
+    "stop stop stop stop stop stop stop stop stop": "suspend",
     # another name is another group: see test_groups
     "- - - - - - - - -": "workerGroupSpecs[].groupName",
     # how changes are made, and by whom

@@ -114,15 +114,18 @@ def test_suspension() -> None:
     assert set(_effects(suspended, edited).values()) == {Effect.NEXT_CLUSTER}
 
 
-def test_nested_suspension_is_passed_on_by_kuberay_1_6_alone() -> None:
+def test_nested_suspension_reaches_the_cluster_that_serves_but_for_kuberay_1_7() -> None:
     old = service_manifest()
     new = changed(old, f"{CLUSTER}.suspend", True)
     found = {rules: list(_effects(old, new, rules).values()) for rules in Rules}
     assert found == {
-        Rules.RAYWARD: [Effect.NEXT_CLUSTER],
+        Rules.RAYWARD: [Effect.SUSPEND],
         Rules.KUBERAY_1_6: [Effect.SUSPEND],
         Rules.KUBERAY_1_7: [Effect.NEXT_CLUSTER],
     }
+    assert list(_effects(new, changed(new, f"{CLUSTER}.suspend", False)).values()) == [Effect.RESUME]
+    moved = changed(new, f"{CLUSTER}.rayVersion", "2.61.0")
+    assert set(_effects(old, moved).values()) == {Effect.NEW_CLUSTER}, "the new cluster waits, the old one serves"
 
 
 def test_incremental_upgrades() -> None:

@@ -110,6 +110,21 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
             id="Kubernetes' tokens",
         ),
         pytest.param(
+            {f"{CLUSTER}.headGroupSpec.serviceType": "Foo"},
+            f"{CLUSTER}.headGroupSpec.serviceType",
+            "Invalid",
+            id="no type of a Service",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.headGroupSpec.rayResources": {"CPU": "four"}},
+            f"{CLUSTER}.headGroupSpec.rayResources",
+            "Invalid",
+            id="no amount",
+        ),
+        pytest.param(
+            {CONFIG: f"import_path: m:a\nargs: {{text: {'x' * 130_000}}}\n"}, CONFIG, "Invalid", id="a huge config"
+        ),
+        pytest.param(
             {f"{CLUSTER}.workerGroupSpecs.0.minReplicas": 9},
             f"{CLUSTER}.workerGroupSpecs[0].minReplicas",
             "Invalid",
@@ -150,12 +165,26 @@ def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
 @pytest.mark.parametrize(
     ("changes", "path"),
     [
-        pytest.param({CONFIG: OBJECT}, CONFIG, id="an object"),
+        pytest.param({CONFIG: {**OBJECT, "importPath": "app.model"}}, CONFIG, id="an object"),
+        pytest.param({CONFIG: "import_path: app:MyModel\n"}, CONFIG, id="a bare class"),
+        pytest.param(
+            {CONFIG: "import_path: m:a\nruntime_env: {working_dir: 'https://host/code'}\n"}, CONFIG, id="no archive"
+        ),
+        pytest.param(
+            {"spec.deploymentUnhealthyRestartThreshold": 5}, "spec.deploymentUnhealthyRestartThreshold", id="alone"
+        ),
+        pytest.param({f"{CLUSTER}.autoscalerOptions": {}}, f"{CLUSTER}.autoscalerOptions", id="no autoscaler"),
+        pytest.param({f"{CLUSTER}.rayVersion": "latest"}, f"{CLUSTER}.rayVersion", id="no version"),
+        pytest.param(
+            {f"{CLUSTER}.workerGroupSpecs.0.template.spec.containers.0.image": "rayproject/ray:2.9.0-py311"},
+            f"{CLUSTER}.workerGroupSpecs[0].template.spec.containers[0].image",
+            id="an image of another Ray",
+        ),
         pytest.param(
             {"spec.serviceUnhealthySecondThreshold": 5}, "spec.serviceUnhealthySecondThreshold", id="no effect"
         ),
         pytest.param(
-            {CONFIG: "import_path: m:a\nnum_gpu: 1\n", f"{CLUSTER}.rayVersion": "2.9.0"}, CONFIG, id="an unknown word"
+            {CONFIG: "import_path: m:a\nnum_gpu: 1\n", f"{CLUSTER}.rayVersion": ""}, CONFIG, id="an unknown word"
         ),
         pytest.param({f"{CLUSTER}.authOptions": {}}, f"{CLUSTER}.authOptions.mode", id="of the cluster"),
     ],

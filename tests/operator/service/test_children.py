@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
-from rayward.kinds.labels import REPLICAS
-from rayward.kinds.raycluster import RayClusterSpec
+from rayward.kinds.labels import REPLICAS, SUSPEND_GIVEN
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kube.core.objects import ObjectMeta
 from rayward.kube.machinery.patch import json_patch
-from rayward.operator.service.children import replicas_text, resize
+from rayward.operator.service.children import replicas_text, resize, resuspend
 
 Object = dict[str, Any]
 
@@ -94,3 +96,25 @@ def test_a_damaged_memory_counts_as_none_and_is_mended() -> None:
     found = _resized(spec(group(replicas=3)), spec(group(replicas=2)), "{damaged")
 
     assert found == {"groups": [group(replicas=2)], "given": '{"w":3}'}
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted", "live", "followed"),
+    [
+        pytest.param("false", True, False, [True], id="suspended by the user"),
+        pytest.param("true", False, True, [False], id="resumed by the user"),
+        pytest.param("true", None, True, [False], id="resumed by leaving it out"),
+        pytest.param("true", True, False, [], id="admitted by a quota gate"),
+        pytest.param("false", False, True, [], id="preempted by a quota gate"),
+        pytest.param("", True, False, [], id="of an older Rayward: only recorded"),
+    ],
+)
+def test_a_cluster_follows_the_services_suspend_where_the_user_changed_it(
+    given: str, wanted: bool | None, live: bool, followed: list[bool]
+) -> None:
+    annotations = {SUSPEND_GIVEN: given} if given else {"a": "b"}
+    cluster = RayCluster(metadata=ObjectMeta(annotations=annotations), spec=RayClusterSpec(suspend=live))
+    operations = resuspend(RayClusterSpec(suspend=wanted), cluster)
+    assert [each["value"] for each in operations if each["path"] == "/spec/suspend"] == followed
+    recorded = [given, *(each["value"] for each in operations if "annotations" in each["path"])]
+    assert recorded[-1] == str(bool(wanted)).lower()

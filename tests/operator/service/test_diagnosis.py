@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from rayward.operator.service.diagnosis import cause_first, cause_of, message_of, plain
+from rayward.operator.service.diagnosis import cause_of, detail_of, message_of, plain, summary
 from rayward.operator.service.readiness import readiness_of
 from rayward.operator.service.state import Application, ChildCluster, ServeState
 
@@ -65,21 +65,43 @@ def test_colours_are_removed() -> None:
     assert "ray::ServeReplica:shop:Model" in plain(_CONSTRUCTOR)
 
 
-@pytest.mark.parametrize("limit", [10, 80, 400, 4000])
-def test_the_cause_comes_first_and_the_whole_is_bounded(limit: int) -> None:
-    text = cause_first(_IMPORT, limit)
-    assert text.startswith("ModuleNotFoundError: No module named 'nope' (/code/shop.py:1)"[:limit])
-    assert len(text) <= limit
+def test_a_condition_says_the_cause_and_what_to_do_in_one_line() -> None:
+    assert summary(_IMPORT, "shop") == (
+        "ModuleNotFoundError: No module named 'nope' (/code/shop.py:1). Add the module to the image or to runtime_env, "
+        "or correct the import; whole traceback: rayward describe rayservice shop"
+    )
+    assert summary(_CONSTRUCTOR, "") == (
+        "RuntimeError: the weights are missing (/code/model.py:12). "
+        "Correct the code or the Serve config and apply it again"
+    )
 
 
-def test_a_failed_application_says_its_cause_in_its_first_line() -> None:
+def test_a_text_without_a_cause_is_shortened_to_its_end() -> None:
+    assert summary("The deployment\n waits for \x1b[1mresources\x1b[0m.", "shop") == (
+        "The deployment waits for resources."
+    )
+    assert len(summary("x" * 5000, "shop")) < 1000
+
+
+def test_the_whole_traceback_is_kept_apart_without_colours() -> None:
+    assert detail_of(_CONSTRUCTOR) == plain(_CONSTRUCTOR)
+    assert detail_of("no exception") == ""
+    assert len(detail_of(_IMPORT * 20)) < 4096
+
+
+def test_a_failed_application_says_its_cause_and_keeps_the_traceback() -> None:
     serve = ServeState("config", (Application("shop", "DEPLOY_FAILED", _CONSTRUCTOR),))
-    cluster = ChildCluster("c", "hash", "config", head_ready=True, serve=serve, applications=frozenset({"shop"}))
+    cluster = ChildCluster(
+        "c", "hash", "config", service="shop", head_ready=True, serve=serve, applications=frozenset({"shop"})
+    )
 
-    message = readiness_of(cluster).message
+    readiness = readiness_of(cluster)
 
-    first = message.splitlines()[0]
-    assert first == "Application shop is DEPLOY_FAILED: RuntimeError: the weights are missing (/code/model.py:12)"
+    assert "\n" not in readiness.message
+    assert readiness.message.startswith(
+        "Application shop is DEPLOY_FAILED: RuntimeError: the weights are missing (/code/model.py:12). Correct"
+    )
+    assert readiness.detail == plain(_CONSTRUCTOR)
 
 
 @pytest.mark.parametrize(

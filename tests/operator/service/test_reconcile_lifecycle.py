@@ -8,11 +8,11 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.objects import Key
-from rayward.kube.core.resource import PODS, SERVICES
+from rayward.kube.core.resource import EVENTS, PODS, SERVICES
 from rayward.operator.service.reconcile import ServiceReconciler
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
-from tests.operator.stage import Object
+from tests.operator.stage import Object, group
 
 pytestmark = pytest.mark.anyio
 
@@ -102,23 +102,10 @@ async def test_a_pending_cluster_that_is_born_suspended_waits(ray: ServiceStage)
         names = await ray.until_names(lambda names: len(names) == 2 and names != first)
         (waiting,) = names - {old}
         await ray.until("Progressing", "True", "ClusterSuspended")
-        # The word counts at the cluster's birth only: it is for others to release it.
-        await ray.edit(rayClusterConfig={**_C, "suspend": False})
-        await ray.until("Progressing", "True", "ClusterSuspended")
-        assert (await ray.cluster(waiting))["spec"]["suspend"] is True
+        # Whoever admits it releases the cluster itself; the spec stays as the user wrote it.
         await ray.patch({"spec": {"suspend": False}}, waiting)
         assert await ray.until_settled() == waiting
     seen.swears()
-
-
-async def test_suspending_the_spec_of_the_cluster_does_not_stop_the_one_that_serves(ray: ServiceStage) -> None:
-    async with ray.operator():
-        await ray.create(service(_A))
-        serving = await ray.until_settled()
-        await ray.edit(rayClusterConfig={**_A, "suspend": True})
-        assert await ray.until_settled() == serving
-        assert not (await ray.cluster(serving))["spec"].get("suspend")
-        assert len(await ray.pods()) == 1
 
 
 @pytest.mark.parametrize("finalizers", [[], [labels.SERVICE_FINALIZER]], ids=["plain", "KubeRay's finalizer"])
@@ -185,3 +172,66 @@ async def test_a_service_that_kuberay_made_keeps_its_cluster(ray: ServiceStage) 
         await ray.edit(rayClusterConfig=_B, rayClusterDeletionDelaySeconds=0)
         assert await ray.until_settled() != child
     assert len(seen.clusters) == 2
+
+
+async def test_the_cluster_that_serves_follows_the_nested_suspend_in_both_directions(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig=cluster_config(suspend=True))
+        suspended = await ray.until("Ready", "False", "ZeroServeEndpoints")
+        await ray.until("Progressing", "True", "ClusterSuspended")
+
+        async def is_empty() -> bool:
+            return await ray.pods() == []
+
+        await ray.eventually(is_empty)
+        assert suspended["type"] == "Ready"
+        assert await ray.names() == {serving}
+        await ray.until_reasons("SuspendedRayCluster")
+
+        await ray.edit(rayClusterConfig=cluster_config(suspend=False))
+        assert await ray.until_settled() == serving
+        await ray.until_reasons("ResumedRayCluster")
+
+
+async def test_a_suspend_that_comes_with_another_release_is_for_the_new_cluster(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        await ray.edit(rayClusterConfig=cluster_config("rayproject/ray:2", suspend=True))
+        await ray.until("Progressing", "True", "ClusterSuspended")
+        assert await ray.serving() == serving
+        await ray.until_ready()
+        (active,) = [each for each in await ray.clusters() if each["metadata"]["name"] == serving]
+        assert not active["spec"].get("suspend")
+
+
+async def test_another_restarted_at_sends_the_config_again_and_restarts_nothing(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+        pods = {pod["metadata"]["uid"] for pod in await ray.pods()}
+        head = ray.heads.of(serving)
+        assert len(head.puts) == 1
+        change = {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}}}
+        await ray.client.patch(RAY_SERVICES, NAME, change, PatchType.MERGE, ray.namespace)
+
+        async def is_sent() -> bool:
+            return len(head.puts) == 2
+
+        await ray.eventually(is_sent)
+        await ray.until_reasons("Refreshed")
+        assert head.puts[0] == head.puts[1]
+        assert await ray.until_settled() == serving
+        assert {pod["metadata"]["uid"] for pod in await ray.pods()} == pods
+
+
+async def test_a_worker_group_that_an_edit_dropped_is_told(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(cluster_config(groups=[group("small", 1), group("large", 1)])))
+        await ray.until_settled()
+        await ray.edit(rayClusterConfig=cluster_config(groups=[group("small", 1)]))
+        await ray.until_reasons("WorkerGroupRemoved")
+        told = [event["message"] for event in await ray.objects(EVENTS) if event["reason"] == "WorkerGroupRemoved"]
+        assert "large (1 pods)" in told[0]

@@ -17,7 +17,8 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.serveconfig import ServeConfigError, parse
+from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
+from rayward.kinds.serveconfig.finding import Finding as ConfigFinding
 from rayward.kinds.serveconfig.finding import Path, written
 from rayward.kinds.serveconfig.keys import APPLICATION
 from rayward.kinds.serveconfig.reading import Reading, read
@@ -32,6 +33,8 @@ from rayward.kinds.validation import (
     service_problems,
     service_warnings,
 )
+from rayward.kinds.validation.fit import fit_warnings
+from rayward.kinds.validation.service import config_problems
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _KINDS: Final = (*RESOURCES, "RayCronJob")
@@ -106,13 +109,16 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     shape = list(schema_findings(document, kind))
     yield from shape
     misshapen = any(one.code == "RW201" for one in shape)
+    ruled: list[Finding] = []
     try:
         if kind in RESOURCES:
-            yield from [*rule_findings(document, kind), *_embedded(document, kind)]
+            ruled += rule_findings(document, kind)
+            ruled += _embedded(document, kind)
     except (AttributeError, TypeError):
         # a number where a mapping belongs: the schema has said so, and rules cannot look into it
         if not misshapen:
             raise
+    yield from ruled
     if misshapen:
         return
     try:
@@ -123,8 +129,9 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     for problem in problems:
         if problem.path not in taken and not problem.path.startswith(_CONFIGS):
             yield _problem(document, problem, "RW202", _E)
+    told = {one.path for one in ruled if one.severity is _W}
     for problem in warnings:
-        if not problem.path.startswith(_CONFIGS):
+        if problem.path not in told and not problem.path.startswith(_CONFIGS):
             yield _problem(document, problem, "RW203", _W)
 
 
@@ -161,8 +168,8 @@ def _serve_config(document: Document, spec: dict[str, Any]) -> Iterator[Finding]
     steps: Path = ("spec", name or "serveConfigV2")
     version = str(section(spec, "rayClusterConfig").get("rayVersion") or "")
     try:
-        warnings = parse(spec.get(name) if name else None, version).warnings
-        errors = ()
+        config = parse(spec.get(name) if name else None, version)
+        errors, warnings = _runnable(document, config)
     except ServeConfigError as error:
         warnings, errors = (), tuple(error.findings)
     for code, severity, found in (("RW301", _E, errors), ("RW302", _W, warnings)):
@@ -173,6 +180,15 @@ def _serve_config(document: Document, spec: dict[str, Any]) -> Iterator[Finding]
             else:
                 place = document.place_within(steps, one.line, one.column)
             yield Finding(code, severity, one.message, at, document.file, *place)
+
+
+def _runnable(document: Document, config: ServeConfig) -> tuple[tuple[ConfigFinding, ...], tuple[ConfigFinding, ...]]:
+    """What is wrong with a config that can be read, by the cluster that it is for."""
+    try:
+        spec = msgspec.convert(document.value, RayService).spec
+    except msgspec.ValidationError:
+        return (), config.warnings
+    return tuple(config_problems(config, spec)), (*config.warnings, *fit_warnings(config, spec.ray_cluster_config))
 
 
 def _runtime_env(document: Document, steps: Path, text: str) -> Iterator[Finding]:

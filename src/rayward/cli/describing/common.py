@@ -40,8 +40,17 @@ def tell_conditions(paper: Paper, conditions: Sequence[Object]) -> None:
     if not conditions:
         return
     paper.say("Conditions:")
-    rows = [tuple(_text(one.get(name)) for name in ("type", "status", "reason", "message")) for one in conditions]
+    rows = [
+        (*(_text(one.get(name)) for name in ("type", "status", "reason")), _text(one.get("message")).partition("\n")[0])
+        for one in conditions
+    ]
     paper.table(("Type", "Status", "Reason", "Message"), rows)
+    for one in conditions:
+        detail = _text(one.get("message")).partition("\n")[2]
+        if detail:
+            paper.say(f"{_text(one.get('type'))}:")
+            for line in detail.splitlines():
+                paper.say(line, 1)
 
 
 def tell_events(paper: Paper, events: Sequence[Object], now: datetime) -> None:

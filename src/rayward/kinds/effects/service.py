@@ -24,7 +24,12 @@ _CONFIGS: Final = ("serveConfigV2", "serveDeploymentGraphSpec")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _NOT_IN_KUBERAY: Final = ("deploymentUnhealthyRestartThreshold", "serveDeploymentGraphSpec")
 _VERBS: Final = (labels.PAUSE, labels.PROMOTE, labels.ABORT)
-_SETTINGS: Final = (labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_SETTINGS: Final = (
+    labels.PROGRESS_DEADLINE,
+    labels.DRAIN_TIMEOUT,
+    labels.SCHEDULING_TIMEOUT,
+    labels.WAIT_FOR_WORKERS,
+)
 _SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
 
@@ -166,6 +171,8 @@ def _nested(edit: ServiceEdit, difference: Difference) -> Answer:
         if role is Role.SUSPEND and edit.rules is Rules.KUBERAY_1_6:
             effect = Effect.SUSPEND if edit.new.spec.ray_cluster_config.suspend else Effect.RESUME
             return effect, "KubeRay 1.6 passes it on to the cluster that serves"
+    if role is Role.SUSPEND and not edit.is_kuberay and edit.release is not Effect.NEW_CLUSTER:
+        return _suspend(edit)
     if edit.release is Effect.NEW_CLUSTER:
         why = (
             _ALONG
@@ -186,6 +193,15 @@ def _nested(edit: ServiceEdit, difference: Difference) -> Answer:
     return Effect.IGNORED, "the cluster that serves has it already, or both spellings mean the same"
 
 
+def _suspend(edit: ServiceEdit) -> Answer:
+    before, after = (bool(service.spec.ray_cluster_config.suspend) for service in (edit.old, edit.new))
+    if before == after:
+        return Effect.IGNORED, "false is as good as unset"
+    if after:
+        return Effect.SUSPEND, "the cluster that serves is suspended: it has no pods, and requests are not answered"
+    return Effect.RESUME, "the cluster that serves is resumed"
+
+
 def _size(edit: ServiceEdit, difference: Difference, role: Role) -> Answer:
     if edit.is_kuberay and edit.release is not Effect.SCALE:
         return Effect.NEXT_CLUSTER, f"{edit.rules.operator} does not pass sizes on to the cluster that serves"
@@ -200,6 +216,8 @@ def _size(edit: ServiceEdit, difference: Difference, role: Role) -> Answer:
 def _annotation(edit: ServiceEdit, name: str) -> Answer:
     if name in (*_VERBS, *_SETTINGS) and not edit.is_kuberay:
         return Effect.IN_PLACE, "the operator reads it when it acts"
+    if name == labels.RESTARTED_AT and not edit.is_kuberay:
+        return Effect.IN_PLACE, "the Serve config is sent again; no pod restarts"
     if name == labels.INITIALIZING_TIMEOUT:
         return Effect.IN_PLACE, "the operator reads it when it acts"
     return Effect.NEXT_CLUSTER, "annotations are copied to clusters when they are made"

@@ -14,7 +14,7 @@ from rayward.kinds.serveconfig.finding import Finding, Path, ServeConfigError, w
 from rayward.kinds.serveconfig.keys import APPLICATION, RAY_VERSION, TOP, Words
 from rayward.kinds.serveconfig.naming import Namer
 from rayward.kinds.serveconfig.reading import MAX_DEPTH, MAX_VALUES, Reading, python_source, read
-from rayward.kinds.serveconfig.rules import EXAMPLE, complaints
+from rayward.kinds.serveconfig.rules import EXAMPLE, complaints, oddities
 from rayward.kube.machinery import yamltext
 
 Object = dict[str, Any]
@@ -131,6 +131,8 @@ class _Compiler:
         self._lift_routes(config.get("applications"))
         for message, path in complaints(config):
             self._fail(message, self._namer.origin(path))
+        for message, path in oddities(config):
+            self._warn(message, self._namer.origin(path))
         return config
 
     def _as_one_application(self, named: Object) -> Object:

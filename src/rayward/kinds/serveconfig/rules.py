@@ -13,6 +13,8 @@ Complaint = tuple[str, Path]
 
 _APPLICATIONS: Final = "applications"
 _DEFAULT_ROUTE: Final = "/"
+_ARCHIVES: Final = (".zip", ".whl", ".jar", ".tar.gz", ".tgz")
+_is_class: Final = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)*").fullmatch
 _foreign: Final = re.compile(r"[\s/\\:]").search
 
 EXAMPLE: Final = "applications: [{name: app, route_prefix: /, import_path: 'module:app'}]"
@@ -32,6 +34,23 @@ def complaints(config: Object) -> Iterator[Complaint]:
         else:
             yield f"an application is a mapping: write {EXAMPLE}", (_APPLICATIONS, index)
     yield from _collisions([cast("Object", one) if isinstance(one, dict) else {} for one in found])
+
+
+def oddities(config: Object) -> Iterator[Complaint]:
+    """What Ray takes and hardly anybody means."""
+    applications = config.get(_APPLICATIONS)
+    for index, found in enumerate(cast("list[Any]", applications) if isinstance(applications, list) else ()):
+        application: Object = cast("Object", found) if isinstance(found, dict) else {}
+        at: Path = (_APPLICATIONS, index)
+        yield from _no_archives(application.get("runtime_env"), (*at, "runtime_env"))
+        path = application.get("import_path")
+        attribute = path.replace(":", ".").rpartition(".")[2] if isinstance(path, str) else ""
+        if _is_class(attribute):
+            message = (
+                f"{attribute} looks like a class: an import path leads to a bound application or to a function that "
+                f"builds one, such as app = {attribute}.bind()"
+            )
+            yield message, (*at, "import_path")
 
 
 def _capacity(value: Any) -> Iterator[Complaint]:
@@ -140,6 +159,17 @@ def _runtime_env(environment: Any, at: Path) -> Iterator[Complaint]:
                 "archive, such as s3://bucket/code.zip or https://host/code.zip, or put the code into the image"
             )
             yield message, (*at, field)
+
+
+def _no_archives(environment: Any, at: Path) -> Iterator[Complaint]:
+    fields = cast("Object", environment) if isinstance(environment, dict) else {}
+    uri = fields.get("working_dir")
+    if isinstance(uri, str) and "://" in uri and not uri.partition("?")[0].endswith(_ARCHIVES):
+        message = (
+            f"working_dir {uri!r} is no archive: Ray downloads {', '.join(_ARCHIVES[:-1])} and {_ARCHIVES[-1]} files, "
+            "and tells them by the end of the address"
+        )
+        yield message, (*at, "working_dir")
 
 
 def _collisions(applications: list[Object]) -> Iterator[Complaint]:

@@ -56,6 +56,20 @@ def worker_params(cluster: RayCluster, group: WorkerGroup) -> dict[str, str]:
 
 def start_command(params: dict[str, str], resources: Object, *, head: bool) -> str:
     """``ray start`` with every flag, those of the container's resources included."""
+    flags = _with_resources(params, resources)
+    return f"ray start {'--head ' if head else ''}{_flags(flags)}"
+
+
+def announced_resources(params: dict[str, str], resources: Object) -> dict[str, float | None]:
+    """What a node tells Ray that it has; None where Ray finds out itself, or cannot read what is written."""
+    flags = _with_resources(params, resources)
+    found: dict[str, float | None] = {"CPU": _number(flags.get("num-cpus")), "memory": _number(flags.get("memory"))}
+    if "num-gpus" in flags:
+        found["GPU"] = _number(flags["num-gpus"])
+    return {**found, **(_announced(flags.get("resources")) or {})}
+
+
+def _with_resources(params: dict[str, str], resources: Object) -> dict[str, str]:
     flags = dict(params)
     limits: Object = resources.get("limits") or {}
     requests: Object = resources.get("requests") or {}
@@ -64,7 +78,14 @@ def start_command(params: dict[str, str], resources: Object, *, head: bool) -> s
     if "memory" not in flags and (memory := _amount(limits.get("memory"))):
         flags["memory"] = memory
     _announce_accelerators(flags, limits)
-    return f"ray start {'--head ' if head else ''}{_flags(flags)}"
+    return flags
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return float(text) if text else None
+    except ValueError:
+        return None
 
 
 def with_user_command(container: Object, command: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-from rayward.kinds import labels, names
+from rayward.kinds import labels, names, rayversion
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.validation import template
 from rayward.kinds.validation.faulttolerance import fault_tolerance_problems
@@ -19,6 +20,7 @@ from rayward.kinds.validation.options import (
 from rayward.kinds.validation.problem import Problem
 from rayward.kube.machinery.names import check_dns1035_label
 
+_ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:(\d+\.\d+\.\d+)").search
 _STRATEGIES: Final = ("Recreate", "None")
 _OWNERS: Final = ("RayService", "RayJob")
 _GANG_LABEL: Final = "ray.io/gang-scheduling-enabled"
@@ -72,6 +74,10 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     if spec.auth_options is not None and not spec.auth_options.mode:
         message = "without a mode Ray asks nobody for a token: write mode: token, or mode: disabled"
         yield Problem(f"{at}.authOptions.mode", "Invalid", message)
+    if spec.autoscaler_options is not None and not is_autoscaled(spec):
+        message = "it has no effect: write enableInTreeAutoscaling: true beside it, or delete it"
+        yield Problem(f"{at}.autoscalerOptions", "Invalid", message)
+    yield from _image_warnings(spec, at)
     version = spec.autoscaler_options.version if spec.autoscaler_options is not None else None
     for index, group in enumerate(spec.worker_group_specs or ()):
         place = f"{at}.workerGroupSpecs[{index}]"
@@ -87,6 +93,25 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         if replicas and least is not None and replicas < least:
             message = f"replicas is {replicas} and minReplicas {least}: {least} are made; lower minReplicas for fewer"
             yield Problem(f"{place}.replicas", "Invalid", message)
+
+
+def _image_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
+    """An image of Ray whose tag is another version than ``rayVersion``, by which commands and checks are chosen."""
+    groups = [(f"{at}.headGroupSpec", spec.head_group_spec.template)]
+    groups += [
+        (f"{at}.workerGroupSpecs[{index}]", group.template) for index, group in enumerate(spec.worker_group_specs or ())
+    ]
+    if spec.ray_version and rayversion.parse(spec.ray_version) is None:
+        message = f"{spec.ray_version[:64]!r} is no version: write the version of Ray in the image, such as 2.60.0"
+        yield Problem(f"{at}.rayVersion", "Invalid", message)
+        return
+    for place, pod in groups:
+        containers = template.containers(pod)
+        image: Any = containers[0].get("image") if containers else None
+        found = _ray_image(image) if isinstance(image, str) else None
+        if found is not None and spec.ray_version and rayversion.parse(found[1]) != rayversion.parse(spec.ray_version):
+            message = f"the image has Ray {found[1]} and rayVersion is {spec.ray_version}: write the same in both"
+            yield Problem(f"{place}.template.spec.containers[0].image", "Invalid", message)
 
 
 def label_problems(given: Mapping[str, str]) -> Iterator[Problem]:

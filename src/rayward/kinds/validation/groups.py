@@ -10,12 +10,14 @@ from rayward.kinds import labels, names, rayversion
 from rayward.kinds.raycluster import HeadGroup, RayClusterSpec, WorkerGroup
 from rayward.kinds.validation import template
 from rayward.kinds.validation.problem import Problem
+from rayward.kube.machinery import quantity
 from rayward.kube.machinery.names import check_dns1123_label, check_label_value, check_qualified_name, subdomain_name
 
 AUTOSCALER_V2_VARIABLE: Final = "RAY_enable_autoscaler_v2"
 
 # More than any slice of accelerators has. A replica is made at once: without a bound one group would fill the memory.
 _HOSTS_MAX: Final = 10_000
+_SERVICE_TYPES: Final = ("ClusterIP", "NodePort", "LoadBalancer", "ExternalName")
 _RESOURCE_PARAMS: Final = ("num-cpus", "num-gpus", "memory", "resources")
 
 
@@ -32,6 +34,12 @@ def has_version_2(spec: RayClusterSpec) -> bool:
 def head_problems(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     """What is wrong with the head's group."""
     yield from _common_problems(spec.head_group_spec, f"{at}.headGroupSpec", "ray-head")
+    kind = spec.head_group_spec.service_type
+    if kind and kind not in _SERVICE_TYPES:
+        message = (
+            f"{kind[:64]!r} is no type of a Service: write {', '.join(_SERVICE_TYPES[:-1])} or {_SERVICE_TYPES[-1]}"
+        )
+        yield Problem(f"{at}.headGroupSpec.serviceType", "Invalid", message)
 
 
 def worker_problems(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
@@ -70,6 +78,15 @@ def _common_problems(group: HeadGroup | WorkerGroup, at: str, container: str) ->
     if "labels" in params:
         message = "labels cannot be given as a flag: write them into the group's own field labels"
         yield Problem(f"{at}.rayStartParams", "Forbidden", message)
+    field = "resources" if group.resources else "rayResources"
+    for name, amount in (group.resources or group.ray_resources or {}).items():
+        try:
+            quantity.parse(amount)
+        except quantity.QuantityError:
+            message = (
+                f"{name} is {amount[:64]!r}, which is no amount, and Ray is not told of it: write such as 4 or 16Gi"
+            )
+            yield Problem(f"{at}.{field}", "Invalid", message)
     for name, value in (group.labels or {}).items():
         for complaint in check_qualified_name(name):
             yield Problem(f"{at}.labels", "Invalid", f"{name!r} cannot be the key of a label: {complaint}")

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+import msgspec
+
 from rayward.kinds import labels, names
 from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
+from rayward.kinds.serveconfig.finding import Finding
 from rayward.kinds.validation import template
 from rayward.kinds.validation.cluster import (
     label_problems,
@@ -17,13 +20,22 @@ from rayward.kinds.validation.cluster import (
     spec_problems,
     spec_warnings,
 )
+from rayward.kinds.validation.fit import fit_problems, fit_warnings
 from rayward.kinds.validation.problem import Problem
+
+CONFIG_MAX: Final = 120_000
+"""Of the 256 KiB that all annotations of an object may have together."""
 
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _YES_OR_NO: Final = ("", "true", "false")
-_DURATIONS: Final = (labels.INITIALIZING_TIMEOUT, labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_DURATIONS: Final = (
+    labels.INITIALIZING_TIMEOUT,
+    labels.PROGRESS_DEADLINE,
+    labels.DRAIN_TIMEOUT,
+    labels.SCHEDULING_TIMEOUT,
+)
 
 
 def service_problems(service: RayService) -> list[Problem]:
@@ -50,6 +62,10 @@ def service_warnings(service: RayService) -> list[Problem]:
             "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
         )
         found.append(Problem("spec.serviceUnhealthySecondThreshold", "Invalid", message))
+    alone = spec.deployment_unhealthy_second_threshold is None
+    if spec.deployment_unhealthy_restart_threshold is not None and alone:
+        message = "it has no effect without deploymentUnhealthySecondThreshold: write both, or neither"
+        found.append(Problem("spec.deploymentUnhealthyRestartThreshold", "Invalid", message))
     if _has_config(spec) and not isinstance(spec.serve_config_v2, str):
         message = "Go clients cannot read an object here: write it as YAML in a string, as rayward apply does"
         found.append(Problem("spec.serveConfigV2", "Invalid", message))
@@ -57,7 +73,21 @@ def service_warnings(service: RayService) -> list[Problem]:
         config = serve_config(spec)
     except ServeConfigError:
         return found
-    return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in config.warnings]
+    warnings = (*config.warnings, *fit_warnings(config, spec.ray_cluster_config))
+    return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in warnings]
+
+
+def config_problems(config: ServeConfig, spec: RayServiceSpec) -> Iterator[Finding]:
+    """What is wrong with a config that Ray would take: this cluster cannot run it, or the operator cannot keep it."""
+    yield from fit_problems(config, spec.ray_cluster_config)
+    size = len(msgspec.json.encode(config.payload))
+    if size > CONFIG_MAX:
+        yield Finding(
+            f"it has {size} bytes as JSON and may have {CONFIG_MAX}: annotations of the RayCluster keep it twice, to "
+            "go back to it too. Move large values into the image or a ConfigMap",
+            line=1,
+            column=1,
+        )
 
 
 def serve_config(spec: RayServiceSpec) -> ServeConfig:
@@ -84,10 +114,13 @@ def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
         message = "serveConfigV2 says the same and both are set: delete one"
         yield Problem("spec.serveDeploymentGraphSpec", "Forbidden", message)
     try:
-        serve_config(spec)
+        config = serve_config(spec)
     except ServeConfigError as error:
         for finding in error.findings:
             yield Problem(_config_path(spec), "Invalid", str(finding))
+        return
+    for finding in config_problems(config, spec):
+        yield Problem(_config_path(spec), "Invalid", str(finding))
 
 
 def _annotation_problems(service: RayService) -> Iterator[Problem]:
@@ -96,10 +129,11 @@ def _annotation_problems(service: RayService) -> Iterator[Problem]:
         if value and duration(value) is None:
             message = f"{name} is {value[:64]!r}: write a time such as 5m or 1h30m, or a number of seconds"
             yield Problem("metadata.annotations", "Invalid", message)
-    paused = service.metadata.annotation(labels.PAUSE)
-    if paused not in _YES_OR_NO:
-        message = f"{labels.PAUSE} is {paused[:64]!r}: write true, or take it away"
-        yield Problem("metadata.annotations", "Invalid", message)
+    for name, value in ((labels.PAUSE, "true"), (labels.WAIT_FOR_WORKERS, "false")):
+        given = service.metadata.annotation(name)
+        if given not in _YES_OR_NO:
+            message = f"{name} is {given[:64]!r}: write {value}, or take it away"
+            yield Problem("metadata.annotations", "Invalid", message)
 
 
 def _strategy_problems(spec: RayServiceSpec) -> Iterator[Problem]:

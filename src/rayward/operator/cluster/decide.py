@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -148,6 +149,7 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     for pod in workers:
         if pod.group not in known:
             deletions[_uid(pod)] = f"worker group {pod.group} is not in the spec"
+    events += _removed_groups(pod.group for pod in workers if pod.group not in known)
     if effect is Effect.RECREATE:
         deletions.update(dict.fromkeys(outdated, _RECREATE))
     for group in cluster.groups:
@@ -176,6 +178,19 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     staying = [pod for pod in live if _uid(pod) not in deletions]
     adopted = adopt(cluster, state.desired, staying)
     return _Pods(_deletes(live, deletions), tuple(creates), adopted, tuple(events))
+
+
+def _removed_groups(groups: Iterable[str]) -> list[Event]:
+    """A merge patch replaces a list whole, so that who meant to change one group may have dropped another."""
+    return [
+        Event(
+            "Warning",
+            "WorkerGroupRemoved",
+            f"Worker group {group} is no longer in spec.workerGroupSpecs: deleting its {count} pods. A merge patch "
+            "replaces the whole list: if you meant to keep the group, add it again",
+        )
+        for group, count in sorted(Counter(groups).items())
+    ]
 
 
 def _pods_elsewhere(group: WorkerGroup, pods: Sequence[RayPod]) -> frozenset[str]:

@@ -38,6 +38,21 @@ class Replica(_Answer, frozen=True):
     node_instance_id: str | None = None
 
 
+class ActorOptions(_Answer, frozen=True):
+    """What a replica asks for; what is unset is Ray's default."""
+
+    num_cpus: float | None = None
+    num_gpus: float | None = None
+    memory: float | None = None
+    resources: dict[str, float] | None = None
+
+
+class DeploymentConfig(_Answer, frozen=True):
+    """How a deployment is to run."""
+
+    ray_actor_options: ActorOptions | None = None
+
+
 class Deployment(_Answer, frozen=True):
     """One deployment of an application."""
 
@@ -45,7 +60,22 @@ class Deployment(_Answer, frozen=True):
     status_trigger: str = ""
     message: str = ""
     target_num_replicas: int | None = None
+    deployment_config: DeploymentConfig | None = None
     replicas: tuple[Replica, ...] = ()
+
+    @property
+    def demand(self) -> dict[str, float]:
+        """What one replica takes of a node, by Ray's names; zeros left out."""
+        options = self.deployment_config.ray_actor_options if self.deployment_config else None
+        if options is None:
+            return {}
+        amounts = {"CPU": options.num_cpus, "GPU": options.num_gpus, "memory": options.memory}
+        return {name: amount for name, amount in {**amounts, **(options.resources or {})}.items() if amount}
+
+    @property
+    def unplaced(self) -> bool:
+        """Whether a replica waits for a node, or for its environment there."""
+        return any(replica.state == "STARTING" and not replica.node_id for replica in self.replicas)
 
     @property
     def deserted(self) -> bool:
@@ -73,7 +103,12 @@ class Application(_Answer, frozen=True):
 
         Of one that is on its way nothing is said: its requests wait for it.
         """
-        return self.status in _UNWELL and any(found.deserted for found in self.deployments.values())
+        return self.status in _UNWELL and self.deserted
+
+    @property
+    def deserted(self) -> bool:
+        """Whether one of its deployments has nobody to answer, for whatever reason."""
+        return any(found.deserted for found in self.deployments.values())
 
 
 class Proxy(_Answer, frozen=True):
@@ -105,6 +140,7 @@ class Node(_Answer, frozen=True):
     is_head_node: bool = False
     state: str = ""
     state_message: str | None = None
+    resources_total: dict[str, float] = {}
 
 
 class _Result(_Answer, frozen=True):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
+from typing import Final
 
 import msgspec
 
@@ -25,12 +28,31 @@ class Deploy:
     anew: bool = False
 
 
+class Routes(Enum):
+    """What a pod's own Serve proxy answered when it was asked for its routes."""
+
+    ALL = "all"
+    """It leads to every application asked for."""
+    MISSING = "missing"
+    SILENT = "silent"
+    """Nothing that can be read came back."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyPod:
+    """A pod on which Serve may have a proxy; ``incarnation`` changes with its Ray container."""
+
+    incarnation: str
+    place: Place
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """One head to watch.
 
     ``head`` is the uid of its pod: with another one nothing that was seen before counts. ``session``, where it is
-    known, is the only session that is listened to.
+    known, is the only session that is listened to. Each of ``proxies`` is asked for its routes until it leads to all
+    of ``routed``, which are names of applications.
     """
 
     place: Place
@@ -39,6 +61,12 @@ class Target:
     pace: Pace = Pace.IDLE
     deploy: Deploy | None = None
     session: str = ""
+    proxies: tuple[ProxyPod, ...] = ()
+    routed: frozenset[str] = frozenset()
+
+
+_NO_ROUTES: Final[Mapping[str, Routes]] = {}
+_NO_PROBLEMS: Final[Mapping[str, str]] = {}
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -52,7 +80,9 @@ class Observation(msgspec.Struct, frozen=True):
     """The latest news of a head.
 
     ``serve`` outlives failed looks, but not the session it came from. ``deployed`` is the key of the configuration
-    that this session took; with ``refusal`` it is the one that Ray will not take, and why.
+    that this session took; with ``refusal`` it is the one that Ray will not take, and why. ``starting`` is a session
+    that had no application when it was first seen, until all of them run: no pod of it has a route before. ``routes``
+    tells what each pod's proxy answered, by the pod's incarnation.
     """
 
     session: str = ""
@@ -61,6 +91,12 @@ class Observation(msgspec.Struct, frozen=True):
     deployed: str = ""
     refusal: str = ""
     failure: Failure | None = None
+    starting: bool = False
+    routes: Mapping[str, Routes] = _NO_ROUTES
+    unscheduled: Mapping[str, str] = _NO_PROBLEMS
+    """Why no node has room for replicas of an application that has none, by its name."""
+    tracebacks: Mapping[str, str] = _NO_PROBLEMS
+    """The last message with a traceback of each application that does not run, since this configuration was sent."""
 
     @property
     def reachable(self) -> bool:

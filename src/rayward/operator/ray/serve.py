@@ -7,14 +7,19 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from rayward.operator.ray.answers import Serve, Version
+from rayward.operator.ray.answers import RUNNING, Serve, Version
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import RayError, Refused, WrongSession
 from rayward.operator.ray.holding import holds
-from rayward.operator.ray.observation import UNSEEN, Deploy, Failure, Observation, Target
+from rayward.operator.ray.observation import UNSEEN, Deploy, Failure, Observation, Routes, Target
 from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Reach
+from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
+from rayward.operator.ray.scheduling import is_waiting, unschedulable
+
+_TRACEBACK: Final = "Traceback (most recent call last)"
+_NOBODY: Final[dict[str, str]] = {}
 
 
 class ServeProbe:
@@ -34,7 +39,7 @@ class ServeProbe:
 
     def pause(self, target: Target, seen: Observation, failures: int, chance: float) -> float:
         """Seconds between two looks, by how much somebody waits."""
-        settled = seen.serve is None or seen.serve.settled
+        settled = seen.serve is None or (seen.serve.settled and Routes.MISSING not in seen.routes.values())
         return next_look(target.pace, settled=settled, failures=failures, chance=chance)
 
 
@@ -61,10 +66,19 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
         if deploy is not None and (deploy.key != seen.deployed or _is_emptied(answer, deploy, seen)):
             if not seen.deployed and not deploy.anew:
                 seen = replace(seen, serve=(serve := answer or await dashboard.serve()))
+                seen = replace(seen, starting=not serve.applications)
                 if holds(serve, deploy.config):
-                    return replace(seen, deployed=deploy.key, refusal="")
+                    seen = replace(seen, deployed=deploy.key, refusal="")
+                    return replace(seen, routes=await ask_routes(reach, target, seen.routes))
             seen, answer = await _deployed(dashboard, deploy, seen), None
-        return replace(seen, serve=answer or await dashboard.serve())
+        serve = answer or await dashboard.serve()
+        routes = await ask_routes(reach, target, seen.routes)
+        unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
+        starting = seen.starting and not _all_run(serve)
+        tracebacks = _tracebacks(serve, seen)
+        return replace(
+            seen, serve=serve, starting=starting, routes=routes, unscheduled=unscheduled, tracebacks=tracebacks
+        )
     except RayError as error:
         return replace(seen, failure=_failure(error))
 
@@ -80,6 +94,23 @@ async def _asked_at_once(dashboard: Dashboard, session: str) -> tuple[Version, S
     return version, serve
 
 
+def _all_run(serve: Serve) -> bool:
+    return bool(serve.applications) and all(app.status == RUNNING for app in serve.applications.values())
+
+
+def _tracebacks(serve: Serve, seen: Observation) -> dict[str, str]:
+    """Ray shows the error of a constructor for seconds, and then only that the deployment failed."""
+    found: dict[str, str] = {}
+    for name, app in serve.applications.items():
+        if app.status == RUNNING:
+            continue
+        texts = (app.message, *(deployment.message for deployment in app.deployments.values()))
+        text = next((text for text in texts if _TRACEBACK in text), seen.tracebacks.get(name, ""))
+        if text:
+            found[name] = text
+    return found
+
+
 def _is_emptied(serve: Serve | None, deploy: Deploy, seen: Observation) -> bool:
     """Whether somebody else has taken away all that was sent."""
     return serve is not None and not serve.applications and not seen.refusal and not holds(serve, deploy.config)
@@ -89,12 +120,12 @@ async def _deployed(dashboard: Dashboard, deploy: Deploy, seen: Observation) -> 
     try:
         await dashboard.deploy(deploy.config)
     except Refused as refusal:
-        return replace(seen, deployed=deploy.key, refusal=str(refusal), serve=None)
+        return replace(seen, deployed=deploy.key, refusal=str(refusal), serve=None, tracebacks=_NOBODY)
     except RayError as error:
         # It may have arrived all the same: the next look finds out.
         return replace(seen, deployed="", refusal="", failure=_failure(error))
     # What was seen before speaks of another config.
-    return replace(seen, deployed=deploy.key, refusal="", serve=None)
+    return replace(seen, deployed=deploy.key, refusal="", serve=None, tracebacks=_NOBODY)
 
 
 def _failure(error: RayError) -> Failure:

@@ -22,6 +22,7 @@ class ClusterAnnotations:
     progress: str = ""
     progressed_at: datetime | None = None
     unhealthy_since: datetime | None = None
+    deserted_since: datetime | None = None
     remedies: int = 0
 
 
@@ -36,6 +37,7 @@ def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
         progress=annotations.get(labels.PROGRESS, ""),
         progressed_at=_time(annotations.get(labels.PROGRESSED_AT)),
         unhealthy_since=_time(annotations.get(labels.UNHEALTHY_SINCE)),
+        deserted_since=_time(annotations.get(labels.DESERTED_SINCE)),
         remedies=int(remedies) if remedies.isascii() and remedies.isdigit() else 0,
     )
 
@@ -61,6 +63,10 @@ def annotation_patch(change: AnnotationChange, configs: Mapping[str, str], now: 
         result[labels.UNHEALTHY_SINCE] = None
     if change.unhealthy_since is not None:
         result[labels.UNHEALTHY_SINCE] = rfc3339_micro(change.unhealthy_since)
+    if change.answered:
+        result[labels.DESERTED_SINCE] = None
+    if change.deserted_since is not None:
+        result[labels.DESERTED_SINCE] = rfc3339_micro(change.deserted_since)
     if change.remedies is not None:
         result[labels.REMEDIES] = str(change.remedies)
     return result

@@ -2,9 +2,9 @@
 
 1. annotations of RayClusters: what the next operator must know comes before it is acted upon;
 2. deletions, then the new RayCluster: there is never a third one on its way;
-3. the Services of each RayCluster and the labels of its head pod;
+3. the Services of each RayCluster and the serve labels of its pods;
 4. traffic: the selectors of the stable Services;
-5. sizes of worker groups;
+5. sizes of worker groups, and whether the cluster is suspended;
 6. which dashboards are polled, and the Serve config that each is sent;
 7. removal of annotations that were acted upon.
 
@@ -34,11 +34,12 @@ from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.writer import Writer
+from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import PodPort
 from rayward.operator.ray.schedule import Pace
-from rayward.operator.service import children, mark
+from rayward.operator.service import children, mark, routing
 from rayward.operator.service.annotations import annotation_patch
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.events import ServiceEvents
@@ -113,7 +114,7 @@ class Applier:
         if annotated and await self._attempt(self._delete_clusters(decision)) and decision.create is not None:
             await self._attempt(self._create_cluster(decision.create, decision, desired, config))
         await self._attempt(self._apply_cluster_services())
-        await self._attempt(self._label_heads())
+        await self._attempt(self._label_pods(decision))
         # Traffic moves to no cluster whose annotation does not say so: it would be deleted as one that never served.
         serving = decision.switch_to if annotated else ""
         serving = serving or (decision.active.name if decision.active else "")
@@ -121,6 +122,8 @@ class Applier:
             await self._attempt(self._route(serving, selectors_only=desired.rejected is not None))
         if decision.scale:
             await self._attempt(self._scale(decision.scale, config))
+        if decision.suspend and desired.rejected is None:
+            await self._attempt(self._resuspend(decision.suspend))
         self._poll(decision, tokens)
         if self._outcome.clean:
             await self._attempt(self._clear_annotations(decision))
@@ -186,7 +189,12 @@ class Applier:
             replaced = self._observed.clusters[decision.active.name]
             # The cache does not keep clusters as they were written.
             config = (await self._writer.get(RAY_CLUSTERS, decision.active.name, _WrittenCluster)).spec
-            spec, serve = replaced.cluster.spec, replaced.annotations.config
+            # The suspend of the live one was opened by whoever admitted it: the replacement has to be admitted too.
+            config = {name: value for name, value in config.items() if name != "suspend"}
+            if (suspend := self._service.spec.ray_cluster_config.suspend) is not None:
+                config["suspend"] = suspend
+            spec = msgspec.structs.replace(replaced.cluster.spec, suspend=suspend)
+            serve = replaced.annotations.config
         body = children.child_cluster(self._service, spec, config, name, hashed, serve, decision.remedies)
         await self._create(RAY_CLUSTERS, body, self._service.metadata.uid)
         self._events.event("Normal", "CreatedRayCluster", f"Created RayCluster {self._namespace}/{name}")
@@ -199,20 +207,26 @@ class Applier:
             if body is not None:
                 await self._apply_service(body, found.cluster)
 
-    async def _label_heads(self) -> None:
-        """A head is an endpoint while Serve's proxy on it is healthy, unless the user keeps heads out."""
-        for found in self._observed.clusters.values():
-            head = found.head
-            if head is None or found.observation.serve is None:
-                continue
-            proxies = found.observation.serve.proxies.values()
-            healthy = any(
-                proxy.node_instance_id == head.metadata.name and proxy.status == "HEALTHY" for proxy in proxies
-            )
-            wanted = str(healthy and not self._service.spec.exclude_head_pod_from_serve_svc).lower()
-            if head.metadata.label(labels.SERVE) != wanted:
-                change = {"metadata": {"uid": head.metadata.uid, "labels": {labels.SERVE: wanted}}}
-                await self._writer.patch(PODS, head.metadata.name, change)
+    async def _label_pods(self, decision: Decision) -> None:
+        """A pod is an endpoint while its proxy leads to the applications; see ``routing``."""
+        serving = {name for name, weight in decision.traffic.items() if weight}
+        changes: list[Awaitable[None]] = []
+        for name, found in self._observed.clusters.items():
+            for pod in found.pods:
+                label = routing.serve_label(
+                    pod,
+                    found.observation,
+                    routing.required_routes(found.annotations),
+                    serving=name in serving,
+                    excluded=self._service.spec.exclude_head_pod_from_serve_svc,
+                )
+                if pod.metadata.label(labels.SERVE) != label:
+                    changes.append(self._label(pod, label))
+        await asyncio.gather(*changes)
+
+    async def _label(self, pod: RayPod, label: str) -> None:
+        change = {"metadata": {"uid": pod.metadata.uid, "labels": {labels.SERVE: label}}}
+        await self._writer.patch(PODS, pod.metadata.name, change)
 
     async def _route(self, name: str, *, selectors_only: bool) -> None:
         """Have the stable Services select a cluster; ``selectors_only`` leaves the rest of them as it is."""
@@ -273,6 +287,18 @@ class Applier:
             message = f"Updated worker group sizes of RayCluster {found.cluster.key}"
             self._events.event("Normal", "UpdatedRayCluster", message)
 
+    async def _resuspend(self, name: str) -> None:
+        cluster = self._observed.clusters[name].cluster
+        operations = children.resuspend(self._service.spec.ray_cluster_config, cluster)
+        if not operations:
+            return
+        await self._writer.patch(RAY_CLUSTERS, name, operations, PatchType.JSON)
+        if len(operations) > 1:
+            suspend = bool(self._service.spec.ray_cluster_config.suspend)
+            verb = "Suspended" if suspend else "Resumed"
+            message = f"{verb} RayCluster {cluster.key}: spec.rayClusterConfig.suspend is {str(suspend).lower()}"
+            self._events.event("Normal", f"{verb}RayCluster", message)
+
     def _poll(self, decision: Decision, tokens: Mapping[str, str]) -> None:
         """Poll the dashboards that were decided on, and no others; the poller sends each its config."""
         wanted = {target.cluster: target for target in decision.serve_configs}
@@ -291,7 +317,9 @@ class Applier:
                     head=found.head.metadata.uid if found.head else "",
                     token=tokens.get(found.cluster.metadata.uid, ""),
                     pace=Pace.UPGRADING if changing or in_place else Pace.IDLE,
-                    deploy=_deploy(target, found),
+                    deploy=_deploy(target, found, self._service.metadata.annotation(labels.RESTARTED_AT)),
+                    proxies=routing.proxy_pods(found.cluster, found.pods),
+                    routed=routing.required_routes(found.annotations),
                 ),
             )
 
@@ -316,9 +344,9 @@ class Applier:
         await self._writer.delete(resource, found.metadata.name, found.metadata.uid, "Background")
 
 
-def _deploy(target: ServeConfigTarget, found: ObservedCluster) -> Deploy:
+def _deploy(target: ServeConfigTarget, found: ObservedCluster, refresh: str) -> Deploy:
     text = deploy_text(found.annotations.config, target.redeployment)
-    return Deploy(deploy_key(target.config, target.redeployment), text)
+    return Deploy(deploy_key(target.config, target.redeployment, refresh), text)
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:

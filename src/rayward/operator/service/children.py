@@ -67,6 +67,7 @@ def child_cluster(
         labels.SERVE_CONFIG: serve,
         labels.PROGRESS: first_progress(suspended=bool(spec.suspend)),
         labels.REPLICAS: replicas_text(spec),
+        labels.SUSPEND_GIVEN: _yes_or_no(service.spec.ray_cluster_config.suspend),
     }
     if remedies:
         annotations[labels.REMEDIES] = str(remedies)
@@ -190,6 +191,23 @@ def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterS
         }
         operations += [{"op": "add", "path": _path(name), "value": value} for name, value in marks.items()]
     return operations
+
+
+def resuspend(wanted: RayClusterSpec, cluster: RayCluster) -> list[Object]:
+    """The JSON patch that has a cluster follow ``rayClusterConfig.suspend``; empty where the user did not change it.
+
+    It is compared with what was last given, not with the cluster's own field, which a quota gate writes. A cluster that
+    an older Rayward created has none on record: it is only recorded.
+    """
+    given, wanted_now = cluster.metadata.annotation(labels.SUSPEND_GIVEN), _yes_or_no(wanted.suspend)
+    if given == wanted_now:
+        return []
+    record = {"op": "add", "path": _path(labels.SUSPEND_GIVEN), "value": wanted_now}
+    return [{"op": "add", "path": "/spec/suspend", "value": bool(wanted.suspend)}, record] if given else [record]
+
+
+def _yes_or_no(value: bool | None) -> str:
+    return str(bool(value)).lower()
 
 
 def _path(annotation: str) -> str:

@@ -10,7 +10,7 @@ from typing import Final
 from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
-from rayward.operator.service.readiness import UNKNOWN
+from rayward.operator.service.readiness import CLUSTER_SUSPENDED, UNKNOWN
 from rayward.operator.service.state import Decision, Failure, Stage
 
 READY: Final = "Ready"
@@ -23,6 +23,8 @@ RELEASE_FAILED: Final = "ReleaseFailed"
 it too, and other things at other times."""
 DRIFTED: Final = "Drifted"
 EXHAUSTED: Final = "SelfHealingExhausted"
+WORKERS_MISSING: Final = "WorkersMissing"
+"""The cluster that serves has fewer running workers than it asks for."""
 RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
 SUSPENDING: Final = "Suspending"
@@ -66,7 +68,8 @@ def failure_of(before: Conditions | None, generation: int) -> Failure | None:
     """Why this very generation was given up; older versions recorded it in Progressing alone."""
     found = condition_of(before, RELEASE_FAILED)
     if found is not None and found.status == "True" and found.observed_generation == generation:
-        return Failure(found.reason, found.message)
+        message, _, detail = found.message.partition("\n")
+        return Failure(found.reason, message, detail)
     found = condition_of(before, PROGRESSING)
     if found is None or found.status != "False" or found.observed_generation != generation:
         return None
@@ -109,7 +112,11 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = _only_while(result, facts, now, STALLED, stalled is not None, why.reason, why.message)
     failure = facts.decision.failure or Failure("", "")
     given_up = facts.decision.failure is not None
-    result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, failure.message)
+    # Its detail is nowhere else once the config was rolled back, or the cluster deleted.
+    whole = f"{failure.message}\n{failure.detail}" if failure.detail else failure.message
+    result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, whole)
+    missing = facts.decision.active.missing if facts.decision.active is not None else ""
+    result = _only_while(result, facts, now, WORKERS_MISSING, bool(missing), "PodsNotRunning", missing)
     result = _only_while(result, facts, now, DRIFTED, facts.decision.drifted, "UpgradeStrategyNone", _DRIFT)
     return _only_while(result, facts, now, EXHAUSTED, facts.decision.exhausted, "RestartThresholdReached", _EXHAUSTED)
 
@@ -174,7 +181,9 @@ def _ready(before: Conditions | None, facts: Facts) -> tuple[str, str, str]:
         count = "1 Serve endpoint is" if facts.endpoints == 1 else f"{facts.endpoints} Serve endpoints are"
         return "True", "NonZeroServeEndpoints", f"{count} ready"
     if served_before(before):
-        return "False", "ZeroServeEndpoints", "No Serve endpoint is ready"
+        readiness = facts.decision.readiness
+        suspended = readiness is not None and readiness.reason == CLUSTER_SUSPENDED and readiness.message
+        return "False", "ZeroServeEndpoints", suspended or "No Serve endpoint is ready"
     if facts.rejected:
         return "False", facts.rejected.reason, facts.rejected.message
     failure = facts.decision.failure
@@ -209,7 +218,8 @@ def _progressing(before: Conditions | None, facts: Facts) -> tuple[str, str, str
         and readiness is not None
         and readiness.stage is Stage.READY
     ):
-        return "True", "NewReleaseAvailable", readiness.message
+        missing = decision.active.missing if decision.active is not None else ""
+        return "True", "NewReleaseAvailable", f"{readiness.message}; {missing}" if missing else readiness.message
     if readiness is None:
         return "True", "CreatingCluster", "Creating a RayCluster"
     reported = condition_of(before, PROGRESSING)

@@ -59,10 +59,13 @@ def decide(state: State, now: datetime) -> Decision:
     step = _step(state, roles, remedy, now)
     left = retirement.decide(roles.others, state.policy, now)
     # What was due before now has been acted upon, or waits for something else than time.
-    times = [at for at in (step.requeue_at, left.requeue_at, remedy.requeue_at) if at is not None and at >= now]
+    deserted, deserted_at = inplace.desertion(roles.active, state.policy, now)
+    due = (step.requeue_at, left.requeue_at, remedy.requeue_at, *deserted_at)
+    times = [at for at in due if at is not None and at >= now]
+    remedied = (remedy.change,) if remedy.change else ()
     decision = dataclasses.replace(
         step,
-        annotate=_joined((*step.annotate, *([remedy.change] if remedy.change else ()), *left.annotate)),
+        annotate=_joined((*step.annotate, *remedied, *deserted, *left.annotate)),
         delete=(*step.delete, *left.delete),
         failure=step.failure or state.failure,
         drifted=_is_drifted(state),
@@ -74,6 +77,7 @@ def decide(state: State, now: datetime) -> Decision:
         traffic=decision.traffic or _traffic_of(decision.active),
         serve_configs=_serve_configs(decision),
         scale=_scaled(state, decision),
+        suspend=_suspended(state, decision),
         clear_annotations=_acted_upon(state, decision),
     )
 
@@ -161,6 +165,17 @@ def _scaled(state: State, decision: Decision) -> str:
     if target is None or desired is None or state.desired is None or _is_drifted(state):
         return ""
     return target.name if target.cluster_hash == desired.cluster_hash else ""
+
+
+def _suspended(state: State, decision: Decision) -> str:
+    """The suspend field of the spec is for the cluster of the release that the spec asks for.
+
+    Another one that serves goes on: an edit of both asks for a new cluster that waits. Where the strategy keeps the
+    cluster, no other one can be meant.
+    """
+    if _is_drifted(state) and decision.active is not None and state.desired is not None:
+        return decision.active.name
+    return _scaled(state, decision)
 
 
 def _acted_upon(state: State, decision: Decision) -> tuple[str, ...]:

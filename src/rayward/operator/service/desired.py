@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Final
 
 import msgspec
 
@@ -15,6 +16,9 @@ from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_feature
 from rayward.kinds.validation.service import serve_config
 from rayward.operator.service.serveconfig import config_hash
 from rayward.operator.service.state import Failure, Healing, Policy, Release
+
+_AUTOSCALING: Final = timedelta(minutes=3)
+"""A node that the autoscaler adds takes this long to join, at times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,8 @@ def policy_of(service: RayService) -> Policy:
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,
         initializing_timeout=duration(meta.annotation(labels.INITIALIZING_TIMEOUT)),
+        scheduling_timeout=duration(meta.annotation(labels.SCHEDULING_TIMEOUT)) or _scheduling_timeout(service),
+        wait_for_workers=meta.annotation(labels.WAIT_FOR_WORKERS) != "false",
         paused=meta.annotation(labels.PAUSE) == "true",
         promote=meta.annotation(labels.PROMOTE),
         abort=meta.annotation(labels.ABORT),
@@ -59,3 +65,8 @@ def policy_of(service: RayService) -> Policy:
             new_clusters=spec.deployment_unhealthy_restart_threshold or 0,
         ),
     )
+
+
+def _scheduling_timeout(service: RayService) -> timedelta:
+    autoscaled = bool(service.spec.ray_cluster_config.enable_in_tree_autoscaling)
+    return _AUTOSCALING if autoscaled else Policy().scheduling_timeout

@@ -1,4 +1,4 @@
-"""The cause in what Ray reports: the exception's last line and the user's own frame, before the whole traceback."""
+"""The cause in what Ray reports: the exception's last line, the user's own frame, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
 _EXCEPTION: Final = re.compile(r"^[A-Za-z_][\w.]*(: .*)?$")
+_LONGEST: Final = 800
+_DETAIL: Final = 2800
+_HINT: Final = "Correct the code or the Serve config and apply it again"
+_HINTS: Final = (
+    ("ModuleNotFoundError", "Add the module to the image or to runtime_env, or correct the import"),
+    ("AttributeError", "Correct import_path or the code and apply it again"),
+)
 _NOT_THE_USERS: Final = (
     "/site-packages/",
     "/dist-packages/",
@@ -41,14 +48,19 @@ def cause_of(text: str) -> str:
     return f"{exception}{where}"
 
 
-def cause_first(text: str, limit: int) -> str:
-    """The cause, then the end of the whole text, in at most ``limit`` characters."""
-    whole, cause = plain(text), cause_of(text)
+def summary(text: str, service: str) -> str:
+    """One line for a condition: the cause, and what to do about it; without a traceback, the end of the text."""
+    cause = cause_of(text)
     if not cause:
-        return whole[-limit:]
-    head = cause[:limit]
-    rest = limit - len(head) - 1
-    return f"{head}\n{whole[-rest:]}" if rest > 0 else head
+        return " ".join(plain(text).split())[-_LONGEST:]
+    hint = next((hint for exception, hint in _HINTS if cause.startswith(exception)), _HINT)
+    whole = f"; whole traceback: rayward describe rayservice {service}" if service else ""
+    return f"{cause[:_LONGEST]}. {hint}{whole}"
+
+
+def detail_of(text: str) -> str:
+    """The whole of a text that has a traceback, as far as it fits into a condition: its end; empty for others."""
+    return plain(text)[-_DETAIL:] if cause_of(text) else ""
 
 
 def message_of(message: str, deployments: Sequence[str]) -> str:

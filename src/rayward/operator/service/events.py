@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from rayward.kinds import labels
+from rayward.kinds import labels, rayversion
+from rayward.kinds.raycluster import RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kinds.shapes import desired_workers
 from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
@@ -70,6 +72,35 @@ class ServiceEvents:
             if change.good_config is not None:
                 message = f"All applications of RayCluster {change.cluster} are RUNNING with Serve config "
                 self.event("Normal", "UpdatedServeApplications", f"{message}{change.good_config}")
+
+    def ray_version(self, cluster: str, running: str) -> None:
+        """The Ray that answers is another one than the spec says."""
+        written = self._service.spec.ray_cluster_config.ray_version
+        if running and written and rayversion.parse(running) != rayversion.parse(written):
+            message = (
+                f"RayCluster {cluster} runs Ray {running} and spec.rayClusterConfig.rayVersion is {written[:64]}: "
+            )
+            message += "write the version of the image"
+            self.event("Warning", "RayVersionDiffers", message)
+
+    def refreshed(self, cluster: str) -> None:
+        """Another value of the annotation that asks for a reconcile."""
+        message = (
+            f"Annotation {labels.RESTARTED_AT} changed: reading the dashboard of RayCluster {cluster} and sending "
+        )
+        self._recorder.event(
+            RAY_SERVICES, self._service, "Normal", "Refreshed", f"{message}its Serve config again; no pod restarts"
+        )
+
+    def dropped_groups(self, running: RayClusterSpec) -> None:
+        """Worker groups that an edit lost; a merge patch replaces the whole list."""
+        wanted = {group.group_name for group in self._service.spec.ray_cluster_config.worker_group_specs or ()}
+        lost = [group for group in running.worker_group_specs or () if group.group_name not in wanted]
+        if lost:
+            named = ", ".join(f"{group.group_name} ({desired_workers(group)} pods)" for group in lost)
+            message = f"spec.rayClusterConfig.workerGroupSpecs no longer has {named}: the next RayCluster is created "
+            message += "without. A merge patch replaces the whole list: if you meant to keep a group, add it again"
+            self.event("Warning", "WorkerGroupRemoved", message)
 
     def transitions(self, before: Conditions | None, after: Conditions) -> None:
         """Record each condition that has changed; conditions come and go, so these are not filtered."""

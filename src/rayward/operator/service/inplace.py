@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rayward.operator.service.diagnosis import cause_of
 from rayward.operator.service.healing import Remedy
-from rayward.operator.service.readiness import config_not_sent, overdue, progress_of, readiness_of
+from rayward.operator.service.readiness import config_not_sent, deploy_failed, overdue, progress_of, readiness_of
 from rayward.operator.service.state import (
+    DESERTION,
     AnnotationChange,
     ChildCluster,
     Decision,
@@ -73,12 +75,52 @@ def finish(active: ChildCluster) -> tuple[AnnotationChange, ...]:
     return (AnnotationChange(active.name, config=active.good_config),) if stage is Stage.FAILED else ()
 
 
+def desertion(
+    active: ChildCluster | None, policy: Policy, now: datetime
+) -> tuple[tuple[AnnotationChange, ...], tuple[datetime, ...]]:
+    """What to remember of applications that have no replica, and when that is looked at again."""
+    if active is None or active.serve is None:
+        return (), ()
+    since = active.deserted_since
+    if not any(app.deserted for app in active.serve.applications):
+        return ((AnnotationChange(active.name, answered=True),) if since is not None else ()), ()
+    times = tuple((since or now) + wait for wait in (DESERTION, policy.scheduling_timeout))
+    return ((AnnotationChange(active.name, deserted_since=now),) if since is None else ()), times
+
+
+def _raised(active: ChildCluster) -> Readiness | None:
+    """A constructor raised, and no replica of the last config is left.
+
+    Ray would try twice more and then answer the requests that wait with 503: taken back now, none is lost.
+    """
+    if not active.good_config or active.serve is None:
+        return None
+    failed = (app for app in active.serve.applications if app.deserted and cause_of(app.message))
+    return next((deploy_failed(app, active) for app in failed), None)
+
+
+def _unschedulable(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
+    """A config whose replicas fit on no node while those of the last one are gone: requests wait for nothing."""
+    since = active.deserted_since
+    if not active.good_config or since is None or now - since < policy.scheduling_timeout or active.serve is None:
+        return None
+    for app in active.serve.applications:
+        if app.unscheduled:
+            message = f"Application {app.name}: {app.unscheduled}; rolled back to the previous Serve config. Ask for "
+            return Failure("ReplicasUnschedulable", f"{message}less in ray_actor_options, or for larger workers")
+    return None
+
+
 def _failure(
     active: ChildCluster, readiness: Readiness, policy: Policy, now: datetime, *, moved: bool
 ) -> Failure | None:
     rollback = "; rolled back to the previous Serve config" if active.good_config else ""
     if readiness.stage is Stage.FAILED:
-        return Failure(readiness.reason, f"{readiness.message}{rollback}")
+        return Failure(readiness.reason, f"{readiness.message}{rollback}", readiness.detail)
+    if (found := _raised(active)) is not None:
+        return Failure(found.reason, f"{found.message}{rollback}", found.detail)
+    if (found := _unschedulable(active, policy, now)) is not None:
+        return found
     if not moved and overdue(active, policy.progress_deadline, now):
         return Failure("ProgressDeadlineExceeded", f"{readiness.message}{rollback}")
     return None

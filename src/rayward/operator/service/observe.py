@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -14,6 +14,7 @@ from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_has
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kinds.shapes import desired_workers, min_workers
 from rayward.kube.client.options import Selectors
 from rayward.kube.core.meta import condition_of, is_controlled_by, parse_time
 from rayward.kube.core.objects import Key
@@ -27,12 +28,13 @@ from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
 from rayward.operator.cluster.observe import caches_of as cluster_caches_of
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.ray.observation import Observation
+from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of
-from rayward.operator.service.serveconfig import application_names, config_hash, deploy_key
-from rayward.operator.service.state import Application, ChildCluster, ServeState
+from rayward.operator.service.routing import incarnation_of
+from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
+from rayward.operator.service.state import DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
@@ -113,6 +115,8 @@ class ObservedCluster:
     annotations: ClusterAnnotations
     head: RayPod | None
     observation: Observation
+    pods: tuple[RayPod, ...] = ()
+    """Those that are not being deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +137,14 @@ class Observed:
         """What decisions read of the clusters."""
         return tuple(found.child for found in self.clusters.values())
 
-    @property
-    def silent(self) -> tuple[str, ...]:
-        """The applications of the cluster that serves which have no replica left."""
+    def silent(self, now: datetime) -> tuple[str, ...]:
+        """The applications of the cluster that serves which have no replica, and will have none in a moment."""
         found = self.clusters.get(self.serving)
         if found is None or found.child.serve is None:
             return ()
         child, serve = found.child, found.child.serve
-        silent = {app.name for app in serve.applications if app.silent}
+        late = child.deserted_since is not None and now - child.deserted_since >= DESERTION
+        silent = {app.name for app in serve.applications if app.silent or app.unscheduled or (late and app.deserted)}
         if serve.config == child.config:
             silent |= child.applications - {app.name for app in serve.applications}
         return tuple(sorted(silent))
@@ -172,13 +176,14 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         ready = caches.endpoints(Key(namespace, names.serve_service(name)))
         observation = latest(cluster.key)
         noted = read_annotations(cluster.metadata.annotations or {})
-        endpoints = len(ready.intersection(pod.metadata.uid for pod in pods))
+        endpoints = [pod for pod in pods if pod.metadata.uid in ready]
         child = _child(cluster, noted, pods, observation, wanted=wanted, endpoints=endpoints, busy=busy)
         if name in (promoted, serving):
             # Created by another operator, which writes no such annotation.
             child = replace(child, promoted=True)
-        head = next((pod for pod in pods if pod.is_head and not pod.deleting), None)
-        observed[name] = ObservedCluster(cluster, child, noted, head, observation)
+        live = tuple(pod for pod in pods if not pod.deleting)
+        head = next((pod for pod in live if pod.is_head), None)
+        observed[name] = ObservedCluster(cluster, child, noted, head, observation, live)
     endpoints = sum(len(caches.endpoints(found.key)) for found in serve_services[:1])
     return Observed(observed, serving, owned, serve_services, endpoints)
 
@@ -207,7 +212,7 @@ def _child(
     observation: Observation,
     *,
     wanted: RayClusterSpec,
-    endpoints: int,
+    endpoints: Sequence[RayPod],
     busy: frozenset[str],
 ) -> ChildCluster:
     metadata = cluster.metadata
@@ -217,6 +222,7 @@ def _child(
         name=metadata.name,
         cluster_hash=_release_hash(cluster, wanted),
         config=config_hash(noted.config),
+        service=cluster.metadata.label(labels.ORIGIN_NAME),
         good_config=config_hash(noted.good_config),
         created=parse_time(metadata.creation_timestamp) if metadata.creation_timestamp else None,
         released=_released(cluster),
@@ -229,8 +235,11 @@ def _child(
         head_ready=head is not None and head.ready,
         ready_pods=sum(pod.ready for pod in pods),
         problem=_problem(cluster),
-        endpoints=endpoints,
+        endpoints=len(endpoints),
+        unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
+        missing=_missing_workers(cluster, pods),
+        deserted_since=noted.deserted_since,
         unhealthy_since=noted.unhealthy_since,
         remedies=noted.remedies,
         applications=application_names(noted.config),
@@ -241,14 +250,37 @@ def _child(
     return replace(child, serve=_serve_state(child, observation))
 
 
+def _unrouted(endpoints: Iterable[RayPod], observation: Observation, *, promoted: bool) -> tuple[str, ...]:
+    """Endpoints whose proxy does not lead to the applications; before the first traffic each has to say that it does.
+
+    Later a worker that joins is not asked before it takes requests: its readiness probe has done so.
+    """
+    found = ((pod, observation.routes.get(incarnation_of(pod))) for pod in endpoints)
+    missing = (pod for pod, routes in found if routes is Routes.MISSING or (routes is None and not promoted))
+    return tuple(sorted(pod.metadata.name for pod in missing))
+
+
 def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
     assert observation.serve is not None
     applications = tuple(
-        Application(name, app.status, message_of(app.message, _messages(app.deployments)), app.silent)
+        Application(
+            name,
+            app.status,
+            message_of(app.message, (*_messages(app.deployments), *_earlier(observation, name))),
+            app.silent,
+            app.deserted,
+            observation.unscheduled.get(name, ""),
+        )
         for name, app in sorted(observation.serve.applications.items())
     )
-    sent = child.config if observation.deployed == deploy_key(child.config, child.remedies) else ""
+    sent = child.config if is_deployed(observation.deployed, child.config, child.remedies) else ""
     return ServeState(sent, applications, observation.refusal)
+
+
+def _earlier(observation: Observation, application: str) -> tuple[str, ...]:
+    """What an application reported before Ray replaced it by the words that it failed."""
+    found = observation.tracebacks.get(application, "")
+    return (found,) if found else ()
 
 
 def _messages(deployments: Mapping[str, Any]) -> list[str]:
@@ -277,6 +309,19 @@ def _released(cluster: RayCluster) -> datetime | None:
         return None
     since = suspended.last_transition_time if suspended is not None else None
     return max(parse_time(created), parse_time(since)) if since else parse_time(created)
+
+
+def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:
+    """Of an autoscaled cluster only the least that it asks for: the rest is the autoscaler's to decide."""
+    autoscaled = bool(cluster.spec.enable_in_tree_autoscaling)
+    missing: list[str] = []
+    for group in cluster.groups:
+        wanted = min_workers(group) if autoscaled else desired_workers(group)
+        running = sum(pod.running for pod in pods if pod.is_worker and pod.group == group.group_name)
+        if running < wanted:
+            missing.append(f"{running} of {wanted} pods of worker group {group.group_name} are running")
+    why = _problem(cluster) if missing else ""
+    return "; ".join((*missing, *([why] if why else ())))
 
 
 def _problem(cluster: RayCluster) -> str:

@@ -6,12 +6,13 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-from rayward.operator.service.diagnosis import cause_first
+from rayward.operator.service.diagnosis import detail_of, summary
 from rayward.operator.service.state import (
     DEPLOY_FAILED,
     NOT_STARTED,
     RUNNING,
     UNHEALTHY,
+    Application,
     ChildCluster,
     Readiness,
     Stage,
@@ -19,6 +20,7 @@ from rayward.operator.service.state import (
 
 UNKNOWN: Final = "ServeUnknown"
 """The dashboard was not read yet."""
+CLUSTER_SUSPENDED: Final = "ClusterSuspended"
 
 _MESSAGE_LIMIT: Final = 1500
 _SUSPENDED: Final = "suspended"
@@ -28,7 +30,7 @@ _PROGRESS: Final = re.compile(r"head=(\d+) pods=(\d+) endpoints=(\d+) (\S*) (.*)
 def readiness_of(cluster: ChildCluster) -> Readiness:
     """How far the cluster is with the config it is to run; deadlines do not count here."""
     if cluster.suspended:
-        return _waiting("ClusterSuspended", f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
+        return _waiting(CLUSTER_SUSPENDED, f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
     if not cluster.head_ready:
         return _waiting("ClusterNotReady", cluster.problem or f"Head pod of RayCluster {cluster.name} is not ready")
     serve = cluster.serve
@@ -40,22 +42,32 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
     if serve.config != cluster.config:
         return config_not_sent(cluster)
     if serve.refusal:
-        message = f"Ray rejected the Serve config: {cause_first(serve.refusal, _MESSAGE_LIMIT)}"
-        return Readiness(Stage.FAILED, "ServeConfigRefused", message)
+        message = f"Ray rejected the Serve config: {summary(serve.refusal, cluster.service)}"
+        return Readiness(Stage.FAILED, "ServeConfigRefused", message, detail_of(serve.refusal))
     for app in serve.applications:
         if app.status == DEPLOY_FAILED:
-            return Readiness(Stage.FAILED, "ServeDeployFailed", _application(app.name, app.status, app.message))
+            return deploy_failed(app, cluster)
     found = {app.name: app for app in serve.applications}
     for name in sorted(cluster.applications):
         app = found.get(name)
         if app is None or app.status != RUNNING:
             status = app.status if app else NOT_STARTED
             reason = "ServeUnhealthy" if status == UNHEALTHY else "ServeDeploying"
-            return _waiting(reason, _application(name, status, (app.message if app else "") or cluster.problem))
+            message = (app.unscheduled or app.message if app else "") or cluster.problem
+            return _waiting(reason, _application(name, status, message, cluster.service))
     if cluster.endpoints == 0:
         return _waiting("NoReadyEndpoints", f"RayCluster {cluster.name} has no ready Serve endpoint")
+    if cluster.unrouted:
+        message = f"Serve proxy of pod {cluster.unrouted[0]} has no route to the applications yet"
+        return _waiting("NoRoutes", message)
     message = f"All applications of RayCluster {cluster.name} are RUNNING"
     return Readiness(Stage.READY, "ApplicationsRunning", message)
+
+
+def deploy_failed(app: Application, cluster: ChildCluster) -> Readiness:
+    """An application that cannot be deployed, whether Ray has stopped trying or not."""
+    message = _application(app.name, app.status, app.message, cluster.service)
+    return Readiness(Stage.FAILED, "ServeDeployFailed", message, detail_of(app.message))
 
 
 def config_not_sent(cluster: ChildCluster) -> Readiness:
@@ -88,8 +100,8 @@ def _waiting(reason: str, message: str) -> Readiness:
     return Readiness(Stage.WAITING, reason, message)
 
 
-def _application(name: str, status: str, message: str) -> str:
-    detail = f": {cause_first(message, _MESSAGE_LIMIT)}" if message else ""
+def _application(name: str, status: str, message: str, service: str) -> str:
+    detail = f": {summary(message, service)}" if message else ""
     return f"Application {name} is {status}{detail}"
 
 

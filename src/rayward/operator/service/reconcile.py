@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from rayward.kinds import labels
 from rayward.kinds.effects import ReleaseChange, release_change
 from rayward.kinds.raycluster import Object, RayCluster
 from rayward.kinds.rayservice import RayService
@@ -54,6 +55,12 @@ class LocalState:
     edited_at: datetime | None = None
     """When this generation came, if it came while this process was there to see it."""
     _desired: tuple[_Written, Desired] | None = None
+    _restarted_at: str | None = None
+
+    def is_refreshed(self, restarted_at: str) -> bool:
+        """Whether the annotation has another value than when it was last looked at."""
+        before, self._restarted_at = self._restarted_at, restarted_at
+        return bool(restarted_at) and before is not None and before != restarted_at
 
     def saw(self, generation: int, now: datetime) -> None:
         """Note when a generation came."""
@@ -128,7 +135,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             service.metadata.generation,
             observed.endpoints,
             decision,
-            observed.silent,
+            observed.silent(now),
             desired.rejected,
             observed=service.status.observed_generation,
         )
@@ -142,6 +149,13 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         unauthorized = await local.tokens.learn(self.client, found)
         outcome = await applier.apply(decision, desired, self._config_of(service), local.tokens.known, now)
         report.events.decided(decision, abort=policy.abort)
+        if decision.active is not None:
+            serving = observed.clusters[decision.active.name]
+            if desired.rejected is None:
+                report.events.dropped_groups(serving.cluster.spec)
+                report.events.ray_version(decision.active.name, serving.observation.ray_version)
+            if local.is_refreshed(service.metadata.annotation(labels.RESTARTED_AT)):
+                report.events.refreshed(decision.active.name)
         if decision.switch_to and outcome.clean:
             self._observe_duration(service, decision, local, now)
         if outcome.denied or not (failed or decision.switch_to):

@@ -29,9 +29,17 @@ def application_names(config: str) -> frozenset[str]:
     return frozenset(str(app.get("name", "default")) for app in found if is_object(app))
 
 
-def deploy_key(config: str, redeployment: int) -> str:
-    """Names one sending of a config, by its hash: a redeployment sends the same config anew."""
-    return f"{config}.{redeployment}"
+def deploy_key(config: str, redeployment: int, refresh: str = "") -> str:
+    """Names one sending of a config, by its hash: a redeployment sends the same config anew.
+
+    Another ``refresh`` sends the very same text again, which starts no replica.
+    """
+    return f"{config}.{redeployment}@{refresh}" if refresh else f"{config}.{redeployment}"
+
+
+def is_deployed(sent: str, config: str, redeployment: int) -> bool:
+    """Whether what was sent under a key is this config, refreshed or not."""
+    return sent.partition("@")[0] == deploy_key(config, redeployment)
 
 
 def deploy_text(config: str, redeployment: int) -> bytes:

@@ -19,6 +19,9 @@ DEPLOY_FAILED: Final = "DEPLOY_FAILED"
 UNHEALTHY: Final = "UNHEALTHY"
 NOT_STARTED: Final = "NOT_STARTED"
 
+DESERTION: Final = timedelta(seconds=10)
+"""How long an application may have no replica before the service is not ready: replacing the only one takes seconds,
+and requests wait meanwhile."""
 ABORTED: Final = "Aborted"
 """The reason of an upgrade that the user gave up."""
 
@@ -32,6 +35,10 @@ class Application:
     message: str = ""
     silent: bool = False
     """It is unwell, and one of its deployments has no replica left."""
+    deserted: bool = False
+    """One of its deployments has no replica that is up, whether one is on its way or not."""
+    unscheduled: str = ""
+    """Why no Ray node has room for a replica of it while it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class ChildCluster:
     cluster_hash: str
     config: str
     """The hash of the Serve config that this cluster is to run."""
+    service: str = ""
+    """The RayService's name."""
     good_config: str = ""
     """The hash of the last config whose applications were all RUNNING here."""
     created: datetime | None = None
@@ -75,11 +84,17 @@ class ChildCluster:
     """Why its pods do not run, in one line."""
     endpoints: int = 0
     """Ready addresses behind its own serve Service."""
+    unrouted: tuple[str, ...] = ()
+    """Pods among them whose Serve proxy does not lead to the applications yet."""
     in_flight: bool = False
     """The proxy has requests in flight to its pods, or may still send some."""
     serve: ServeState | None = None
     unreachable: str = ""
     """Why its dashboard could not be read last time."""
+    missing: str = ""
+    """Which of the workers that it asks for do not run; empty where all do."""
+    deserted_since: datetime | None = None
+    """Since when an application of it has had no replica that is up."""
     unhealthy_since: datetime | None = None
     remedies: int = 0
     """How often self-healing acted: first a redeployment, then replacements. A replacement carries the count on."""
@@ -97,10 +112,12 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a generation of the spec was rejected or given up."""
+    """Why a generation of the spec was rejected or given up; the message is one line."""
 
     reason: str
     message: str
+    detail: str = ""
+    """The whole traceback, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +138,10 @@ class Policy:
     progress_deadline: timedelta = timedelta(minutes=30)
     drain_timeout: timedelta = timedelta(minutes=10)
     initializing_timeout: timedelta | None = None
+    scheduling_timeout: timedelta = timedelta(seconds=10)
+    """How long a config given in place may leave an application without a replica that fits on a node."""
+    wait_for_workers: bool = True
+    """An upgrade switches when all workers that the new cluster asks for run."""
     paused: bool = False
     promote: str = ""
     abort: str = ""
@@ -158,6 +179,8 @@ class Readiness:
     stage: Stage
     reason: str
     message: str
+    detail: str = ""
+    """The whole traceback, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +199,9 @@ class AnnotationChange:
     healthy: bool = False
     """Clear ``unhealthy_since``."""
     remedies: int | None = None
+    deserted_since: datetime | None = None
+    answered: bool = False
+    """Clear ``deserted_since``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +235,8 @@ class Decision:
     """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
     scale: str = ""
     """The cluster whose group sizes follow the spec."""
+    suspend: str = ""
+    """The cluster that follows ``rayClusterConfig.suspend``."""
     clear_annotations: tuple[str, ...] = ()
     """Annotations of the RayService that were acted upon and are to be removed."""
     redeploy: str = ""

@@ -19,6 +19,7 @@ from rayward.operator.service.conditions import (
     SUSPENDED,
     SUSPENDING,
     UPGRADE,
+    WORKERS_MISSING,
     Conditions,
 )
 
@@ -49,7 +50,7 @@ def decide(before: Conditions | None, asked: bool, left: int, generation: int, n
     result = before or ()
     for kind in (READY, UPGRADE, ROLLBACK, PROGRESSING):
         result = _put(result, kind, "False", reason, why, generation, now)
-    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED, STALLED, RECONCILING):
+    for kind in (DRIFTED, EXHAUSTED, RELEASE_FAILED, STALLED, RECONCILING, WORKERS_MISSING):
         result = without_condition(result, kind)
     if begun and not left:
         result = _put(result, SUSPENDING, "False", reason, why, generation, now)

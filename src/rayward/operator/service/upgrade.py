@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rayward.kinds import labels
 from rayward.kube.core.meta import rfc3339
 from rayward.operator.service.readiness import UNKNOWN, config_not_sent, overdue, progress_of, readiness_of
 from rayward.operator.service.state import (
@@ -29,6 +30,8 @@ def decide(
         change = AnnotationChange(pending.name, config=release.config, keep=keep)
         return Decision(active=active, pending=pending, annotate=(change,), readiness=config_not_sent(pending))
     readiness = readiness_of(pending)
+    if readiness.stage is Stage.READY and active is not None and policy.wait_for_workers and pending.missing:
+        readiness = _workers_missing(pending)
     # A cluster that was to be deleted and is wanted again starts anew.
     moved = keep or progress_of(pending) != pending.progress
     if readiness.stage is Stage.READY and not _is_paused(pending, policy):
@@ -53,6 +56,13 @@ def decide(
     )
 
 
+def _workers_missing(pending: ChildCluster) -> Readiness:
+    """Traffic that several pods had would go to fewer; a first release serves with what there is."""
+    message = f"RayCluster {pending.name} takes no traffic until all of its workers run: {pending.missing} "
+    message += f"(annotation {labels.WAIT_FOR_WORKERS}=false switches without them)"
+    return Readiness(Stage.WAITING, "WorkersMissing", message)
+
+
 def _is_paused(pending: ChildCluster, policy: Policy) -> bool:
     return policy.paused and policy.promote not in {"true", pending.name}
 
@@ -67,7 +77,7 @@ def _failure(
     moved: bool,
 ) -> Failure | None:
     if readiness.stage is Stage.FAILED:
-        return Failure(readiness.reason, readiness.message)
+        return Failure(readiness.reason, readiness.message, readiness.detail)
     timeout = policy.initializing_timeout if active is None else None
     if timeout and pending.released and now - pending.released >= timeout:
         seconds = int(timeout.total_seconds())

@@ -1,0 +1,57 @@
+"""The change that a RayService is in, as a column of ``rayward get rayservices``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from rayward.cli.catalogue import Kind
+from rayward.cli.grid import Grid
+from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+_STATUS = "SERVICE STATUS"
+_WIDEST = 80
+
+
+def with_progress(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> Grid:
+    """A table of RayServices with what becomes of the last edit; any other as it is."""
+    if kind.resource != RAY_SERVICES or not grid.rows:
+        return grid
+    found = {
+        (service["metadata"]["namespace"], service["metadata"]["name"]): service
+        for service in client.list(RAY_SERVICES, namespace).items
+    }
+    rows = [found.get(row, {}) for row in zip(grid.namespaces, grid.names, strict=True)]
+    if _STATUS in grid.columns:
+        place = grid.columns.index(_STATUS)
+        cells = [
+            (*row[:place], _status(row[place], service), *row[place + 1 :])
+            for row, service in zip(grid.rows, rows, strict=True)
+        ]
+        grid = replace(grid, rows=tuple(cells))
+    return grid.with_column("PROGRESS", [progress_of(service) for service in rows])
+
+
+def progress_of(service: Object) -> str:
+    """``Done``, what is waited for, or why the edit failed."""
+    generation = section(service, "metadata").get("generation")
+    conditions = {one.get("type"): one for one in entries(section(service, "status"), "conditions")}
+    for kind, word in (("Stalled", "Failed: "), ("Reconciling", ""), ("WorkersMissing", "Done; ")):
+        told = conditions.get(kind)
+        if told is not None and told.get("status") == "True":
+            text = f"{word}{told.get('reason')}: {str(told.get('message', '')).partition(chr(10))[0]}"
+            return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+    if section(service, "status").get("observedGeneration") != generation:
+        return "Waiting for the operator"
+    return "Suspended" if section(conditions, "Suspended").get("status") == "True" else "Done"
+
+
+def _status(cell: str, service: Object) -> str:
+    """KubeRay's word is empty until the service first serves."""
+    if cell not in ("", "<none>"):
+        return cell
+    conditions = {one.get("type"): one for one in entries(section(service, "status"), "conditions")}
+    if section(conditions, "Suspended").get("status") == "True":
+        return "Suspended"
+    return "Failed" if section(conditions, "Stalled").get("status") == "True" else "Initializing"

@@ -1,0 +1,37 @@
+"""What ``rayward get rayservices`` shows of a change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rayward.cli.progress import progress_of
+
+
+def service(observed: int = 2, **conditions: str) -> dict[str, Any]:
+    told = [
+        {"type": kind, "status": "True", "reason": reason, "message": "the cause\nthe traceback"}
+        for kind, reason in conditions.items()
+    ]
+    return {"metadata": {"generation": 2}, "status": {"observedGeneration": observed, "conditions": told}}
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        pytest.param(service(), "Done", id="done"),
+        pytest.param({"metadata": {"generation": 1}}, "Waiting for the operator", id="nobody has looked at it"),
+        pytest.param(service(observed=1, Reconciling="ServeDeploying"), "ServeDeploying: the cause", id="on its way"),
+        pytest.param(service(Stalled="ServeDeployFailed"), "Failed: ServeDeployFailed: the cause", id="failed"),
+        pytest.param(service(WorkersMissing="PodsNotRunning"), "Done; PodsNotRunning: the cause", id="workers missing"),
+        pytest.param(service(Suspended="SuspendComplete"), "Suspended", id="suspended"),
+    ],
+)
+def test_the_last_edit_is_shown(found: dict[str, Any], shown: str) -> None:
+    assert progress_of(found) == shown
+
+
+def test_a_long_cause_is_cut_to_a_column() -> None:
+    found = service(Stalled="X" * 200)
+    assert len(progress_of(found)) == 80

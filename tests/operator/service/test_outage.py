@@ -1,0 +1,120 @@
+"""What is decided where an application has no replica, or a cluster not all of its workers."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import timedelta
+from typing import Any
+
+from rayward.operator.service.decide import decide
+from rayward.operator.service.state import (
+    RUNNING,
+    Application,
+    ChildCluster,
+    Decision,
+    Policy,
+    ServeState,
+    State,
+)
+from tests.operator.service.world import START, A, B
+
+_WHY = "no Ray node has room for a replica of deployment D: it needs 16 CPU and at most 3.8 are free on one node"
+_LATER = START + timedelta(seconds=10)
+
+
+def cluster(*, missing: str = "", **app: Any) -> ChildCluster:
+    serve = ServeState("config-2", (dataclasses.replace(Application("app", "DEPLOYING"), **app),))
+    return ChildCluster(
+        "c1", "cluster-a", "config-2", good_config="config-1", created=START, promoted=True, head_ready=True,
+        ready_pods=1, endpoints=1, serve=serve, applications=frozenset({"app"}), missing=missing,
+        progressed_at=START,
+    )  # fmt: skip
+
+
+def decided(active: ChildCluster, *, seconds: float = 0, policy: Policy | None = None) -> Decision:
+    release = dataclasses.replace(A, config="config-2")
+    return decide(State(release, policy or Policy(), (active,), "c1"), START + timedelta(seconds=seconds))
+
+
+def test_when_an_application_lost_its_last_replica_is_remembered_on_the_cluster() -> None:
+    decision = decided(cluster(deserted=True))
+    (change,) = decision.annotate
+    assert change.deserted_since == START
+    assert decision.requeue_at == _LATER
+
+
+def test_an_application_that_answers_again_is_forgotten() -> None:
+    active = dataclasses.replace(cluster(status=RUNNING), deserted_since=START)
+    (change,) = decided(active, seconds=3).annotate
+    assert change.answered
+
+
+def test_a_config_whose_replicas_fit_nowhere_is_taken_back_within_seconds() -> None:
+    active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START)
+    assert decided(active, seconds=9).failure is None
+    decision = decided(active, seconds=10)
+    assert decision.failure is not None
+    assert decision.failure.reason == "ReplicasUnschedulable"
+    assert _WHY in decision.failure.message
+    assert "rolled back to the previous Serve config" in decision.failure.message
+    assert [change.config for change in decision.annotate] == ["config-1"]
+
+
+def test_a_replica_that_has_a_node_may_take_its_time() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START)
+    assert decided(active, seconds=600).failure is None
+
+
+def test_a_constructor_that_raises_while_nobody_answers_is_taken_back_before_ray_gives_up() -> None:
+    raised = "Retrying 2 more time(s). Error:\nTraceback (most recent call last):\nRuntimeError: no weights"
+    decision = decided(cluster(deserted=True, message=raised))
+    assert decision.failure is not None
+    assert decision.failure.reason == "ServeDeployFailed"
+    assert decision.failure.message.startswith("Application app is DEPLOYING: RuntimeError: no weights")
+    assert decision.failure.detail == raised
+    assert "config-1" in [change.config for change in decision.annotate]
+    assert decided(cluster(message=raised)).failure is None, "old replicas answer: Ray may try again"
+
+
+def test_the_time_to_find_a_node_is_a_setting() -> None:
+    active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START)
+    policy = Policy(scheduling_timeout=timedelta(minutes=3))
+    assert decided(active, seconds=60, policy=policy).failure is None
+    assert decided(active, seconds=180, policy=policy).failure is not None
+
+
+def test_a_first_config_that_fits_nowhere_has_nothing_to_go_back_to() -> None:
+    active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START, good_config="")
+    assert decided(active, seconds=60).failure is None
+
+
+def _pending(missing: str) -> ChildCluster:
+    serve = ServeState("config-1", (Application("app", RUNNING),))
+    return ChildCluster(
+        "c2", "cluster-b", "config-1", created=START, head_ready=True, endpoints=1, serve=serve,
+        applications=frozenset({"app"}), missing=missing,
+    )  # fmt: skip
+
+
+def _upgrade(pending: ChildCluster, policy: Policy | None = None, *, first: bool = False) -> Decision:
+    active = dataclasses.replace(_pending(""), name="c1", cluster_hash="cluster-a", promoted=True)
+    clusters = (pending,) if first else (active, pending)
+    return decide(State(B, policy or Policy(), clusters, "" if first else "c1"), START)
+
+
+def test_an_upgrade_waits_for_the_workers_that_it_asks_for() -> None:
+    missing = "1 of 2 pods of worker group small are running"
+    waiting = _upgrade(_pending(missing))
+    assert waiting.switch_to == ""
+    assert waiting.readiness is not None
+    assert waiting.readiness.reason == "WorkersMissing"
+    assert missing in waiting.readiness.message
+    assert _upgrade(_pending("")).switch_to == "c2"
+
+
+def test_an_upgrade_may_be_told_not_to_wait_for_workers() -> None:
+    assert _upgrade(_pending("1 of 2"), Policy(wait_for_workers=False)).switch_to == "c2"
+
+
+def test_a_first_release_serves_with_the_workers_that_run() -> None:
+    assert _upgrade(_pending("1 of 2"), first=True).switch_to == "c2"
