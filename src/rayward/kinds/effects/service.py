@@ -24,7 +24,7 @@ _CONFIGS: Final = ("serveConfigV2", "serveDeploymentGraphSpec")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
 _NOT_IN_KUBERAY: Final = ("deploymentUnhealthyRestartThreshold", "serveDeploymentGraphSpec")
 _VERBS: Final = (labels.PAUSE, labels.PROMOTE, labels.ABORT)
-_SETTINGS: Final = (labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT)
+_SETTINGS: Final = (labels.PROGRESS_DEADLINE, labels.DRAIN_TIMEOUT, labels.SERVE_CONFIG_UPGRADE)
 _SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
 
@@ -68,6 +68,8 @@ def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClu
     effect = release_change(as_hashed(live, rules), wanted, in_place_only=strategy == "None").effect
     if effect is Effect.SCALE and rules is not Rules.RAYWARD and strategy == "None":
         effect = Effect.NEXT_CLUSTER
+    if rules is Rules.RAYWARD and strategy != "None" and _asks_cluster_for_config(old, new):
+        effect = Effect.NEW_CLUSTER
     return ServiceEdit(old, new, rules, live, effect)
 
 
@@ -144,6 +146,12 @@ def _config(edit: ServiceEdit) -> Answer:
     if edit.release is Effect.NEW_CLUSTER:
         return Effect.NEW_CLUSTER, "the new cluster gets it; the one that serves keeps its own"
     return Effect.IN_PLACE, "Ray Serve updates its applications on the cluster that serves"
+
+
+def _asks_cluster_for_config(old: RayService, new: RayService) -> bool:
+    before, after = _payload(old.spec), _payload(new.spec)
+    asked = new.metadata.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster"
+    return asked and after is not None and before != after
 
 
 def _payload(spec: RayServiceSpec) -> object:
