@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.changes.outcomes import Conflict, NotFound
+from rayward.changes.ownership import AUTOSCALER_MANAGERS
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
 from rayward.kinds.effects import differences
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
@@ -139,8 +140,18 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
 
 
 def surplus(found: Sequence[Object], kept: int = KEPT) -> tuple[str, ...]:
-    """The names of revisions beyond those that are kept, the oldest first."""
-    ordered = sorted(found, key=lambda item: int(item.get("revision") or 0))
+    """The names of revisions beyond those that are kept, the oldest first.
+
+    What Ray's autoscaler wrote goes before what somebody asked for; the newest is always kept.
+    """
+
+    def rank(item: Object) -> tuple[bool, bool, int]:
+        number = int(item.get("revision") or 0)
+        manager: Any = section(section(item, "metadata"), "annotations").get(MANAGER)
+        return number == newest, manager not in AUTOSCALER_MANAGERS, number
+
+    newest = max((int(item.get("revision") or 0) for item in found), default=0)
+    ordered = sorted(found, key=rank)
     return tuple(str(section(item, "metadata")["name"]) for item in ordered[: max(len(ordered) - kept, 0)])
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
+from rayward.changes import checking, predicting, waiting, writing
 from rayward.changes import history as revisions
-from rayward.changes import predicting, waiting, writing
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.judging import Verdict
 from rayward.changes.outcomes import RolledBack, RolloutFailed, outcome_of
@@ -17,6 +17,7 @@ from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
 from rayward.changes.revisions import Revision, Undo
 from rayward.changes.steps import Operation, run_async
+from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.waiting import Waited
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
@@ -88,7 +89,13 @@ class AsyncClient:
         return await self._run(writing.read(self._ref(ref)), ref)
 
     async def apply(
-        self, wanted: Object, *, force_conflicts: bool = False, dry_run: bool = False, cause: str = ""
+        self,
+        wanted: Object,
+        *,
+        strategy: Strategy | None = None,
+        force_conflicts: bool = False,
+        dry_run: bool = False,
+        cause: str = "",
     ) -> Written:
         """Server-side apply.
 
@@ -96,6 +103,7 @@ class AsyncClient:
 
         Args:
             wanted: The manifest.
+            strategy: How the change is made, where the manifest is not to say it.
             force_conflicts: Take fields from other managers; what was taken from whom is in the result.
             dry_run: Ask the server, and change nothing.
             cause: Why; kept with the revision.
@@ -103,10 +111,50 @@ class AsyncClient:
         Raises:
             Conflict: Another manager owns a field.
             Invalid: The server rejects the manifest.
+            UsageError: The kind cannot be changed by this strategy.
         """
         ref = ref_of(wanted, self.namespace)
-        operation = writing.apply(ref, wanted, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
+        body = with_strategy(ref, wanted, strategy)
+        operation = writing.apply(ref, body, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
         return await self._change(ref, operation, cause, dry_run=dry_run)
+
+    async def check(
+        self, *wanted: Object, strategy: Strategy | None = None, force_conflicts: bool = False, lint: bool = True
+    ) -> tuple[checking.Refusal, ...]:
+        """What stands against applying these manifests, each asked about; nothing is changed.
+
+        Args:
+            wanted: The manifests.
+            strategy: As of ``apply``.
+            force_conflicts: As of ``apply``.
+            lint: Also refuse what the API server takes and the operator would reject.
+        """
+        refs = [ref_of(one, self.namespace) for one in wanted]
+        bodies = [(ref, with_strategy(ref, one, strategy)) for ref, one in zip(refs, wanted, strict=True)]
+        operation = checking.check(bodies, manager=self.field_manager, force=force_conflicts, lint=lint)
+        return await self._run(operation)
+
+    async def apply_all(
+        self,
+        wanted: Sequence[Object],
+        *,
+        strategy: Strategy | None = None,
+        force_conflicts: bool = False,
+        lint: bool = True,
+        cause: str = "",
+    ) -> tuple[Written, ...]:
+        """Apply several manifests as one change: all are checked before any is written.
+
+        Raises:
+            ChangeError: One of them cannot be applied; nothing was written. The type is that of the first refusal.
+        """
+        refusals = await self.check(*wanted, strategy=strategy, force_conflicts=force_conflicts, lint=lint)
+        if refusals:
+            raise checking.refusal_error(refusals, len(wanted))
+        done: list[Written] = []
+        for one in wanted:
+            done.append(await self.apply(one, strategy=strategy, force_conflicts=force_conflicts, cause=cause))  # noqa: PERF401 - one after the other
+        return tuple(done)
 
     async def wait(
         self,
