@@ -7,9 +7,11 @@ from rayward.changes.diffing import diff
 from rayward.changes.outcomes import NotFound
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import (
+    CAUSE,
     DURATION,
     OUTCOME,
     OWNER,
+    USER,
     Revision,
     Undo,
     manifest_of,
@@ -36,10 +38,12 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operat
     try:
         yield Send(verbs.create(CONTROLLER_REVISIONS, body, ref.namespace, field_manager=writing.MANAGER))
     except errors.AlreadyExists:
+        # the operator was faster, and knows neither why nor who
+        yield from _note(ref, body, {CAUSE: cause, USER: user})
         return ""
     except ApiError as error:
         return f"revision {body['revision']} of {ref} was not recorded: {error.message}"
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     for name in surplus(found):
         try:
             yield Send(verbs.delete(CONTROLLER_REVISIONS, name, ref.namespace))
@@ -51,9 +55,15 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operat
 
 def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float) -> Operation[None]:
     """Note how a generation ended, where it is recorded."""
-    name = str(section(manifest_of(ref, live), "metadata")["name"])
     annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}"}
-    body = {"metadata": {"annotations": annotations}}
+    yield from _note(ref, manifest_of(ref, live), annotations)
+
+
+def _note(ref: Ref, revision: Object, annotations: dict[str, str]) -> Operation[None]:
+    body = {"metadata": {"annotations": {name: value for name, value in annotations.items() if value}}}
+    if not body["metadata"]["annotations"]:
+        return
+    name = str(section(revision, "metadata")["name"])
     try:
         yield Send(verbs.patch(CONTROLLER_REVISIONS, name, body, PatchType.MERGE, ref.namespace))
     except ApiError:
@@ -65,7 +75,7 @@ def history(ref: Ref) -> Operation[tuple[Revision, ...]]:
     """All revisions, the oldest first; the live generation is recorded where nobody has yet."""
     live = yield from writing.read(ref)
     yield from record(ref, live)
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     return read_revisions(found)
 
 
@@ -86,7 +96,7 @@ def undo(
     """
     live = yield from writing.read(ref)
     yield from record(ref, live)
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     chosen = undo_of(ref, live, read_revisions(found), to)
     if not override_gitops:
         refuse_gitops(ref, live, chosen)
@@ -111,7 +121,7 @@ def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation
         NotFound: There is no such revision.
     """
     live = yield from writing.read(ref)
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     specs = {revision.revision: revision.spec for revision in read_revisions(found) if revision.spec is not None}
     for wanted in (one, other):
         if wanted is not None and wanted not in specs:
@@ -122,7 +132,8 @@ def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation
     return diff({"spec": specs[one]}, {"spec": after}, old=f"revision {one} of {ref}", new=new)
 
 
-def _revisions(ref: Ref, live: Object) -> Operation[list[Object]]:
+def stored(ref: Ref, live: Object) -> Operation[list[Object]]:
+    """The ControllerRevisions of an object."""
     selector = f"{OWNER}={section(live, 'metadata')['uid']}"
     answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
     return entries(answer, "items")

@@ -26,6 +26,18 @@ _COMMANDS = {
     "set": "Change an image, a variable, a size or resources by a guarded patch.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch that loses nothing.",
+    "upgrade": "Change a RayService by a new cluster beside the one that serves.",
+    "pause": "Let upgrades become ready and wait before their switch.",
+    "promote": "Let the cluster that waits take the traffic.",
+    "abort": "Give up the upgrade in progress.",
+    "retry": "Ask again for a release that was given up.",
+    "restart": "Make a new cluster of the release that serves.",
+    "rollout": "Replace the workers of a RayCluster one by one.",
+    "reassemble": "Suspend a RayCluster, change it and resume it, as one transaction.",
+    "edit": "Suspend a RayJob, change it and resume it, as one transaction.",
+    "suspend": "Delete an object's pods and keep the object.",
+    "resume": "Take back a suspension, or the pause of an upgrade.",
+    "reconcile": "Have the operator look at an object again.",
     "wait": "Wait until an object is as its spec asks.",
     "history": "List the revisions of an object.",
     "undo": "Go back to an earlier revision.",
@@ -40,6 +52,25 @@ _COMMANDS = {
 }
 
 
+_TOGETHER = {
+    "rollouts": (
+        "upgrade",
+        "pause",
+        "promote",
+        "abort",
+        "retry",
+        "restart",
+        "rollout",
+        "suspend",
+        "resume",
+        "reconcile",
+    ),
+    "transactions": ("reassemble", "edit"),
+}
+"""Modules that hold several commands of one kind; every other command has a module of its own."""
+_MODULES = {name: module for module, names in _TOGETHER.items() for name in names}
+
+
 class _Commands(click.Group):
     """Commands found by name; only the one that is called is imported."""
 
@@ -49,8 +80,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module: Any = importlib.import_module(f"rayward.cli.{cmd_name.replace('-', '_')}")
-        return module.command
+        shared = _MODULES.get(cmd_name)
+        module: Any = importlib.import_module(f"rayward.cli.{shared or cmd_name.replace('-', '_')}")
+        return module.COMMANDS[cmd_name] if shared else module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
-from rayward.changes import checking, predicting, waiting, writing
+from rayward.changes import checking, predicting, rollouts, transactions, waiting, writing
 from rayward.changes import history as revisions
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.judging import Verdict
@@ -24,9 +25,14 @@ from rayward.kinds.effects import Rules
 from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient as ApiClient
+from rayward.kube.core.meta import rfc3339
 from rayward.kube.machinery.jsonvalue import Object, section
 
 T = TypeVar("T")
+
+
+def _now() -> str:
+    return rfc3339(datetime.now(UTC))
 
 
 class Client:
@@ -362,8 +368,137 @@ class Client:
         return self.set(ref, Suspend())
 
     def resume(self, ref: Ref | str) -> Written:
-        """Let a suspended object have its pods again."""
-        return self.set(ref, Suspend(suspend=False))
+        """Take back a suspension, and the pause of an upgrade."""
+        return self._roll(ref, lambda about, live, _: rollouts.resume(about, live))
+
+    def pause(self, ref: Ref | str) -> Written:
+        """Let the clusters of upgrades become ready and wait before the switch.
+
+        Raises:
+            Invalid: Another operator acts, which has no such thing.
+        """
+        return self._roll(ref, rollouts.pause)
+
+    def promote(self, ref: Ref | str) -> Written:
+        """Let the pending cluster take the traffic, though upgrades are paused.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return self._roll(ref, rollouts.promote)
+
+    def abort(self, ref: Ref | str) -> Written:
+        """Give up the upgrade in progress; its generation is not tried again, until ``retry`` or another edit.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return self._roll(ref, rollouts.abort)
+
+    def retry(self, ref: Ref | str, *, cause: str = "retry") -> Written:
+        """Ask again for a release that was given up or aborted.
+
+        Raises:
+            Invalid: None was.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.retry(about, live, _now()), cause)
+
+    def restart(self, ref: Ref | str, *, cause: str = "restart") -> Written:
+        """Make a new cluster of the release that serves, and switch to it.
+
+        Raises:
+            Invalid: Its upgrade strategy makes no new clusters.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.restart(about, live, _now()), cause)
+
+    def upgrade(self, ref: Ref | str, *settings: Intent, paused: bool = False, cause: str = "") -> Written:
+        """Change a RayService by a new cluster, also where its Serve config alone changes.
+
+        Args:
+            ref: The service.
+            settings: What changes.
+            paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
+            cause: Why; kept with the revision.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
+
+    def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
+        """Replace the workers of a RayCluster one by one, with these settings or as they are.
+
+        Raises:
+            Invalid: Another operator acts, which cannot.
+        """
+        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
+
+    def reconcile(self, ref: Ref | str) -> Written:
+        """Have the operator look at an object again; nothing else changes."""
+        return self._roll(ref, lambda about, live, _: rollouts.reconcile(_now()))
+
+    def reassemble(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayCluster, change it and resume it, as one transaction.
+
+        Killed anywhere, calling it again goes on; ``undo_transaction`` takes it back instead.
+
+        Raises:
+            Invalid: It cannot be suspended; nothing was written.
+            WaitTimeout: It is not suspended in time, and stays in the transaction.
+        """
+        about = self._ref(ref)
+        rules = self._operator(about)
+        operation = transactions.run_transaction(
+            about,
+            settings,
+            rules=rules,
+            manager=self.field_manager,
+            cause=cause,
+            user=self.user,
+            timeout=timeout,
+            tell=tell,
+        )
+        return self._run(operation, about)
+
+    def edit(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
+
+        Raises:
+            Invalid: It has ended, or cannot be suspended; nothing was written.
+            WaitTimeout: As of ``reassemble``, and so is the rest.
+        """
+        return self.reassemble(ref, *settings, cause=cause, timeout=timeout, tell=tell)
+
+    def undo_transaction(self, ref: Ref | str) -> Written:
+        """Take back a ``reassemble`` or ``edit`` that was not finished: the spec from before it, and resumed.
+
+        Raises:
+            NotFound: None is pending.
+        """
+        operation = transactions.undo_transaction(self._ref(ref), manager=self.field_manager, user=self.user)
+        return self._run(operation, ref)
+
+    def _roll(
+        self, ref: Ref | str, intents: Callable[[Ref, Object, Rules], tuple[Intent, ...]], cause: str = ""
+    ) -> Written:
+        about = self._ref(ref)
+        live = self.get(about)
+        rules = self._run(predicting.operator_of(about, live), about)
+        return self.set(about, *intents(about, live, rules), cause=cause)
+
+    def _operator(self, ref: Ref) -> Rules:
+        return self._run(predicting.operator_of(ref, self.get(ref)), ref)
 
     def _change(self, ref: Ref, operation: Operation[Written], cause: str, *, dry_run: bool) -> Written:
         """Run a write, and record the generations before and after it."""
