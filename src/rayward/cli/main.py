@@ -39,6 +39,7 @@ _COMMANDS = {
     "resume": "Take back a suspension, or the pause of an upgrade.",
     "reconcile": "Have the operator look at an object again.",
     "wait": "Wait until an object is as its spec asks.",
+    "why": "Say why an object is not as it was asked for, and what to run next.",
     "history": "List the revisions of an object.",
     "undo": "Go back to an earlier revision.",
     "get": "List objects.",

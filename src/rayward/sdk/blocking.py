@@ -20,6 +20,7 @@ from rayward.changes.revisions import Revision, Undo
 from rayward.changes.steps import Operation, run
 from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.waiting import Waited
+from rayward.changes.why import Diagnosis, Evidence, explain, gather
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
 from rayward.kube.client.access import Access
@@ -263,6 +264,15 @@ class Client:
         ref = ref_of(wanted, self.namespace)
         operation = predicting.compare(ref, wanted, manager=self.field_manager, show_all=show_all)
         return self._run(operation, ref)
+
+    def why(self, ref: Ref | str) -> tuple[Diagnosis, Evidence]:
+        """Why an object is not as it was asked for: one cause, and what it was read from.
+
+        Raises:
+            NotFound: The object is not there.
+        """
+        evidence = self._run(gather(self._ref(ref)), ref)
+        return explain(evidence), evidence
 
     def history(self, ref: Ref | str) -> tuple[Revision, ...]:
         """Every recorded generation, the oldest first; generations that nobody saw are marked gaps.
