@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from rayward.changes import writing
 from rayward.changes.diffing import diff
 from rayward.changes.outcomes import NotFound
@@ -11,6 +13,7 @@ from rayward.changes.revisions import (
     DURATION,
     OUTCOME,
     OWNER,
+    PREDECESSORS,
     USER,
     Revision,
     Undo,
@@ -76,7 +79,8 @@ def history(ref: Ref) -> Operation[tuple[Revision, ...]]:
     live = yield from writing.read(ref)
     yield from record(ref, live)
     found = yield from stored(ref, live)
-    return read_revisions(found)
+    before = yield from _of_predecessors(ref, live)
+    return (*before, *read_revisions(found))
 
 
 def undo(
@@ -137,3 +141,16 @@ def stored(ref: Ref, live: Object) -> Operation[list[Object]]:
     selector = f"{OWNER}={section(live, 'metadata')['uid']}"
     answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
     return entries(answer, "items")
+
+
+def _of_predecessors(ref: Ref, live: Object) -> Operation[tuple[Revision, ...]]:
+    """The revisions of objects that this one was recreated from, the oldest first."""
+    uids = [
+        one for one in str(section(section(live, "metadata"), "annotations").get(PREDECESSORS) or "").split(",") if one
+    ]
+    found: list[Revision] = []
+    for index, uid in enumerate(uids):
+        answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=f"{OWNER}={uid}"))
+        earlier = len(uids) - index
+        found += [dataclasses.replace(one, earlier=earlier) for one in read_revisions(entries(answer, "items"))]
+    return tuple(found)

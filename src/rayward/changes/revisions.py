@@ -21,6 +21,8 @@ KEPT: Final = 20
 """How many revisions of one object are kept."""
 
 OWNER: Final = "rayward.dev/owner-uid"
+PREDECESSORS: Final = "rayward.dev/predecessors"
+"""On an object that was recreated: the uids of those before it, the oldest first; their revisions are its history."""
 CAUSE: Final = "rayward.dev/cause"
 USER: Final = "rayward.dev/user"
 MANAGER: Final = "rayward.dev/manager"
@@ -48,6 +50,7 @@ class Revision:
         user: Who, where it was changed by the SDK.
         outcome: How it ended, where that was seen.
         until: For generations that nobody saw the last of them; else the same as ``revision``.
+        earlier: How often the object was recreated since; 0 for the one that lives.
     """
 
     revision: int
@@ -58,6 +61,7 @@ class Revision:
     user: str = ""
     outcome: str = ""
     until: int = 0
+    earlier: int = 0
 
     @property
     def is_gap(self) -> bool:
@@ -75,6 +79,7 @@ class Revision:
             "cause": self.cause,
             "user": self.user,
             "outcome": self.outcome,
+            "earlier": self.earlier,
         }
 
 

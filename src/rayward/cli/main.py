@@ -48,6 +48,10 @@ _COMMANDS = {
     "exec": "Run a command in a pod.",
     "port-forward": "Reach a port of a pod from this machine.",
     "delete": "Delete objects and wait until they are gone.",
+    "recreate": "Delete an object and make it again; its history goes on.",
+    "unstick": "Show what holds an object that is being deleted, and remove one finalizer.",
+    "adopt": "Give objects that lost their owner back to it.",
+    "gc": "Delete objects whose owner is gone.",
     "operator": "Run Ray's operator on any Kubernetes, or print the rights that it needs.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }
@@ -67,6 +71,7 @@ _TOGETHER = {
         "reconcile",
     ),
     "transactions": ("reassemble", "edit"),
+    "repair": ("recreate", "unstick", "adopt", "gc"),
 }
 """Modules that hold several commands of one kind; every other command has a module of its own."""
 _MODULES = {name: module for module, names in _TOGETHER.items() for name in names}

@@ -9,10 +9,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
-from rayward.changes import checking, predicting, rollouts, transactions, waiting, writing
+from rayward.changes import (
+    checking,
+    finalizers,
+    leftovers,
+    predicting,
+    recreating,
+    rollouts,
+    transactions,
+    waiting,
+    writing,
+)
 from rayward.changes import history as revisions
+from rayward.changes.finalizers import Stuck
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.judging import Verdict
+from rayward.changes.leftovers import Leftover
 from rayward.changes.outcomes import RolledBack, RolloutFailed, outcome_of
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
@@ -498,6 +510,60 @@ class Client:
         """
         operation = transactions.undo_transaction(self._ref(ref), manager=self.field_manager, user=self.user)
         return self._run(operation, ref)
+
+    def stuck(self, ref: Ref | str) -> Stuck:
+        """Who holds which finalizer of an object, and what its removal would leave behind; nothing is changed."""
+        return self._run(finalizers.inspect(self._ref(ref)), ref)
+
+    def unstick(self, ref: Ref | str, finalizer: str = "", *, approve: str = "") -> Stuck:
+        """Clean up where it is known how, and remove exactly one finalizer of an object that is being deleted.
+
+        Args:
+            ref: The object.
+            finalizer: Which one; may be left out where there is but one.
+            approve: The object's name, typed: without it nothing is done.
+
+        Raises:
+            UsageError: It is not approved, or not said which.
+            Invalid: The object is not being deleted.
+        """
+        about, manager = self._ref(ref), self.field_manager
+        operation = finalizers.unstick(about, finalizer, now=_now(), approve=approve, manager=manager)
+        return self._run(operation, ref)
+
+    def recreate(
+        self,
+        ref: Ref | str,
+        wanted: Object | None = None,
+        *,
+        approve: str = "",
+        timeout: float = 600.0,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Written:
+        """Delete an object in the foreground and make it again, as it was or as a manifest says; history is kept.
+
+        Raises:
+            UsageError: ``approve`` is not the object's name.
+            WaitTimeout: It is not gone in time; calling it again goes on.
+        """
+        operation = recreating.recreate(
+            self._ref(ref),
+            wanted,
+            approve=approve,
+            timeout=timeout,
+            manager=self.field_manager,
+            user=self.user,
+            say=say,
+        )
+        return self._run(operation, ref)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Objects of the namespace whose owner is gone, or that lost it; nothing is changed."""
+        return self._run(leftovers.find(self.namespace))
+
+    def clean(self, *found: Leftover) -> None:
+        """Delete leftovers whose owner is gone, and adopt those whose owner is there."""
+        self._run(leftovers.clean(self.namespace, found))
 
     def _roll(
         self, ref: Ref | str, intents: Callable[[Ref, Object, Rules], tuple[Intent, ...]], cause: str = ""
