@@ -14,6 +14,7 @@ from rayward.changes.revisions import (
     OUTCOME,
     OWNER,
     PREDECESSORS,
+    RESULT,
     USER,
     Revision,
     Undo,
@@ -32,12 +33,12 @@ from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 
-def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operation[str]:
+def record(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: Object | None = None) -> Operation[str]:
     """Make the revision of a generation, unless it is there; what stood in the way, in words, else nothing.
 
     A change is never refused because its history cannot be written.
     """
-    body = manifest_of(ref, live, cause=cause, user=user)
+    body = manifest_of(ref, live, cause=cause, user=user, before=None if before is None else section(before, "spec"))
     try:
         yield Send(verbs.create(CONTROLLER_REVISIONS, body, ref.namespace, field_manager=writing.MANAGER))
     except errors.AlreadyExists:
@@ -56,9 +57,10 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operat
     return ""
 
 
-def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float) -> Operation[None]:
+def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float, *, failed: bool = False) -> Operation[None]:
     """Note how a generation ended, where it is recorded."""
-    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}"}
+    result = "Failed" if failed else "Applied"
+    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}", RESULT: result}
     yield from _note(ref, manifest_of(ref, live), annotations)
 
 

@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from rayward.changes.judging import State, judge
 from rayward.changes.refs import Ref
-from rayward.changes.revisions import DURATION, MANAGER, OUTCOME, OWNER, manifest_of, surplus
+from rayward.changes.revisions import DURATION, MANAGER, OUTCOME, OWNER, RESULT, manifest_of, surplus
 from rayward.kube.client.errors import AlreadyExists, Forbidden, NotFound
 from rayward.kube.client.options import WriteOptions
 from rayward.kube.core.meta import controller_of, parse_time
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.rbac import READ, rule
 from rayward.kube.core.resource import CONTROLLER_REVISIONS, Resource
-from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
 from rayward.kube.runtime.reconciler import Reconciler
@@ -109,7 +109,8 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
             return
         writer = self.writer(found)
         try:
-            await writer.create(CONTROLLER_REVISIONS, manifest_of(ref, live))
+            before = await self._before(found)
+            await writer.create(CONTROLLER_REVISIONS, manifest_of(ref, live, before=before))
         except (AlreadyExists, Forbidden):
             # the SDK was faster; or the namespace is being deleted
             return
@@ -118,6 +119,17 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
             one = self._revisions.get(Key(ref.namespace, name))
             if one is not None:
                 await writer.delete(CONTROLLER_REVISIONS, name, one.metadata.uid)
+
+    async def _before(self, found: KubeObject) -> Object | None:
+        """The spec of the generation before, where it is recorded."""
+        key = Key(found.metadata.namespace, f"{found.metadata.uid}-{found.metadata.generation - 1}")
+        if self._revisions.get(key) is None:
+            return None
+        try:
+            stored = await self.client.get(CONTROLLER_REVISIONS, key.name, key.namespace)
+        except NotFound:
+            return None
+        return section(section(stored, "data"), "spec")
 
     async def _note_end(self, ref: Ref, found: KubeObject, name: str, local: _Local) -> None:
         revision = self._revisions.get(Key(ref.namespace, name))
@@ -132,7 +144,7 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
             return
         created = revision.metadata.creation_timestamp
         took = (self.clock.utc() - parse_time(created)).total_seconds() if created else 0.0
-        noted = {OUTCOME: verdict.reason, DURATION: f"{max(took, 0.0):.1f}"}
+        noted = {OUTCOME: verdict.reason, DURATION: f"{max(took, 0.0):.1f}", RESULT: str(verdict.state)}
         change = {"metadata": {"uid": revision.metadata.uid, "annotations": noted}}
         await self.writer(found).patch(CONTROLLER_REVISIONS, name, change)
         local.ended = found.metadata.generation

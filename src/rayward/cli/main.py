@@ -40,6 +40,8 @@ _COMMANDS = {
     "reconcile": "Have the operator look at an object again.",
     "wait": "Wait until an object is as its spec asks.",
     "why": "Say why an object is not as it was asked for, and what to run next.",
+    "timeline": "Show what happened to an object, in order.",
+    "stats": "Show how changes went: lead time, failure rate, time to restore.",
     "history": "List the revisions of an object.",
     "undo": "Go back to an earlier revision.",
     "get": "List objects.",

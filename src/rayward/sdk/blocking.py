@@ -25,16 +25,20 @@ from rayward.changes.finalizers import Stuck
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.judging import Verdict
 from rayward.changes.leftovers import Leftover
-from rayward.changes.outcomes import RolledBack, RolloutFailed, outcome_of
+from rayward.changes.outcomes import NotFound, RolledBack, RolloutFailed, outcome_of
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
 from rayward.changes.revisions import Revision, Undo
 from rayward.changes.steps import Operation, run
 from rayward.changes.strategies import Strategy, with_strategy
+from rayward.changes.timeline import Entry, Store, read_timeline
+from rayward.changes.timeline.reading import ordered
+from rayward.changes.timeline.stats import Stats, stats_of
 from rayward.changes.waiting import Waited
 from rayward.changes.why import Diagnosis, Evidence, explain, gather
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient as ApiClient
@@ -230,7 +234,7 @@ class Client:
         try:
             return self.wait(ref, int(written.object["metadata"]["generation"]), timeout=timeout, tell=tell)
         except RolloutFailed as error:
-            self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0), ref)
+            self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0, failed=True), ref)
             if not goes_back or written.before is None:
                 raise
             to = int(written.before["metadata"]["generation"])
@@ -292,6 +296,38 @@ class Client:
         Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
         """
         return self._run(revisions.history(self._ref(ref)), ref)
+
+    def timeline(self, ref: Ref | str, store: Store | None = None) -> tuple[Entry, ...]:
+        """What happened to an object and what belongs to it, the oldest first.
+
+        Args:
+            ref: The object; with a store it may be gone.
+            store: What the operator's process recorded; without one, what the API server still knows.
+
+        Raises:
+            NotFound: The object is gone, and nothing was recorded.
+        """
+        about = self._ref(ref)
+        kept = tuple(one for one in store.read() if one.concerns(str(about))) if store is not None else ()
+        kept = tuple(one for one in kept if one.namespace == about.namespace)
+        try:
+            known = self._run(read_timeline(about), about)
+        except NotFound:
+            if not kept:
+                raise
+            known = ()
+        earlier = [one for one in known if not kept or one.at < kept[0].at or one.what == "event"]
+        return ordered((*earlier, *kept))
+
+    def stats(self, *refs: Ref | str) -> Stats:
+        """How the changes of these objects went, together; of every object of the namespace where none is named."""
+        named = [self._ref(ref) for ref in refs]
+        if not named:
+            for resource in (RAY_SERVICES, RAY_CLUSTERS, RAY_JOBS):
+                found = self._run(leftovers.roots(resource, self.namespace))
+                named += [Ref(resource.kind, name, self.namespace) for name in found]
+        histories = [self._run(revisions.history(ref), ref) for ref in named]
+        return stats_of(histories)
 
     def undo(
         self,
@@ -584,7 +620,9 @@ class Client:
         notes: list[str] = []
         if written.before is not None:
             notes.append(self._run(revisions.record(ref, written.before), ref))
-        notes.append(self._run(revisions.record(ref, written.object, cause=cause, user=self.user), ref))
+        notes.append(
+            self._run(revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref)
+        )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 
     def _ref(self, ref: Ref | str) -> Ref:

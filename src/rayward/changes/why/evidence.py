@@ -100,12 +100,8 @@ def gather(ref: Ref) -> Operation[Evidence]:
         selector = f"{labels.CLUSTER} in ({','.join(names)})"
         pods = yield from _listed(PODS, ref.namespace, selector)
     pods.sort(key=lambda pod: (_label(pod, labels.NODE_TYPE) != labels.HEAD, _name(pod)))
-    about = {_name(one) for one in (live, *clusters, *pods)}
-    events = yield from _listed(EVENTS, ref.namespace, "")
-    warnings = [
-        one for one in events if one.get("type") == "Warning" and section(one, "involvedObject").get("name") in about
-    ]
-    warnings.sort(key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime") or ""))
+    events = yield from events_about(ref, Evidence(ref, live, tuple(clusters), tuple(pods)))
+    warnings = [one for one in events if one.get("type") == "Warning"]
     workloads = yield from _listed(WORKLOADS, ref.namespace, "")
     uids = {section(one, "metadata").get("uid") for one in (live, *clusters)}
     owned = [
@@ -114,6 +110,14 @@ def gather(ref: Ref) -> Operation[Evidence]:
         if any(owner.get("uid") in uids for owner in entries(section(one, "metadata"), "ownerReferences"))
     ]
     return Evidence(ref, live, tuple(clusters), tuple(pods), tuple(warnings), tuple(owned))
+
+
+def events_about(ref: Ref, evidence: Evidence) -> Operation[list[Object]]:
+    """Every event about an object, its clusters and their pods, the newest last."""
+    about = {_name(one) for one in (evidence.object, *evidence.clusters, *evidence.pods)}
+    events = yield from _listed(EVENTS, ref.namespace, "")
+    found = [one for one in events if section(one, "involvedObject").get("name") in about]
+    return sorted(found, key=lambda one: str(one.get("lastTimestamp") or one.get("eventTime") or ""))
 
 
 def _clusters(ref: Ref, live: Object) -> Operation[list[Object]]:
