@@ -19,6 +19,7 @@ _COMMANDS = {
     "down": "Stop it; --purge wipes its data.",
     "status": "Show what runs.",
     "doctor": "Say whether pods can run on this machine, and what to change.",
+    "init": "Make a folder with a small Ray Serve application and its manifest.",
     "lint": "Check manifests without a server.",
     "diff": "Show what applying manifests would change.",
     "plan": "Predict what applying manifests does: which pods restart, what it costs.",

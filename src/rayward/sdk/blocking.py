@@ -44,6 +44,8 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient as ApiClient
 from rayward.kube.core.meta import rfc3339
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.sdk import local
+from rayward.sdk.local import LocalServer
 
 T = TypeVar("T")
 
@@ -71,6 +73,27 @@ class Client:
         self.namespace = namespace or self.api.namespace
         self.field_manager = field_manager
         self.user = user
+        self._server: LocalServer | None = None
+
+    @classmethod
+    def local(cls, folder: Path | None = None, *, namespace: str | None = None, pods: bool = False) -> Self:
+        """A client of an embedded server of its own, which ends with the client; for tests and experiments.
+
+        It takes about a second to start. Without ``pods`` objects are accepted, planned and judged, and their pods stay
+        pending.
+
+        Args:
+            folder: Where its data lies; then it stays when the client is closed. Temporary where it is not given.
+            namespace: Whose objects.
+            pods: Whether pods run, as processes of this machine.
+
+        Raises:
+            StackError: It does not start here.
+        """
+        server = local.start(folder, pods=pods)
+        client = cls(ApiClient.connect(server.access), namespace=namespace)
+        client._server = server
+        return client
 
     @classmethod
     def connect(
@@ -96,8 +119,10 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end the server that ``local`` started."""
         self.api.close()
+        if self._server is not None:
+            self._server.stop()
 
     def ref(self, *words: str) -> Ref:
         """The object that ``"rayservice/shop"`` or ``"rayservice", "shop"`` names, in this client's namespace."""
