@@ -58,7 +58,22 @@ class AsyncClient:
     """The verbs of the playbook over one API server and namespace.
 
     Every failure is a subclass of ``rayward.changes.outcomes.ChangeError``, one for each outcome, and has the exit code
-    that the command line ends with.
+    that the command line ends with. ``manifest`` below is a RayCluster ``c`` with a worker group ``small``.
+
+    Examples:
+        >>> await client.apply(manifest, cause="first")  # doctest: +ELLIPSIS
+        Written(...)
+        >>> plan = await client.plan({**manifest, "spec": {**manifest["spec"], "suspend": True}})
+        >>> plan.strongest
+        <Effect.SUSPEND: 'Suspend'>
+        >>> scaled = await client.scale("raycluster/c", "small", 3)
+        >>> scaled.object["spec"]["workerGroupSpecs"][0]["replicas"]
+        3
+        >>> [(one.revision, one.cause) for one in await client.history("raycluster/c")]
+        [(1, 'first'), (2, '')]
+        >>> undo, written = await client.undo("raycluster/c")
+        >>> undo.to.revision
+        1
     """
 
     def __init__(

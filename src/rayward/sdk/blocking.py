@@ -58,7 +58,22 @@ class Client:
     """The verbs of the playbook over one API server and namespace.
 
     Every failure is a subclass of ``rayward.changes.outcomes.ChangeError``, one for each outcome, and has the exit code
-    that the command line ends with.
+    that the command line ends with. ``manifest`` below is a RayCluster ``c`` with a worker group ``small``.
+
+    Examples:
+        >>> client.apply(manifest, cause="first")  # doctest: +ELLIPSIS
+        Written(...)
+        >>> plan = client.plan({**manifest, "spec": {**manifest["spec"], "suspend": True}})
+        >>> plan.strongest
+        <Effect.SUSPEND: 'Suspend'>
+        >>> scaled = client.scale("raycluster/c", "small", 3)
+        >>> scaled.object["spec"]["workerGroupSpecs"][0]["replicas"]
+        3
+        >>> [(one.revision, one.cause) for one in client.history("raycluster/c")]
+        [(1, 'first'), (2, '')]
+        >>> undo, written = client.undo("raycluster/c")
+        >>> undo.to.revision
+        1
     """
 
     def __init__(
@@ -398,7 +413,9 @@ class Client:
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
         return self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
-    def replace(self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False) -> Written:
+    def replace(
+        self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False
+    ) -> Written:
         """Get, mutate, replace; ``mutate`` runs again on fresh state when another writer was faster.
 
         Raises:
@@ -511,7 +528,9 @@ class Client:
         Raises:
             Invalid: Another operator acts, which cannot.
         """
-        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
+        return self._roll(
+            ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
+        )
 
     def reconcile(self, ref: Ref | str) -> Written:
         """Have the operator look at an object again; nothing else changes."""
@@ -646,7 +665,9 @@ class Client:
         if written.before is not None:
             notes.append(self._run(revisions.record(ref, written.before), ref))
         notes.append(
-            self._run(revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref)
+            self._run(
+                revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref
+            )
         )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 

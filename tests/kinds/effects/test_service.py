@@ -48,6 +48,14 @@ def test_a_config_alone_gets_a_new_cluster_where_the_annotation_says_so() -> Non
     assert _effects(kept, changed(kept, CONFIG, OTHER)) == {"serveConfigV2": Effect.IN_PLACE}
 
 
+def test_a_strategy_that_held_an_edit_back_lets_it_go() -> None:
+    held = changed(service_manifest(), "spec.upgradeStrategy", {"type": "None"})
+    running = changed(held, f"{CLUSTER}.rayVersion", "2.59.0")["spec"]["rayClusterConfig"]
+    let_go = changed(held, "spec.upgradeStrategy", {"type": "NewCluster"})
+    assert _effects(held, let_go, running=running) == {"upgradeStrategy.type": Effect.NEW_CLUSTER}
+    assert _effects(held, let_go) == {"upgradeStrategy.type": Effect.IN_PLACE}
+
+
 @pytest.mark.parametrize("rules", list(Rules))
 def test_a_config_together_with_a_cluster_goes_to_the_new_cluster_alone(rules: Rules) -> None:
     old = service_manifest()

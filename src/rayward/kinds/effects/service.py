@@ -118,6 +118,9 @@ def _setting(edit: ServiceEdit, field: str) -> Answer:
         kind = spec.upgrade_strategy.type if spec.upgrade_strategy else None
         if kind == _INCREMENTAL and edit.rules is not Rules.KUBERAY_1_7:
             return Effect.REFUSED, f"{edit.rules.operator} has no incremental upgrades by default"
+        before = edit.old.spec.upgrade_strategy.type if edit.old.spec.upgrade_strategy else None
+        if before == "None" and edit.release is Effect.NEW_CLUSTER:
+            return Effect.NEW_CLUSTER, "the cluster that serves is of another release, which type None held back"
         return Effect.IN_PLACE, "it counts from the next change on"
     if field == "serveService":
         if edit.is_kuberay:
