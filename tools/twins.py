@@ -15,8 +15,8 @@ _WORDS = (
     ),
     ("from rayward.kube.client.api import Client as ApiClient\n", ""),
     (
-        "from rayward.kube.machinery.jsonvalue",
-        "from rayward.kube.client.sync import SyncClient as ApiClient\nfrom rayward.kube.machinery.jsonvalue",
+        "from rayward.kube.core.meta",
+        "from rayward.kube.client.sync import SyncClient as ApiClient\nfrom rayward.kube.core.meta",
     ),
     ("AsyncClient", "Client"),
     ("async def __aenter__", "def __enter__"),

@@ -49,6 +49,15 @@ def test_apply_creates_changes_and_leaves_alone(client: SyncClient, namespace: s
     assert third.object["spec"]["rayVersion"] == "2.61.0"
 
 
+def test_what_the_same_manager_set_is_its_own_to_apply_again(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, manifest()))
+    run(client, writing.change(ref, [SetField("rayVersion", "2.61.0")]))
+    done = run(client, writing.apply(ref, manifest()))
+    assert done.object["spec"]["rayVersion"] == "2.60.0"
+    assert [(row.field, row.manager) for row in done.taken] == [("spec.rayVersion", "rayward")]
+
+
 def test_a_conflict_is_a_table_and_forcing_says_what_it_took(client: SyncClient, namespace: str) -> None:
     ref = _made(client, namespace, manifest())
     wanted = changed(manifest(), "spec.rayVersion", "2.61.0")

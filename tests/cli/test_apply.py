@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rayward.cli.apply import outcome
-from tests.cli.rayward import Rayward
+from tests.cli.rayward import Rayward, run
 
 _MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: %s}\n"
 _DEFINITION = """
@@ -72,12 +72,22 @@ def test_a_conflict_names_the_manager_the_field_and_the_flag(rayward: Rayward) -
     assert rayward("apply", "--force-conflicts", "-f", "-", stdin=_MAP % "ours").out == "configmap/a configured\n"
 
 
-def test_one_that_fails_does_not_keep_the_others_back(rayward: Rayward) -> None:
+def test_of_several_documents_none_is_applied_when_one_is_wrong(rayward: Rayward) -> None:
     bad = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Bad_Name}\n"
-    done = rayward("apply", "-f", "-", stdin=f"{bad}---\n{_MAP % 'v'}")
-    assert done.code == 3
-    assert done.out == "configmap/a created\n"
-    assert "configmap/Bad_Name in stdin (document 1)" in done.err
+    done = rayward("apply", "-f", "-", stdin=f"{_MAP % 'v'}---\n{bad}")
+    assert (done.code, done.out) == (3, "")
+    assert "configmap/Bad_Name in stdin (document 2)" in done.err
+    assert done.err.endswith("nothing was applied\n")
+    assert rayward("get", "cm/a").code == 4
+
+
+def test_objects_come_with_their_namespace(rayward: Rayward) -> None:
+    name = f"{rayward.namespace}-more"
+    space = f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
+    text = f"{_MAP.replace('name: a', f'name: a, namespace: {name}') % 'v'}---\n{space}"
+    done = run("apply", "--data-dir", str(rayward.folder), "-f", "-", stdin=text)
+    assert (done.code, done.out) == (0, f"namespace/{name} created\nconfigmap/a created\n"), done.err
+    assert run("delete", "--data-dir", str(rayward.folder), "--no-wait", "namespace", name).code == 0
 
 
 @pytest.mark.parametrize(

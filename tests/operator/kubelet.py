@@ -30,6 +30,8 @@ class Kubelet:
     ) -> None:
         self.starts: Chooses = starts or (lambda pod: True)
         self.ends: Chooses = ends or (lambda pod: True)
+        self.binds: Chooses = lambda pod: True
+        """Which pods find a node; a scheduler's part."""
         self.pods: Cache[Pod] = Cache(PODS, Pod, keep_raw=False)
         self._client = client
         self._addresses = 0
@@ -62,6 +64,8 @@ class Kubelet:
                         PODS, key.name, key.namespace, grace_period_seconds=0, uid=pod.metadata.uid
                     )
             elif not pod.spec.node_name:
+                if not self.binds(pod):
+                    return DONE
                 await self._client.bind(key.name, key.namespace, NODE)
             elif pod.status.phase in ("", "Pending") and self.starts(pod):
                 await self.report(pod, self._ready(pod))

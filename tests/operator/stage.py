@@ -30,6 +30,7 @@ from rayward.kube.core.resource import (
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.manager import Manager
 from rayward.kube.runtime.metrics import Metrics
+from rayward.kube.runtime.registry import Registration
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.ray.reach import NoReach, Reach
 from rayward.operator.registry import registrations
@@ -85,6 +86,8 @@ class Stage:
 
     reach: Reach = NoReach()
     """How operators here come to Ray's dashboards; RayServices need it."""
+    compose: Callable[[Reach], Sequence[Registration]] = staticmethod(registrations)
+    """The entries of their process."""
 
     def __init__(self, client: Client, access: Access, namespace: str) -> None:
         self.client = client
@@ -126,7 +129,7 @@ class Stage:
         recorder = EventRecorder(client, "rayward-operator")
         manager = Manager(
             client,
-            registrations(self.reach),
+            self.compose(self.reach),
             self.namespace,
             recorder=recorder,
             metrics=Metrics(registry or CollectorRegistry()),

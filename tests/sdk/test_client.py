@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import doctest
 import importlib.util
 import subprocess
 import sys
@@ -96,3 +97,22 @@ def test_codes_are_those_of_the_command_line() -> None:
 
 def _all(kind: type[ChangeError]) -> list[type[ChangeError]]:
     return [found for sub in kind.__subclasses__() for found in (sub, *_all(sub))]
+
+
+def test_the_examples_of_the_docstrings_are_true(access: Access, namespace: str) -> None:
+    from rayward.sdk import blocking
+
+    with Client.connect(access, namespace=namespace) as client:
+        names = {"client": client, "manifest": manifest()}
+        for example in doctest.DocTestFinder(recurse=True).find(blocking.Client, extraglobs=names):
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            assert runner.run(example).failed == 0, example.name
+
+
+def test_the_page_of_the_client_is_written_from_its_docstrings() -> None:
+    spec = importlib.util.spec_from_file_location("sdk_page", ROOT / "tools" / "sdk_page.py")
+    assert spec is not None
+    assert spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.page() == made.PAGE.read_text(), "run: python tools/sdk_page.py"

@@ -14,9 +14,9 @@ from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CLUSTER_ROLES, NODES, PODS, SECRETS, Resource
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
-from rayward.operator.registry import registrations
 from rayward.stack import kinds
 from rayward.stack.folder import Folder
+from rayward.stack.operator import registrations
 from rayward.stack.part import parts
 from tests.contract.target import embedded_server
 

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from rayward.changes.intents import (
     HEAD,
+    WORKERS,
+    AnnotatePods,
     Intent,
     Scale,
     SetEnv,
@@ -85,6 +87,9 @@ def compile_patch(
             writer.put((*base, *parts), intent.value)
         elif isinstance(intent, Suspend):
             writer.put(("spec", "suspend"), intent.suspend)
+        elif isinstance(intent, AnnotatePods):
+            for root in writer.groups(intent.group):
+                writer.put((*root, "template", "metadata", "annotations", intent.name), intent.value)
         else:
             writer.put(("metadata", "annotations", intent.name), intent.value)
     return writer.patch()
@@ -167,18 +172,20 @@ class _Writer:
         known = ", ".join(str(group.get("groupName")) for group in groups) or "none"
         raise NotFound(f"there is no worker group {name!r}", f"groups: {known}", "")
 
-    def containers(self, group: str) -> Iterator[Pointer]:
-        """The Ray containers of a group, or of all."""
+    def groups(self, group: str) -> list[Pointer]:
+        """The ways to a group, to the ``workers``, or to all."""
         base = cluster_path(self.kind)
         roots: list[Pointer] = []
         if group in ("", HEAD, "headgroup"):
             roots.append((*base, "headGroupSpec"))
-        if group == "":
-            names = [str(one.get("groupName")) for one in entries(cluster_spec(self.kind, self.live), _GROUPS)]
-            roots += [self.group(name) for name in names]
-        elif not roots:
-            roots.append(self.group(group))
-        for root in roots:
+        known = [str(one.get("groupName")) for one in entries(cluster_spec(self.kind, self.live), _GROUPS)]
+        if group == "" or (group == WORKERS and group not in known):
+            return roots + [self.group(name) for name in known]
+        return roots or [self.group(group)]
+
+    def containers(self, group: str) -> Iterator[Pointer]:
+        """The Ray containers of a group, or of all."""
+        for root in self.groups(group):
             path = (*root, "template", "spec", "containers", "0")
             found: list[Any] = self.at(path[:-1]) or []
             if not found:

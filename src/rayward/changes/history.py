@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from rayward.changes import writing
 from rayward.changes.diffing import diff
 from rayward.changes.outcomes import NotFound
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import (
+    CAUSE,
     DURATION,
     OUTCOME,
     OWNER,
+    PREDECESSORS,
+    RESULT,
+    USER,
     Revision,
     Undo,
     manifest_of,
@@ -27,19 +33,21 @@ from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 
-def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operation[str]:
+def record(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: Object | None = None) -> Operation[str]:
     """Make the revision of a generation, unless it is there; what stood in the way, in words, else nothing.
 
     A change is never refused because its history cannot be written.
     """
-    body = manifest_of(ref, live, cause=cause, user=user)
+    body = manifest_of(ref, live, cause=cause, user=user, before=None if before is None else section(before, "spec"))
     try:
         yield Send(verbs.create(CONTROLLER_REVISIONS, body, ref.namespace, field_manager=writing.MANAGER))
     except errors.AlreadyExists:
+        # the operator was faster, and knows neither why nor who
+        yield from _note(ref, body, {CAUSE: cause, USER: user})
         return ""
     except ApiError as error:
         return f"revision {body['revision']} of {ref} was not recorded: {error.message}"
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     for name in surplus(found):
         try:
             yield Send(verbs.delete(CONTROLLER_REVISIONS, name, ref.namespace))
@@ -49,11 +57,18 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Operat
     return ""
 
 
-def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float) -> Operation[None]:
+def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float, *, failed: bool = False) -> Operation[None]:
     """Note how a generation ended, where it is recorded."""
-    name = str(section(manifest_of(ref, live), "metadata")["name"])
-    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}"}
-    body = {"metadata": {"annotations": annotations}}
+    result = "Failed" if failed else "Applied"
+    annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}", RESULT: result}
+    yield from _note(ref, manifest_of(ref, live), annotations)
+
+
+def _note(ref: Ref, revision: Object, annotations: dict[str, str]) -> Operation[None]:
+    body = {"metadata": {"annotations": {name: value for name, value in annotations.items() if value}}}
+    if not body["metadata"]["annotations"]:
+        return
+    name = str(section(revision, "metadata")["name"])
     try:
         yield Send(verbs.patch(CONTROLLER_REVISIONS, name, body, PatchType.MERGE, ref.namespace))
     except ApiError:
@@ -65,8 +80,9 @@ def history(ref: Ref) -> Operation[tuple[Revision, ...]]:
     """All revisions, the oldest first; the live generation is recorded where nobody has yet."""
     live = yield from writing.read(ref)
     yield from record(ref, live)
-    found = yield from _revisions(ref, live)
-    return read_revisions(found)
+    found = yield from stored(ref, live)
+    before = yield from _of_predecessors(ref, live)
+    return (*before, *read_revisions(found))
 
 
 def undo(
@@ -86,7 +102,7 @@ def undo(
     """
     live = yield from writing.read(ref)
     yield from record(ref, live)
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     chosen = undo_of(ref, live, read_revisions(found), to)
     if not override_gitops:
         refuse_gitops(ref, live, chosen)
@@ -111,7 +127,7 @@ def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation
         NotFound: There is no such revision.
     """
     live = yield from writing.read(ref)
-    found = yield from _revisions(ref, live)
+    found = yield from stored(ref, live)
     specs = {revision.revision: revision.spec for revision in read_revisions(found) if revision.spec is not None}
     for wanted in (one, other):
         if wanted is not None and wanted not in specs:
@@ -122,7 +138,21 @@ def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation
     return diff({"spec": specs[one]}, {"spec": after}, old=f"revision {one} of {ref}", new=new)
 
 
-def _revisions(ref: Ref, live: Object) -> Operation[list[Object]]:
+def stored(ref: Ref, live: Object) -> Operation[list[Object]]:
+    """The ControllerRevisions of an object."""
     selector = f"{OWNER}={section(live, 'metadata')['uid']}"
     answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
     return entries(answer, "items")
+
+
+def _of_predecessors(ref: Ref, live: Object) -> Operation[tuple[Revision, ...]]:
+    """The revisions of objects that this one was recreated from, the oldest first."""
+    uids = [
+        one for one in str(section(section(live, "metadata"), "annotations").get(PREDECESSORS) or "").split(",") if one
+    ]
+    found: list[Revision] = []
+    for index, uid in enumerate(uids):
+        answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=f"{OWNER}={uid}"))
+        earlier = len(uids) - index
+        found += [dataclasses.replace(one, earlier=earlier) for one in read_revisions(entries(answer, "items"))]
+    return tuple(found)

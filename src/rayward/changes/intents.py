@@ -10,6 +10,8 @@ from rayward.changes.outcomes import UsageError
 
 HEAD: Final = "head"
 """The name by which the head's group is chosen."""
+WORKERS: Final = "workers"
+"""All groups but the head's, for ``AnnotatePods``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,16 @@ class Annotate:
     value: str | None
 
 
-Intent = Scale | SetImage | SetEnv | SetResources | SetField | Suspend | Annotate
+@dataclass(frozen=True, slots=True)
+class AnnotatePods:
+    """An annotation in the pod template of a group, of ``head`` or of all ``workers``; of every group without one."""
+
+    name: str
+    value: str
+    group: str = ""
+
+
+Intent = Scale | SetImage | SetEnv | SetResources | SetField | Suspend | Annotate | AnnotatePods
 
 
 def parse_setting(text: str) -> Intent:
@@ -79,7 +90,8 @@ def parse_setting(text: str) -> Intent:
 
     ``image=I``, ``GROUP.image=I``, ``GROUP.replicas=5``, ``GROUP.min=1``, ``GROUP.max=8``, ``env.NAME=V``,
     ``GROUP.env.NAME=V`` (``GROUP.env.NAME-`` removes it), ``GROUP.requests.cpu=2``, ``GROUP.limits.memory=4Gi``,
-    ``suspend=true``, ``rayVersion=2.61.0``.
+    ``suspend=true``, ``rayVersion=2.61.0``, ``entrypoint=COMMAND``, and ``spec.PATH=VALUE`` for any other field of the
+    spec, whose value is read as YAML.
 
     Raises:
         UsageError: It is none of these.
@@ -115,14 +127,26 @@ def _setting(parts: list[str], value: str, text: str) -> Intent:
             return Scale(group, max_replicas=_number(value, text))
         case ["suspend"] if value in ("true", "false"):
             return Suspend(value == "true")
-        case ["rayVersion"]:
-            return SetField("rayVersion", value)
+        case ["rayVersion" | "entrypoint" as name]:
+            return SetField(name, value)
+        case ["spec", *path] if path:
+            return SetField(".".join(path), _yaml(value, text))
         case _:
             known = "image, GROUP.image, GROUP.replicas, GROUP.min, GROUP.max, env.NAME, GROUP.requests.cpu, suspend"
-            raise UsageError(f"cannot set {text.partition('=')[0]!r}", f"it is none of {known}, rayVersion", "")
+            why = f"it is none of {known}, rayVersion, entrypoint, spec.PATH"
+            raise UsageError(f"cannot set {text.partition('=')[0]!r}", why, "")
 
 
 def _number(value: str, text: str) -> int:
     if not (value.isascii() and value.isdigit()):
         raise UsageError(f"cannot read {text!r}", f"{value!r} is not a whole number of 0 or more", "")
     return int(value)
+
+
+def _yaml(value: str, text: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise UsageError(f"cannot read {text!r}", f"the value is no YAML: {error}", "") from error

@@ -67,6 +67,12 @@ def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_al
     return diff(versions.live, versions.wanted, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
 
 
+def operator_of(ref: Ref, live: Object) -> Operation[Rules]:
+    """Whose operator acts on an object, from the mark on its children."""
+    _, rules = yield from _running(ref, live)
+    return rules
+
+
 def rules_of(version: str) -> Rules:
     """Whose operator a mark of ``ray.io/kuberay-version`` names; Rayward where there is none."""
     plain = version.removeprefix("v")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.changes.outcomes import Conflict, NotFound
+from rayward.changes.ownership import AUTOSCALER_MANAGERS
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
 from rayward.kinds.effects import differences
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
@@ -20,11 +21,17 @@ KEPT: Final = 20
 """How many revisions of one object are kept."""
 
 OWNER: Final = "rayward.dev/owner-uid"
+PREDECESSORS: Final = "rayward.dev/predecessors"
+"""On an object that was recreated: the uids of those before it, the oldest first; their revisions are its history."""
 CAUSE: Final = "rayward.dev/cause"
 USER: Final = "rayward.dev/user"
 MANAGER: Final = "rayward.dev/manager"
 CHANGED_AT: Final = "rayward.dev/changed-at"
 OUTCOME: Final = "rayward.dev/outcome"
+CHANGED: Final = "rayward.dev/changed"
+"""The paths that differ from the generation before, as far as that was known."""
+RESULT: Final = "rayward.dev/result"
+"""``Applied`` or ``Failed``, once a generation has ended; the outcome is the reason."""
 DURATION: Final = "rayward.dev/duration"
 
 GITOPS: Final = ("argocd", "kustomize-controller", "helm-controller", "flux", "fleet")
@@ -32,6 +39,7 @@ GITOPS: Final = ("argocd", "kustomize-controller", "helm-controller", "flux", "f
 
 _SIZES: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "scaleStrategy"})
 _GROUPS: Final = "workerGroupSpecs"
+_SHOWN: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,10 @@ class Revision:
         user: Who, where it was changed by the SDK.
         outcome: How it ended, where that was seen.
         until: For generations that nobody saw the last of them; else the same as ``revision``.
+        changed: The paths that differ from the generation before.
+        result: ``Applied`` or ``Failed``, where its end was seen.
+        seconds: How long it took until then.
+        earlier: How often the object was recreated since; 0 for the one that lives.
     """
 
     revision: int
@@ -57,6 +69,10 @@ class Revision:
     user: str = ""
     outcome: str = ""
     until: int = 0
+    earlier: int = 0
+    changed: str = ""
+    result: str = ""
+    seconds: float = 0.0
 
     @property
     def is_gap(self) -> bool:
@@ -74,14 +90,19 @@ class Revision:
             "cause": self.cause,
             "user": self.user,
             "outcome": self.outcome,
+            "earlier": self.earlier,
+            "changed": self.changed,
+            "result": self.result,
+            "seconds": self.seconds,
         }
 
 
-def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> Object:
-    """The ControllerRevision of an object's generation."""
+def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: Object | None = None) -> Object:
+    """The ControllerRevision of an object's generation; ``before`` is the spec of the generation before, if known."""
     metadata = section(live, "metadata")
     manager, at = last_writer(live)
-    said = {CAUSE: cause, USER: user, MANAGER: manager, CHANGED_AT: at}
+    changed = _changed(before, section(live, "spec")) if before is not None else ""
+    said = {CAUSE: cause, USER: user, MANAGER: manager, CHANGED_AT: at, CHANGED: changed}
     uid, generation = str(metadata["uid"]), int(metadata["generation"])
     owner = {"apiVersion": ref.resource.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
     return {
@@ -97,6 +118,12 @@ def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "") -> O
         "revision": generation,
         "data": {"spec": section(live, "spec")},
     }
+
+
+def _changed(before: Object, after: Object) -> str:
+    paths = [one.path for one in differences(before, after, ("spec",))]
+    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+    return f"{', '.join(paths[:_SHOWN])}{more}"[:1000]
 
 
 def last_writer(live: Object) -> tuple[str, str]:
@@ -127,6 +154,9 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
                 annotations.get(CAUSE, ""),
                 annotations.get(USER, ""),
                 annotations.get(OUTCOME, ""),
+                changed=annotations.get(CHANGED, ""),
+                result=annotations.get(RESULT, ""),
+                seconds=_seconds(annotations.get(DURATION)),
             )
         )
     known.sort(key=lambda one: one.revision)
@@ -138,9 +168,26 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
     return tuple(result)
 
 
+def _seconds(text: str | None) -> float:
+    try:
+        return float(text or 0)
+    except ValueError:
+        return 0.0
+
+
 def surplus(found: Sequence[Object], kept: int = KEPT) -> tuple[str, ...]:
-    """The names of revisions beyond those that are kept, the oldest first."""
-    ordered = sorted(found, key=lambda item: int(item.get("revision") or 0))
+    """The names of revisions beyond those that are kept, the oldest first.
+
+    What Ray's autoscaler wrote goes before what somebody asked for; the newest is always kept.
+    """
+
+    def rank(item: Object) -> tuple[bool, bool, int]:
+        number = int(item.get("revision") or 0)
+        manager: Any = section(section(item, "metadata"), "annotations").get(MANAGER)
+        return number == newest, manager not in AUTOSCALER_MANAGERS, number
+
+    newest = max((int(item.get("revision") or 0) for item in found), default=0)
+    ordered = sorted(found, key=rank)
     return tuple(str(section(item, "metadata")["name"]) for item in ordered[: max(len(ordered) - kept, 0)])
 
 

@@ -72,7 +72,7 @@ def apply(
     """Server-side apply.
 
     Sizes that Ray's autoscaler owns are kept, and the list that holds them is taken from the autoscaler's manager, and
-    from no other, under a guard on the resource version.
+    from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise.
 
     Raises:
         Conflict: Another manager owns a field and ``force`` is not set, or others wrote at every attempt.
@@ -96,8 +96,12 @@ def apply(
                 continue
             if not owned:
                 raise
-            if not (guarded and only_autoscaler(ref.kind, owned)):
-                raise conflict_error(ref, owned) from error
+            # what this manager wrote by a patch or a replace, such as an undo, is its own to apply again
+            others = tuple(row for row in owned if row.manager != manager)
+            if others and not (guarded and only_autoscaler(ref.kind, others)):
+                raise conflict_error(ref, others) from error
+            version = section(live or {}, "metadata").get("resourceVersion")
+            body = {**body, "metadata": {**section(body, "metadata"), "resourceVersion": version}}
             try:
                 answer = yield from _applied(ref, body, manager, force=True, dry_run=dry_run)
             except errors.Conflict:

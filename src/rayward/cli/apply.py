@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import click
 import orjson
 
+from rayward.changes import outcomes
 from rayward.changes.judging import Verdict
 from rayward.changes.outcomes import ChangeError
 from rayward.changes.refs import RESOURCES
+from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
 from rayward.cli import manifests, naming, precheck
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
@@ -29,12 +33,14 @@ from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.options import PatchOptions, PatchType
+from rayward.kube.client.request import Response
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.sdk import Client
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
+_STRATEGIES = list(get_args(Strategy))
 _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 
 
@@ -46,6 +52,9 @@ _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that others own.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
 @click.option("--wait/--no-wait", default=False, help="Wait until Ray's objects are as asked.")
+@click.option("--strategy", type=click.Choice(_STRATEGIES), help="How the change is made, where the kind allows it.")
+@click.option("--lint/--no-lint", default=True, help="Refuse what the operator would reject (default).")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever.")
 @click.option("--on-failure", type=click.Choice(["rollback", "hold"]), help="What to do with a change that fails.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
@@ -57,12 +66,24 @@ def command(
     force_conflicts: bool,
     dry_run: str,
     wait: bool,
+    strategy: Strategy | None,
+    lint: bool,
+    cause: str,
     timeout: float,
     on_failure: Literal["rollback", "hold"] | None,
     form: Form | None,
     target: Target,
 ) -> int:
-    """Create or update objects from manifests (server-side apply)."""
+    """Create or update objects from manifests (server-side apply).
+
+    Several documents are one change: all are checked before any is written.
+
+    \b
+    Examples:
+      rayward apply -f service.yaml --wait
+      rayward apply -f service.yaml --strategy new-cluster --wait --on-failure rollback
+      rayward apply --plan plan.json
+    """  # noqa: D301
     if plan is not None:
         return _apply_plan(plan, form, target)
     if not files:
@@ -71,25 +92,45 @@ def command(
     with target.open() as session:
         session.say_where()
         flag = " ".join(f"-f {file}" for file in files)
-        applying = _Applying(session, target.namespace, flag, force=force_conflicts, dry=dry_run == "server")
+        how = _How(force=force_conflicts, dry=dry_run == "server", strategy=strategy, lint=lint, cause=cause)
+        applying = _Applying(session, target.namespace, flag, how)
+        applying.check(wanted, form)
+        if applying.code:
+            if len(wanted) > 1:
+                tell("nothing was applied")
+            return applying.code
         for manifest in wanted:
             applying.one(manifest, form)
         if form is not None:
             _show(applying.done, form)
         if wait and not applying.code and dry_run == "none":
             for written in applying.written:
-                _settle(applying.sdk, written, timeout, on_failure)
+                applying.code = _settle(applying.sdk, written, timeout, on_failure, form) or applying.code
         return applying.code
 
 
-def _settle(client: Client, written: Written, timeout: float, on_failure: Literal["rollback", "hold"] | None) -> None:
+def _settle(
+    client: Client,
+    written: Written,
+    timeout: float,
+    on_failure: Literal["rollback", "hold"] | None,
+    form: Form | None,
+) -> int:
+    """Wait for one object and say how it ended; the others are waited for whatever came of it."""
     name = f"{str(written.object['kind']).lower()}/{written.object['metadata']['name']}"
 
     def say(verdict: Verdict) -> None:
         tell(f"{name}: {verdict}")
 
-    waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
+    try:
+        waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
+    except ChangeError as error:
+        told = explained(error)
+        assert told is not None
+        tell_failure(told, as_json=form is not None and form.name == "json")
+        return told.code
     tell(f"{name}: done after {waited.seconds:.0f} s")
+    return 0
 
 
 def _apply_plan(file: Path, form: Form | None, target: Target) -> int:
@@ -118,15 +159,26 @@ def _show(done: list[tuple[Kind, Object]], form: Form) -> None:
         answer(rendered(objects[0] if len(objects) == 1 else as_list(objects), form))
 
 
-class _Applying:
-    """Applies one manifest after the other; one that fails does not keep the others back."""
+@dataclass(frozen=True, slots=True)
+class _How:
+    """What the flags say."""
 
-    def __init__(self, session: Session, namespace: str | None, flag: str, *, force: bool, dry: bool) -> None:
+    force: bool = False
+    dry: bool = False
+    strategy: Strategy | None = None
+    lint: bool = True
+    cause: str = ""
+
+
+class _Applying:
+    """Checks all manifests, then applies one after the other."""
+
+    def __init__(self, session: Session, namespace: str | None, flag: str, how: _How) -> None:
         self._session = session
         self._asked = namespace
         self._flag = flag
-        self._force = force
-        self._dry = dry
+        self._how = how
+        self._dry = how.dry
         self._catalogue: Catalogue | None = None
         self._unsettled: list[str] = []
         self.done: list[tuple[Kind, Object]] = []
@@ -135,20 +187,66 @@ class _Applying:
         """What was applied of Ray's kinds."""
         self.code = 0
 
+    def check(self, wanted: Sequence[Manifest], form: Form | None) -> None:
+        """Ask about every manifest before any is written, and say what stands against each.
+
+        What needs a namespace or a kind that comes with the same change cannot be asked about before that is there.
+        """
+        spaces = {one.name for one in wanted if one.kind == "Namespace"}
+        for manifest in wanted:
+            try:
+                self._check(manifest, wanted, spaces)
+            except (ApiError, ChangeError, CommandError) as error:
+                self._failed(manifest, error, form)
+
+    def _check(self, manifest: Manifest, wanted: Sequence[Manifest], spaces: set[str]) -> None:
+        if self._is_defined_by(manifest, wanted):
+            return
+        kind = self._kind(manifest)
+        if self._how.lint:
+            precheck.check(manifest)
+        body = self._placed(manifest, kind)
+        is_ray = kind.resource in RESOURCES.values()
+        if len(wanted) == 1 and not is_ray:
+            # the write itself is the check
+            return
+        try:
+            if is_ray:
+                body = with_serve_text(body, quiet=True) if kind.resource == RAY_SERVICES else body
+                how = self._how
+                found = self.sdk.check(body, strategy=how.strategy, force_conflicts=how.force, lint=how.lint)
+                for refusal in found:
+                    raise refusal.error
+            else:
+                self._patch(kind, manifest.name, body, dry=True)
+        except (NotFound, outcomes.NotFound):
+            if section(body, "metadata").get("namespace") not in spaces:
+                raise
+
+    def _is_defined_by(self, manifest: Manifest, wanted: Sequence[Manifest]) -> bool:
+        """Whether a definition in the same change makes the kind."""
+        defined = (section(one.value, "spec") for one in wanted if one.kind == "CustomResourceDefinition")
+        group = str(manifest.value["apiVersion"]).rpartition("/")[0]
+        return any((one.get("group"), section(one, "names").get("kind")) == (group, manifest.kind) for one in defined)
+
+    def _failed(self, manifest: Manifest, error: Exception, form: Form | None) -> None:
+        told = explained(error)
+        assert told is not None
+        what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
+        following = told.following.replace("-f ...", self._flag)
+        places = precheck.hints(manifest) if isinstance(error, ApiError) and told.code == Code.INVALID else ""
+        why = "\n".join(part for part in (places, told.why) if part)
+        failure = CommandError(told.code, what, why, following, reason=told.reason)
+        failure.object, failure.field = told.object, told.field
+        tell_failure(failure, as_json=form is not None and form.name == "json")
+        self.code = self.code or told.code
+
     def one(self, manifest: Manifest, form: Form | None) -> None:
-        """Apply one manifest and say how it went."""
+        """Apply one manifest and say how it went; one that fails does not keep the others back."""
         try:
             kind, made, outcome = self._apply(manifest)
         except (ApiError, ChangeError, CommandError) as error:
-            told = explained(error)
-            assert told is not None
-            what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
-            following = told.following.replace("-f ...", self._flag)
-            places = precheck.hints(manifest) if isinstance(error, ApiError) and told.code == Code.INVALID else ""
-            why = "\n".join(part for part in (places, told.why) if part)
-            failure = CommandError(told.code, what, why, following, reason=told.reason)
-            tell_failure(failure, as_json=form is not None and form.name == "json")
-            self.code = self.code or told.code
+            self._failed(manifest, error, form)
             return
         self.done.append((kind, made))
         if kind.resource == CUSTOM_RESOURCE_DEFINITIONS and not self._dry:
@@ -163,12 +261,14 @@ class _Applying:
         if not manifest.comes_first:
             self._settle()
         kind = self._kind(manifest)
-        precheck.check(manifest)
         body = self._placed(manifest, kind)
         if kind.resource == RAY_SERVICES:
             body = with_serve_text(body)
         if kind.resource in RESOURCES.values():
-            written = self.sdk.apply(body, force_conflicts=self._force, dry_run=self._dry)
+            how = self._how
+            written = self.sdk.apply(
+                body, strategy=how.strategy, force_conflicts=how.force, dry_run=how.dry, cause=how.cause
+            )
             self.written.append(written)
             for note in (*written.notes, *(f"took {one.field} from {one.manager}" for one in written.taken)):
                 tell(note)
@@ -179,12 +279,17 @@ class _Applying:
             before = client.get(kind.resource, name, namespace)
         except NotFound:
             before = None
-        options = PatchOptions(field_manager=MANAGER, force=self._force, dry_run=self._dry, field_validation="Strict")
-        response = client.answer(verbs.patch(kind.resource, name, body, PatchType.APPLY, namespace, **options))
+        response = self._patch(kind, name, body, dry=self._dry)
         for warning in _warning(response.headers.get("warning", "")):
             tell(f"Warning: {warning}")
         made: Object = orjson.loads(response.body)
         return kind, made, outcome(before, made)
+
+    def _patch(self, kind: Kind, name: str, body: Object, *, dry: bool) -> Response:
+        options = PatchOptions(field_manager=MANAGER, force=self._how.force, dry_run=dry, field_validation="Strict")
+        namespace = section(body, "metadata").get("namespace")
+        request = verbs.patch(kind.resource, name, body, PatchType.APPLY, namespace, **options)
+        return self._session.client.answer(request)
 
     def _kind(self, manifest: Manifest) -> Kind:
         if self._catalogue is None:

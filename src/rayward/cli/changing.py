@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import getpass
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal
 
+import click
+
+from rayward.changes.intents import Intent, parse_setting
+from rayward.changes.judging import Verdict
 from rayward.changes.refs import Ref, parse_ref
 from rayward.changes.writing import Written
+from rayward.cli.durations import DurationType
 from rayward.cli.forms import Form, rendered, without_managed
 from rayward.cli.output import answer, tell
 from rayward.cli.target import Session, Target
 from rayward.sdk import Client
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How a verb waits for what it asked for."""
+
+    timeout: float
+    on_failure: Literal["rollback", "hold"] | None
 
 
 @contextmanager
@@ -49,3 +65,39 @@ def current_user() -> str:
     except (OSError, KeyError):
         # a user id without a name
         return ""
+
+
+def waiting_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--wait``, ``--timeout`` and ``--on-failure``, handed on as one ``waits``."""
+
+    @functools.wraps(function)
+    def wrapped(wait: bool, timeout: float, on_failure: Literal["rollback", "hold"] | None, **others: Any) -> Any:
+        return function(waits=Waits(timeout, on_failure) if wait else None, **others)
+
+    choice = click.Choice(["rollback", "hold"])
+    for option in (
+        click.option("--on-failure", type=choice, help="What to do with a change that fails."),
+        click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever."),
+        click.option("--wait/--no-wait", default=False, help="Wait until the object is as asked."),
+    ):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def settle(client: Client, ref: Ref, done: Written, waits: Waits | None) -> None:
+    """Wait for what a verb asked for, with one line for each new state."""
+    if waits is None or not done.changed:
+        return
+    waited = client.settle(done, timeout=waits.timeout, on_failure=waits.on_failure, tell=teller(ref))
+    tell(f"{ref}: done after {waited.seconds:.0f} s")
+
+
+def teller(ref: Ref) -> Callable[[Verdict], None]:
+    """Says each new state of an object, on a line of its own."""
+    return lambda verdict: tell(f"{ref}: {verdict}")
+
+
+def split_settings(words: tuple[str, ...]) -> tuple[tuple[str, ...], list[Intent]]:
+    """The words that name an object, and the settings after them."""
+    named = tuple(word for word in words if "=" not in word and not word.endswith("-"))
+    return named, [parse_setting(word) for word in words if word not in named]

@@ -14,11 +14,13 @@ from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
 from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Session, Target, target_options
+from rayward.kinds.resources import GROUP
 from rayward.kube.client.errors import NotFound
-from rayward.kube.client.options import DeleteOptions
+from rayward.kube.client.options import DeleteOptions, Propagation
 from rayward.kube.machinery.jsonvalue import entries, section
 
-_CASCADE = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+_CASCADE: dict[str, Propagation] = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
+_CASCADE_HELP = "What becomes of children (default: Ray's objects go after theirs, others before)."
 _SHORTEST, _LONGEST = 0.05, 0.5
 
 
@@ -47,7 +49,7 @@ class _Doomed:
 @click.option("--timeout", type=DurationType(), default=0.0, help="How long to wait (default 0: for ever).")
 @click.option("--grace-period", "grace", type=click.IntRange(0), help="Seconds a pod has to end.")
 @click.option("--force", is_flag=True, help="Take pods out of the API at once, with a grace period of 0.")
-@click.option("--cascade", type=click.Choice(list(_CASCADE)), default="background", help="What becomes of children.")
+@click.option("--cascade", type=click.Choice(list(_CASCADE)), help=_CASCADE_HELP)
 @click.option("--ignore-not-found", is_flag=True, help="What is not there counts as deleted.")
 @output_option
 @target_options
@@ -61,13 +63,13 @@ def command(
     timeout: float,
     grace: int | None,
     force: bool,
-    cascade: str,
+    cascade: str | None,
     ignore_not_found: bool,
     form: str,
     target: Target,
 ) -> None:
     """Delete objects, and wait until they are gone."""
-    options = DeleteOptions(propagation_policy=_CASCADE[cascade])  # pyright: ignore[reportArgumentType]
+    options = DeleteOptions()
     if grace is not None or force:
         options["grace_period_seconds"] = 0 if force else grace or 0
     with target.open() as session:
@@ -82,6 +84,8 @@ def command(
         absent: list[_Doomed] = []
         for one in doomed:
             try:
+                chosen = cascade or ("foreground" if one.kind.resource.group == GROUP else "background")
+                options["propagation_policy"] = _CASCADE[chosen]
                 session.client.delete(one.kind.resource, one.name, one.namespace, **options)
             except NotFound as error:
                 missing = missing or error

@@ -19,6 +19,7 @@ _COMMANDS = {
     "down": "Stop it; --purge wipes its data.",
     "status": "Show what runs.",
     "doctor": "Say whether pods can run on this machine, and what to change.",
+    "init": "Make a folder with a small Ray Serve application and its manifest.",
     "lint": "Check manifests without a server.",
     "diff": "Show what applying manifests would change.",
     "plan": "Predict what applying manifests does: which pods restart, what it costs.",
@@ -26,7 +27,22 @@ _COMMANDS = {
     "set": "Change an image, a variable, a size or resources by a guarded patch.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch that loses nothing.",
+    "upgrade": "Change a RayService by a new cluster beside the one that serves.",
+    "pause": "Let upgrades become ready and wait before their switch.",
+    "promote": "Let the cluster that waits take the traffic.",
+    "abort": "Give up the upgrade in progress.",
+    "retry": "Ask again for a release that was given up.",
+    "restart": "Make a new cluster of the release that serves.",
+    "rollout": "Replace the workers of a RayCluster one by one.",
+    "reassemble": "Suspend a RayCluster, change it and resume it, as one transaction.",
+    "edit": "Suspend a RayJob, change it and resume it, as one transaction.",
+    "suspend": "Delete an object's pods and keep the object.",
+    "resume": "Take back a suspension, or the pause of an upgrade.",
+    "reconcile": "Have the operator look at an object again.",
     "wait": "Wait until an object is as its spec asks.",
+    "why": "Say why an object is not as it was asked for, and what to run next.",
+    "timeline": "Show what happened to an object, in order.",
+    "stats": "Show how changes went: lead time, failure rate, time to restore.",
     "history": "List the revisions of an object.",
     "undo": "Go back to an earlier revision.",
     "get": "List objects.",
@@ -35,9 +51,33 @@ _COMMANDS = {
     "exec": "Run a command in a pod.",
     "port-forward": "Reach a port of a pod from this machine.",
     "delete": "Delete objects and wait until they are gone.",
+    "recreate": "Delete an object and make it again; its history goes on.",
+    "unstick": "Show what holds an object that is being deleted, and remove one finalizer.",
+    "adopt": "Give objects that lost their owner back to it.",
+    "gc": "Delete objects whose owner is gone.",
     "operator": "Run Ray's operator on any Kubernetes, or print the rights that it needs.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }
+
+
+_TOGETHER = {
+    "rollouts": (
+        "upgrade",
+        "pause",
+        "promote",
+        "abort",
+        "retry",
+        "restart",
+        "rollout",
+        "suspend",
+        "resume",
+        "reconcile",
+    ),
+    "transactions": ("reassemble", "edit"),
+    "repair": ("recreate", "unstick", "adopt", "gc"),
+}
+"""Modules that hold several commands of one kind; every other command has a module of its own."""
+_MODULES = {name: module for module, names in _TOGETHER.items() for name in names}
 
 
 class _Commands(click.Group):
@@ -49,8 +89,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module: Any = importlib.import_module(f"rayward.cli.{cmd_name.replace('-', '_')}")
-        return module.command
+        shared = _MODULES.get(cmd_name)
+        module: Any = importlib.import_module(f"rayward.cli.{shared or cmd_name.replace('-', '_')}")
+        return module.COMMANDS[cmd_name] if shared else module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -19,9 +19,9 @@ def command() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def run(words: tuple[str, ...]) -> None:
     """Make RayClusters and RayServices true, in the foreground; --help shows every flag."""
-    from rayward.operator.arguments import main
+    from rayward.stack.operator import main
 
-    sys.exit(main(words))
+    sys.exit(main(list(words)))
 
 
 @command.command("rbac")
@@ -37,7 +37,7 @@ def rbac(namespaces: tuple[str, ...], account: str) -> None:
 
     from rayward.operator.ray.reach import NoReach
     from rayward.operator.rbac import manifests
-    from rayward.operator.registry import registrations
+    from rayward.stack.operator import registrations
 
     where, _, name = account.rpartition("/")
     made = manifests(registrations(NoReach()), namespaces, where or "rayward-system", name)

@@ -10,7 +10,7 @@ from rayward.kube.machinery.jsonvalue import Object, is_object, section
 _FIELD = "serveConfigV2"
 
 
-def with_serve_text(service: Object) -> Object:
+def with_serve_text(service: Object, *, quiet: bool = False) -> Object:
     """A RayService whose serve config is text, as typed clients expect; one that is text already stays as it is.
 
     Raises:
@@ -26,5 +26,6 @@ def with_serve_text(service: Object) -> Object:
     except ServeConfigError as error:
         what = f"spec.{_FIELD} is no serve config"
         raise CommandError(Code.INVALID, what, str(error), "correct it and apply again") from error
-    tell(f"spec.{_FIELD} is an object: stored as the text that means the same, for clients that know only text")
+    if not quiet:
+        tell(f"spec.{_FIELD} is an object: stored as the text that means the same, for clients that know only text")
     return {**service, "spec": {**spec, _FIELD: text}}

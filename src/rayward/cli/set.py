@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from rayward.changes.intents import parse_setting
 from rayward.changes.outcomes import UsageError
-from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, waiting_options
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 
@@ -17,9 +16,16 @@ from rayward.cli.target import Target, target_options
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
 @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
 @target_options
 def command(
-    words: tuple[str, ...], dry_run: str, override_autoscaler: bool, cause: str, form: Form | None, target: Target
+    words: tuple[str, ...],
+    dry_run: str,
+    override_autoscaler: bool,
+    cause: str,
+    form: Form | None,
+    waits: Waits | None,
+    target: Target,
 ) -> int:
     """Change what the settings say and nothing else.
 
@@ -33,8 +39,7 @@ def command(
       rayward set raycluster/train gpu.max=8
       rayward set rayservice shop image=rayproject/ray:2.61.0 rayVersion=2.61.0
     """  # noqa: D301
-    named = tuple(word for word in words if "=" not in word and not word.endswith("-"))
-    settings = [parse_setting(word) for word in words if word not in named]
+    named, settings = split_settings(words)
     if not settings:
         raise UsageError("there is nothing to set", "no setting was given", "rayward set raycluster/x gpu.replicas=5")
     with changing(target) as (client, session):
@@ -44,4 +49,5 @@ def command(
             ref, *settings, dry_run=dry_run == "server", override_autoscaler=override_autoscaler, cause=cause
         )
         show(ref, done, form, dry=dry_run == "server")
+        settle(client, ref, done, waits if dry_run == "none" else None)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, waiting_options
 from rayward.cli.forms import Form, FormType
 from rayward.cli.output import tell
 from rayward.cli.target import Target, target_options
@@ -16,6 +16,7 @@ from rayward.cli.target import Target, target_options
 @click.option("--override-gitops", is_flag=True, help="Also where a GitOps tool applies the spec.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
 @target_options
 def command(
     words: tuple[str, ...],
@@ -23,6 +24,7 @@ def command(
     override_gitops: bool,
     dry_run: str,
     form: Form | None,
+    waits: Waits | None,
     target: Target,
 ) -> int:
     """Go back to an earlier revision; sizes that were changed since are kept.
@@ -41,4 +43,5 @@ def command(
         for kept in undo.kept:
             tell(f"kept {kept}, which is newer")
         show(ref, done, form, dry=dry)
+        settle(client, ref, done, None if dry else waits)
     return 0

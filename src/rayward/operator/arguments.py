@@ -17,7 +17,8 @@ from rayward.kube.runtime.leader import LeadershipLost
 from rayward.net.loop import run_loop
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.errors import OperatorError
-from rayward.operator.process import Settings, run
+from rayward.operator.process import Compose, Settings, run
+from rayward.operator.registry import registrations
 
 REFUSED = 10
 LOST = 11
@@ -71,13 +72,13 @@ def settings_of(options: argparse.Namespace) -> Settings:
     )
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Work until told to stop."""
+def main(words: Sequence[str] | None = None, compose: Compose = registrations) -> int:
+    """Work until told to stop, on the entries that ``compose`` makes."""
     options = parser().parse_args(words)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         access = find_access(options.kubeconfig, options.context)
-        run_loop(_until_told(access, settings_of(options)))
+        run_loop(_until_told(access, settings_of(options), compose))
     except ConfigError as error:
         return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")
     except OperatorError as error:
@@ -88,8 +89,8 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-async def _until_told(access: Access, settings: Settings) -> None:
-    working = asyncio.ensure_future(run(access, settings))
+async def _until_told(access: Access, settings: Settings, compose: Compose) -> None:
+    working = asyncio.ensure_future(run(access, settings, compose))
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, working.cancel)

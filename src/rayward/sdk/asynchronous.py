@@ -3,36 +3,77 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self, TypeVar
 
+from rayward.changes import (
+    checking,
+    finalizers,
+    leftovers,
+    predicting,
+    recreating,
+    rollouts,
+    transactions,
+    waiting,
+    writing,
+)
 from rayward.changes import history as revisions
-from rayward.changes import predicting, waiting, writing
+from rayward.changes.finalizers import Stuck
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.judging import Verdict
-from rayward.changes.outcomes import RolledBack, RolloutFailed, outcome_of
+from rayward.changes.leftovers import Leftover
+from rayward.changes.outcomes import NotFound, RolledBack, RolloutFailed, outcome_of
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
 from rayward.changes.revisions import Revision, Undo
 from rayward.changes.steps import Operation, run_async
+from rayward.changes.strategies import Strategy, with_strategy
+from rayward.changes.timeline import Entry, Store, read_timeline
+from rayward.changes.timeline.reading import ordered
+from rayward.changes.timeline.stats import Stats, stats_of
 from rayward.changes.waiting import Waited
+from rayward.changes.why import Diagnosis, Evidence, explain, gather
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
 from rayward.kube.client.config import find_access
+from rayward.kube.core.meta import rfc3339
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.sdk import local
+from rayward.sdk.local import LocalServer
 
 T = TypeVar("T")
+
+
+def _now() -> str:
+    return rfc3339(datetime.now(UTC))
 
 
 class AsyncClient:
     """The verbs of the playbook over one API server and namespace.
 
     Every failure is a subclass of ``rayward.changes.outcomes.ChangeError``, one for each outcome, and has the exit code
-    that the command line ends with.
+    that the command line ends with. ``manifest`` below is a RayCluster ``c`` with a worker group ``small``.
+
+    Examples:
+        >>> await client.apply(manifest, cause="first")  # doctest: +ELLIPSIS
+        Written(...)
+        >>> plan = await client.plan({**manifest, "spec": {**manifest["spec"], "suspend": True}})
+        >>> plan.strongest
+        <Effect.SUSPEND: 'Suspend'>
+        >>> scaled = await client.scale("raycluster/c", "small", 3)
+        >>> scaled.object["spec"]["workerGroupSpecs"][0]["replicas"]
+        3
+        >>> [(one.revision, one.cause) for one in await client.history("raycluster/c")]
+        [(1, 'first'), (2, '')]
+        >>> undo, written = await client.undo("raycluster/c")
+        >>> undo.to.revision
+        1
     """
 
     def __init__(
@@ -47,6 +88,27 @@ class AsyncClient:
         self.namespace = namespace or self.api.namespace
         self.field_manager = field_manager
         self.user = user
+        self._server: LocalServer | None = None
+
+    @classmethod
+    def local(cls, folder: Path | None = None, *, namespace: str | None = None, pods: bool = False) -> Self:
+        """A client of an embedded server of its own, which ends with the client; for tests and experiments.
+
+        It takes about a second to start. Without ``pods`` objects are accepted, planned and judged, and their pods stay
+        pending.
+
+        Args:
+            folder: Where its data lies; then it stays when the client is closed. Temporary where it is not given.
+            namespace: Whose objects.
+            pods: Whether pods run, as processes of this machine.
+
+        Raises:
+            StackError: It does not start here.
+        """
+        server = local.start(folder, pods=pods)
+        client = cls(ApiClient.connect(server.access), namespace=namespace)
+        client._server = server
+        return client
 
     @classmethod
     def connect(
@@ -72,8 +134,10 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection, and end the server that ``local`` started."""
         await self.api.close()
+        if self._server is not None:
+            self._server.stop()
 
     def ref(self, *words: str) -> Ref:
         """The object that ``"rayservice/shop"`` or ``"rayservice", "shop"`` names, in this client's namespace."""
@@ -88,7 +152,13 @@ class AsyncClient:
         return await self._run(writing.read(self._ref(ref)), ref)
 
     async def apply(
-        self, wanted: Object, *, force_conflicts: bool = False, dry_run: bool = False, cause: str = ""
+        self,
+        wanted: Object,
+        *,
+        strategy: Strategy | None = None,
+        force_conflicts: bool = False,
+        dry_run: bool = False,
+        cause: str = "",
     ) -> Written:
         """Server-side apply.
 
@@ -96,6 +166,7 @@ class AsyncClient:
 
         Args:
             wanted: The manifest.
+            strategy: How the change is made, where the manifest is not to say it.
             force_conflicts: Take fields from other managers; what was taken from whom is in the result.
             dry_run: Ask the server, and change nothing.
             cause: Why; kept with the revision.
@@ -103,10 +174,50 @@ class AsyncClient:
         Raises:
             Conflict: Another manager owns a field.
             Invalid: The server rejects the manifest.
+            UsageError: The kind cannot be changed by this strategy.
         """
         ref = ref_of(wanted, self.namespace)
-        operation = writing.apply(ref, wanted, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
+        body = with_strategy(ref, wanted, strategy)
+        operation = writing.apply(ref, body, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
         return await self._change(ref, operation, cause, dry_run=dry_run)
+
+    async def check(
+        self, *wanted: Object, strategy: Strategy | None = None, force_conflicts: bool = False, lint: bool = True
+    ) -> tuple[checking.Refusal, ...]:
+        """What stands against applying these manifests, each asked about; nothing is changed.
+
+        Args:
+            wanted: The manifests.
+            strategy: As of ``apply``.
+            force_conflicts: As of ``apply``.
+            lint: Also refuse what the API server takes and the operator would reject.
+        """
+        refs = [ref_of(one, self.namespace) for one in wanted]
+        bodies = [(ref, with_strategy(ref, one, strategy)) for ref, one in zip(refs, wanted, strict=True)]
+        operation = checking.check(bodies, manager=self.field_manager, force=force_conflicts, lint=lint)
+        return await self._run(operation)
+
+    async def apply_all(
+        self,
+        wanted: Sequence[Object],
+        *,
+        strategy: Strategy | None = None,
+        force_conflicts: bool = False,
+        lint: bool = True,
+        cause: str = "",
+    ) -> tuple[Written, ...]:
+        """Apply several manifests as one change: all are checked before any is written.
+
+        Raises:
+            ChangeError: One of them cannot be applied; nothing was written. The type is that of the first refusal.
+        """
+        refusals = await self.check(*wanted, strategy=strategy, force_conflicts=force_conflicts, lint=lint)
+        if refusals:
+            raise checking.refusal_error(refusals, len(wanted))
+        done: list[Written] = []
+        for one in wanted:
+            done.append(await self.apply(one, strategy=strategy, force_conflicts=force_conflicts, cause=cause))  # noqa: PERF401 - one after the other
+        return tuple(done)
 
     async def wait(
         self,
@@ -163,7 +274,7 @@ class AsyncClient:
         try:
             return await self.wait(ref, int(written.object["metadata"]["generation"]), timeout=timeout, tell=tell)
         except RolloutFailed as error:
-            await self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0), ref)
+            await self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0, failed=True), ref)
             if not goes_back or written.before is None:
                 raise
             to = int(written.before["metadata"]["generation"])
@@ -210,12 +321,53 @@ class AsyncClient:
         operation = predicting.compare(ref, wanted, manager=self.field_manager, show_all=show_all)
         return await self._run(operation, ref)
 
+    async def why(self, ref: Ref | str) -> tuple[Diagnosis, Evidence]:
+        """Why an object is not as it was asked for: one cause, and what it was read from.
+
+        Raises:
+            NotFound: The object is not there.
+        """
+        evidence = await self._run(gather(self._ref(ref)), ref)
+        return explain(evidence), evidence
+
     async def history(self, ref: Ref | str) -> tuple[Revision, ...]:
         """Every recorded generation, the oldest first; generations that nobody saw are marked gaps.
 
         Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
         """
         return await self._run(revisions.history(self._ref(ref)), ref)
+
+    async def timeline(self, ref: Ref | str, store: Store | None = None) -> tuple[Entry, ...]:
+        """What happened to an object and what belongs to it, the oldest first.
+
+        Args:
+            ref: The object; with a store it may be gone.
+            store: What the operator's process recorded; without one, what the API server still knows.
+
+        Raises:
+            NotFound: The object is gone, and nothing was recorded.
+        """
+        about = self._ref(ref)
+        kept = tuple(one for one in store.read() if one.concerns(str(about))) if store is not None else ()
+        kept = tuple(one for one in kept if one.namespace == about.namespace)
+        try:
+            known = await self._run(read_timeline(about), about)
+        except NotFound:
+            if not kept:
+                raise
+            known = ()
+        earlier = [one for one in known if not kept or one.at < kept[0].at or one.what == "event"]
+        return ordered((*earlier, *kept))
+
+    async def stats(self, *refs: Ref | str) -> Stats:
+        """How the changes of these objects went, together; of every object of the namespace where none is named."""
+        named = [self._ref(ref) for ref in refs]
+        if not named:
+            for resource in (RAY_SERVICES, RAY_CLUSTERS, RAY_JOBS):
+                found = await self._run(leftovers.roots(resource, self.namespace))
+                named += [Ref(resource.kind, name, self.namespace) for name in found]
+        histories = [await self._run(revisions.history(ref), ref) for ref in named]
+        return stats_of(histories)
 
     async def undo(
         self,
@@ -316,8 +468,193 @@ class AsyncClient:
         return await self.set(ref, Suspend())
 
     async def resume(self, ref: Ref | str) -> Written:
-        """Let a suspended object have its pods again."""
-        return await self.set(ref, Suspend(suspend=False))
+        """Take back a suspension, and the pause of an upgrade."""
+        return await self._roll(ref, lambda about, live, _: rollouts.resume(about, live))
+
+    async def pause(self, ref: Ref | str) -> Written:
+        """Let the clusters of upgrades become ready and wait before the switch.
+
+        Raises:
+            Invalid: Another operator acts, which has no such thing.
+        """
+        return await self._roll(ref, rollouts.pause)
+
+    async def promote(self, ref: Ref | str) -> Written:
+        """Let the pending cluster take the traffic, though upgrades are paused.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return await self._roll(ref, rollouts.promote)
+
+    async def abort(self, ref: Ref | str) -> Written:
+        """Give up the upgrade in progress; its generation is not tried again, until ``retry`` or another edit.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return await self._roll(ref, rollouts.abort)
+
+    async def retry(self, ref: Ref | str, *, cause: str = "retry") -> Written:
+        """Ask again for a release that was given up or aborted.
+
+        Raises:
+            Invalid: None was.
+        """
+        return await self._roll(ref, lambda about, live, _: rollouts.retry(about, live, _now()), cause)
+
+    async def restart(self, ref: Ref | str, *, cause: str = "restart") -> Written:
+        """Make a new cluster of the release that serves, and switch to it.
+
+        Raises:
+            Invalid: Its upgrade strategy makes no new clusters.
+        """
+        return await self._roll(ref, lambda about, live, _: rollouts.restart(about, live, _now()), cause)
+
+    async def upgrade(self, ref: Ref | str, *settings: Intent, paused: bool = False, cause: str = "") -> Written:
+        """Change a RayService by a new cluster, also where its Serve config alone changes.
+
+        Args:
+            ref: The service.
+            settings: What changes.
+            paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
+            cause: Why; kept with the revision.
+        """
+        return await self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
+
+    async def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
+        """Replace the workers of a RayCluster one by one, with these settings or as they are.
+
+        Raises:
+            Invalid: Another operator acts, which cannot.
+        """
+        return await self._roll(
+            ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
+        )
+
+    async def reconcile(self, ref: Ref | str) -> Written:
+        """Have the operator look at an object again; nothing else changes."""
+        return await self._roll(ref, lambda about, live, _: rollouts.reconcile(_now()))
+
+    async def reassemble(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayCluster, change it and resume it, as one transaction.
+
+        Killed anywhere, calling it again goes on; ``undo_transaction`` takes it back instead.
+
+        Raises:
+            Invalid: It cannot be suspended; nothing was written.
+            WaitTimeout: It is not suspended in time, and stays in the transaction.
+        """
+        about = self._ref(ref)
+        rules = await self._operator(about)
+        operation = transactions.run_transaction(
+            about,
+            settings,
+            rules=rules,
+            manager=self.field_manager,
+            cause=cause,
+            user=self.user,
+            timeout=timeout,
+            tell=tell,
+        )
+        return await self._run(operation, about)
+
+    async def edit(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
+
+        Raises:
+            Invalid: It has ended, or cannot be suspended; nothing was written.
+            WaitTimeout: As of ``reassemble``, and so is the rest.
+        """
+        return await self.reassemble(ref, *settings, cause=cause, timeout=timeout, tell=tell)
+
+    async def undo_transaction(self, ref: Ref | str) -> Written:
+        """Take back a ``reassemble`` or ``edit`` that was not finished: the spec from before it, and resumed.
+
+        Raises:
+            NotFound: None is pending.
+        """
+        operation = transactions.undo_transaction(self._ref(ref), manager=self.field_manager, user=self.user)
+        return await self._run(operation, ref)
+
+    async def stuck(self, ref: Ref | str) -> Stuck:
+        """Who holds which finalizer of an object, and what its removal would leave behind; nothing is changed."""
+        return await self._run(finalizers.inspect(self._ref(ref)), ref)
+
+    async def unstick(self, ref: Ref | str, finalizer: str = "", *, approve: str = "") -> Stuck:
+        """Clean up where it is known how, and remove exactly one finalizer of an object that is being deleted.
+
+        Args:
+            ref: The object.
+            finalizer: Which one; may be left out where there is but one.
+            approve: The object's name, typed: without it nothing is done.
+
+        Raises:
+            UsageError: It is not approved, or not said which.
+            Invalid: The object is not being deleted.
+        """
+        about, manager = self._ref(ref), self.field_manager
+        operation = finalizers.unstick(about, finalizer, now=_now(), approve=approve, manager=manager)
+        return await self._run(operation, ref)
+
+    async def recreate(
+        self,
+        ref: Ref | str,
+        wanted: Object | None = None,
+        *,
+        approve: str = "",
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Written:
+        """Delete an object in the foreground and make it again, as it was or as a manifest says; history is kept.
+
+        Raises:
+            UsageError: ``approve`` is not the object's name.
+            WaitTimeout: It is not gone in time; calling it again goes on.
+        """
+        operation = recreating.recreate(
+            self._ref(ref),
+            wanted,
+            approve=approve,
+            timeout=timeout,
+            manager=self.field_manager,
+            user=self.user,
+            say=say,
+        )
+        return await self._run(operation, ref)
+
+    async def leftovers(self) -> tuple[Leftover, ...]:
+        """Objects of the namespace whose owner is gone, or that lost it; nothing is changed."""
+        return await self._run(leftovers.find(self.namespace))
+
+    async def clean(self, *found: Leftover) -> None:
+        """Delete leftovers whose owner is gone, and adopt those whose owner is there."""
+        await self._run(leftovers.clean(self.namespace, found))
+
+    async def _roll(
+        self, ref: Ref | str, intents: Callable[[Ref, Object, Rules], tuple[Intent, ...]], cause: str = ""
+    ) -> Written:
+        about = self._ref(ref)
+        live = await self.get(about)
+        rules = await self._run(predicting.operator_of(about, live), about)
+        return await self.set(about, *intents(about, live, rules), cause=cause)
+
+    async def _operator(self, ref: Ref) -> Rules:
+        return await self._run(predicting.operator_of(ref, await self.get(ref)), ref)
 
     async def _change(self, ref: Ref, operation: Operation[Written], cause: str, *, dry_run: bool) -> Written:
         """Run a write, and record the generations before and after it."""
@@ -327,7 +664,11 @@ class AsyncClient:
         notes: list[str] = []
         if written.before is not None:
             notes.append(await self._run(revisions.record(ref, written.before), ref))
-        notes.append(await self._run(revisions.record(ref, written.object, cause=cause, user=self.user), ref))
+        notes.append(
+            await self._run(
+                revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref
+            )
+        )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 
     def _ref(self, ref: Ref | str) -> Ref:

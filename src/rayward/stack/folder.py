@@ -40,6 +40,11 @@ class Folder:
         return self.root / "logs"
 
     @property
+    def timeline(self) -> Path:
+        """What happened to Ray's objects, as the operator's process recorded it."""
+        return self.root / "timeline"
+
+    @property
     def run(self) -> Path:
         """What is true only while the stack runs; gone after ``down``."""
         return self.root / "run"
@@ -55,7 +60,7 @@ class Folder:
         return self.run / "state.json"
 
 
-_OWN = ("store.db*", "pki", "node", "logs", "run", "port", "kubeconfig", ".kubeconfig.*", ".port.*", "lock")
+_OWN = ("store.db*", "pki", "node", "logs", "timeline", "run", "port", "kubeconfig", ".kubeconfig.*", ".port.*", "lock")
 
 
 def wipe(folder: Folder) -> None:

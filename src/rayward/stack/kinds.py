@@ -31,7 +31,7 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.net.errors import NetworkError
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
-from rayward.operator.registry import registrations
+from rayward.stack.operator import registrations
 
 _MANAGER = "rayward"
 _SECONDS = 30.0

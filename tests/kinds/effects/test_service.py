@@ -39,6 +39,23 @@ def test_a_config_alone_is_updated_in_place(rules: Rules) -> None:
     assert _effects(old, changed(old, CONFIG, OTHER), rules) == {"serveConfigV2": Effect.IN_PLACE}
 
 
+def test_a_config_alone_gets_a_new_cluster_where_the_annotation_says_so() -> None:
+    old = changed(service_manifest(), "metadata.annotations", {labels.SERVE_CONFIG_UPGRADE: "NewCluster"})
+    new = changed(old, CONFIG, OTHER)
+    assert _effects(old, new) == {"serveConfigV2": Effect.NEW_CLUSTER}
+    assert _effects(old, new, Rules.KUBERAY_1_7) == {"serveConfigV2": Effect.IN_PLACE}
+    kept = changed(old, "spec.upgradeStrategy", {"type": "None"})
+    assert _effects(kept, changed(kept, CONFIG, OTHER)) == {"serveConfigV2": Effect.IN_PLACE}
+
+
+def test_a_strategy_that_held_an_edit_back_lets_it_go() -> None:
+    held = changed(service_manifest(), "spec.upgradeStrategy", {"type": "None"})
+    running = changed(held, f"{CLUSTER}.rayVersion", "2.59.0")["spec"]["rayClusterConfig"]
+    let_go = changed(held, "spec.upgradeStrategy", {"type": "NewCluster"})
+    assert _effects(held, let_go, running=running) == {"upgradeStrategy.type": Effect.NEW_CLUSTER}
+    assert _effects(held, let_go) == {"upgradeStrategy.type": Effect.IN_PLACE}
+
+
 @pytest.mark.parametrize("rules", list(Rules))
 def test_a_config_together_with_a_cluster_goes_to_the_new_cluster_alone(rules: Rules) -> None:
     old = service_manifest()

@@ -36,6 +36,47 @@ def test_a_changed_config_is_sent_to_the_cluster_that_serves() -> None:
     assert world.clusters["c1"].good_config == "config-2"
 
 
+def test_a_changed_config_gets_a_cluster_of_its_own_where_the_annotation_says_so() -> None:
+    world = serving(policy=Policy(new_cluster_for_config=True))
+
+    world.edit(Release("cluster-a", "config-2"))
+    world.settle(10)
+
+    assert world.serving == "c2"
+    assert world.clusters["c1"].config == "config-1"
+    assert world.sent == [("cluster-a", "config-1"), ("cluster-a", "config-2")]
+
+    world.edit(Release("cluster-a", "config-1"))
+    world.settle(5)
+    assert world.switches == ["c1", "c2", "c1"], "inside the delay the return is a switch"
+    assert world.made == 2
+
+
+def test_a_bad_config_for_a_cluster_of_its_own_never_reaches_the_one_that_serves() -> None:
+    world = serving(policy=Policy(new_cluster_for_config=True))
+    world.broken.add("config-2")
+
+    world.edit(Release("cluster-a", "config-2"))
+    decision = world.settle()
+
+    assert decision.failure
+    assert list(world.clusters) == ["c1"]
+    assert world.clusters["c1"].config == "config-1"
+    assert world.switches == ["c1"]
+
+
+def test_a_second_config_in_the_middle_goes_to_the_pending_cluster() -> None:
+    world = serving(policy=Policy(new_cluster_for_config=True))
+    world.edit(Release("cluster-a", "config-2"))
+    world.step()
+
+    world.edit(Release("cluster-a", "config-3"))
+    world.settle(10)
+
+    assert world.made == 2
+    assert (world.serving, world.clusters["c2"].config) == ("c2", "config-3")
+
+
 def test_a_config_that_was_not_sent_yet_is_not_available() -> None:
     world = serving()
 
@@ -365,11 +406,15 @@ _RELEASES = st.builds(Release, st.sampled_from(["a", "b", "c"]), st.sampled_from
 @given(
     edits=st.lists(st.tuples(_RELEASES | st.none(), st.integers(0, 12)), min_size=1, max_size=8),
     stuck=st.sets(st.sampled_from(["a", "b", "c"]), max_size=1),
+    own_cluster=st.booleans(),
 )
 def test_whatever_is_edited_and_when_the_service_goes_on_and_ends_at_its_goal(
-    edits: list[tuple[Release | None, int]], stuck: set[str]
+    edits: list[tuple[Release | None, int]], stuck: set[str], own_cluster: bool
 ) -> None:
-    world = World(None, Policy(deletion_delay=timedelta(seconds=5), progress_deadline=timedelta(seconds=8)))
+    policy = Policy(
+        new_cluster_for_config=own_cluster, deletion_delay=timedelta(seconds=5), progress_deadline=timedelta(seconds=8)
+    )
+    world = World(None, policy)
     world.broken, world.stuck = {"bad"}, stuck
     served = False
     for goal, steps in edits:

@@ -122,7 +122,7 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     if misshapen:
         return
     try:
-        problems, warnings = _judged(document.value, kind)
+        problems, warnings = judged(document.value, kind)
     except msgspec.ValidationError:
         return
     taken = {one.path for one in shape}
@@ -135,7 +135,8 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
             yield _problem(document, problem, "RW203", _W)
 
 
-def _judged(value: Any, kind: str) -> tuple[list[Problem], list[Problem]]:
+def judged(value: Any, kind: str) -> tuple[list[Problem], list[Problem]]:
+    """What validation finds in an object: problems, for which the operator rejects it, and warnings."""
     if kind == "RayCluster":
         cluster = msgspec.convert(value, RayCluster)
         return cluster_problems(cluster), cluster_warnings(cluster)

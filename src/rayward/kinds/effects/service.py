@@ -29,6 +29,7 @@ _SETTINGS: Final = (
     labels.DRAIN_TIMEOUT,
     labels.SCHEDULING_TIMEOUT,
     labels.WAIT_FOR_WORKERS,
+    labels.SERVE_CONFIG_UPGRADE,
 )
 _SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
@@ -73,6 +74,8 @@ def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClu
     effect = release_change(as_hashed(live, rules), wanted, in_place_only=strategy == "None").effect
     if effect is Effect.SCALE and rules is not Rules.RAYWARD and strategy == "None":
         effect = Effect.NEXT_CLUSTER
+    if rules is Rules.RAYWARD and strategy != "None" and _asks_cluster_for_config(old, new):
+        effect = Effect.NEW_CLUSTER
     return ServiceEdit(old, new, rules, live, effect)
 
 
@@ -121,6 +124,9 @@ def _setting(edit: ServiceEdit, field: str) -> Answer:
         kind = spec.upgrade_strategy.type if spec.upgrade_strategy else None
         if kind == _INCREMENTAL and edit.rules is not Rules.KUBERAY_1_7:
             return Effect.REFUSED, f"{edit.rules.operator} has no incremental upgrades by default"
+        before = edit.old.spec.upgrade_strategy.type if edit.old.spec.upgrade_strategy else None
+        if before == "None" and edit.release is Effect.NEW_CLUSTER:
+            return Effect.NEW_CLUSTER, "the cluster that serves is of another release, which type None held back"
         return Effect.IN_PLACE, "it counts from the next change on"
     if field == "serveService":
         if edit.is_kuberay:
@@ -149,6 +155,12 @@ def _config(edit: ServiceEdit) -> Answer:
     if edit.release is Effect.NEW_CLUSTER:
         return Effect.NEW_CLUSTER, "the new cluster gets it; the one that serves keeps its own"
     return Effect.IN_PLACE, "Ray Serve updates its applications on the cluster that serves"
+
+
+def _asks_cluster_for_config(old: RayService, new: RayService) -> bool:
+    before, after = _payload(old.spec), _payload(new.spec)
+    asked = new.metadata.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster"
+    return asked and after is not None and before != after
 
 
 def _payload(spec: RayServiceSpec) -> object:

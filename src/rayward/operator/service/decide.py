@@ -18,6 +18,7 @@ from rayward.operator.service.state import (
     ChildCluster,
     Decision,
     Failure,
+    Policy,
     Release,
     ServeConfigTarget,
     Stage,
@@ -94,6 +95,8 @@ def choose_release(state: State) -> Release | None:
         begun = _newest(c for c in live if c is not active and not c.promoted) or active
         return Release(begun.cluster_hash, begun.config) if begun else None
     keeps_cluster = state.change is not None and state.change.effect in {Effect.SCALE, Effect.NEXT_CLUSTER}
+    if active is not None and state.policy.new_cluster_for_config and active.config != state.desired.config:
+        return state.desired
     if active is not None and keeps_cluster:
         return Release(active.cluster_hash, state.desired.config)
     return state.desired
@@ -103,7 +106,7 @@ def _roles(state: State, release: Release | None, *, replace_active: bool = Fals
     """Who is who. With ``replace_active`` the active cluster does not count as one of the release."""
     live = [cluster for cluster in state.clusters if not cluster.deleting]
     active = next((cluster for cluster in live if cluster.name == state.serving), None)
-    target = _of_release(live, active, release, replace_active=replace_active) if release else active
+    target = _of_release(live, active, release, state.policy, replace_active=replace_active) if release else active
     if state.failure and active and not replace_active:
         target = active
     others = tuple(cluster for cluster in live if cluster is not active and cluster is not target)
@@ -111,17 +114,27 @@ def _roles(state: State, release: Release | None, *, replace_active: bool = Fals
 
 
 def _of_release(
-    live: list[ChildCluster], active: ChildCluster | None, release: Release, *, replace_active: bool
+    live: list[ChildCluster], active: ChildCluster | None, release: Release, policy: Policy, *, replace_active: bool
 ) -> ChildCluster | None:
-    if active and active.cluster_hash == release.cluster_hash and not replace_active:
+    if active and _may_run(active, release, policy) and not replace_active:
         return active
-    return _newest(
+    found = [
         cluster
         for cluster in live
         if cluster is not active
-        and cluster.cluster_hash == release.cluster_hash
+        and _may_run(cluster, release, policy)
         and not (replace_active and not _is_successor(cluster, active))
-    )
+    ]
+    # one that has the config already is back in traffic at once
+    return _newest(cluster for cluster in found if cluster.config == release.config) or _newest(found)
+
+
+def _may_run(cluster: ChildCluster, release: Release, policy: Policy) -> bool:
+    """Whether a cluster is of the release, or becomes so by another config."""
+    if cluster.cluster_hash != release.cluster_hash:
+        return False
+    keeps_config = policy.new_cluster_for_config and cluster.promoted
+    return cluster.config == release.config or not keeps_config
 
 
 def _step(state: State, roles: Roles, remedy: Remedy, now: datetime) -> Decision:

@@ -49,8 +49,10 @@ def policy_of(service: RayService) -> Policy:
     default = Policy()
     delay = spec.ray_cluster_deletion_delay_seconds
     unhealthy = spec.deployment_unhealthy_second_threshold
+    in_place_only = spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None"
     return Policy(
-        in_place_only=spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None",
+        in_place_only=in_place_only,
+        new_cluster_for_config=not in_place_only and meta.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster",
         deletion_delay=default.deletion_delay if delay is None else timedelta(seconds=max(delay, 0)),
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,

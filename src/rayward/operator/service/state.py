@@ -134,6 +134,8 @@ class Policy:
 
     in_place_only: bool = False
     """Upgrade strategy None: a changed cluster spec waits."""
+    new_cluster_for_config: bool = False
+    """An edit of the Serve config alone makes a new cluster too, and is not sent to the one that serves."""
     deletion_delay: timedelta = timedelta(seconds=60)
     progress_deadline: timedelta = timedelta(minutes=30)
     drain_timeout: timedelta = timedelta(minutes=10)

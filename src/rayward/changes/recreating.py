@@ -1,0 +1,188 @@
+"""Deleting an object and making it again, for fields that cannot be changed; its history goes on.
+
+What is to be made is stored before anything is deleted, so that whoever runs it again, killed anywhere, finds it there
+and goes on. The revisions lose their owner before it is deleted, and get the new one afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from rayward.changes import history, writing
+from rayward.changes.outcomes import NotFound, UsageError, WaitTimeout
+from rayward.changes.refs import Ref
+from rayward.changes.revisions import OWNER, PREDECESSORS
+from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Send
+from rayward.changes.writing import Written
+from rayward.kinds import labels
+from rayward.kube.client import errors, verbs
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONTROLLER_REVISIONS
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+
+RECREATION: Final = "rayward.dev/recreation"
+"""On a ControllerRevision: the object, as ``kind.name``, that it is to be made again from."""
+_MEMORY: Final = (labels.TRANSACTION, labels.PROMOTE, labels.ABORT, "kubectl.kubernetes.io/last-applied-configuration")
+"""Annotations that are about the object that goes."""
+
+Say = Callable[[str], None]
+
+
+def recreate(
+    ref: Ref,
+    wanted: Object | None = None,
+    *,
+    approve: str = "",
+    timeout: float = 600.0,
+    manager: str = writing.MANAGER,
+    user: str = "",
+    say: Say = lambda text: None,
+) -> Operation[Written]:
+    """Delete an object in the foreground and make it again, as it was or as a manifest says.
+
+    Labels, annotations and history are kept; pods are not, and nothing serves in between.
+
+    Raises:
+        UsageError: ``approve`` is not the object's name.
+        NotFound: It is not there, and no recreation is pending.
+        WaitTimeout: It is not gone in time; running it again goes on.
+    """
+    live = yield from writing.read_or_none(ref)
+    stored = yield from _stored(ref)
+    if stored is None and live is None:
+        raise NotFound(f"{ref} is not there", "and none is being made again", f"rayward get {ref.kind.lower()}")
+    if stored is None:
+        assert live is not None
+        if approve != ref.name:
+            what = f"recreating {ref} needs approval: its pods are deleted, and it is away until it is made again"
+            raise UsageError(what, "", f"rayward recreate {ref} --approve={ref.name}", object=str(ref))
+        yield from history.record(ref, live)
+        stored = yield from _store(ref, _manifest(ref, live, wanted), live)
+    old = str(section(stored["data"], "from").get("uid"))
+    if live is not None and live["metadata"]["uid"] == old:
+        yield from _disown(ref, old)
+        say(f"{ref}: deleting, what it owns first")
+        yield from _delete(ref, live, timeout)
+        live = None
+    if live is None:
+        say(f"{ref}: making it again")
+        body = section(stored["data"], "manifest")
+        try:
+            live = yield Send(verbs.create(ref.resource, body, ref.namespace, field_manager=manager))
+        except errors.AlreadyExists:
+            live = yield from writing.read(ref)
+    assert live is not None
+    yield from _own(ref, old, live)
+    yield from history.record(ref, live, cause="recreate", user=user)
+    yield from _forget(ref, stored)
+    return Written(live)
+
+
+def _manifest(ref: Ref, live: Object, wanted: Object | None) -> Object:
+    base = wanted if wanted is not None else live
+    metadata, before = section(base, "metadata"), section(live, "metadata")
+    kept: dict[str, Any] = {}
+    for part in ("labels", "annotations"):
+        kept[part] = {**section(before, part), **section(metadata, part)}
+    for name in _MEMORY:
+        kept["annotations"].pop(name, None)
+    earlier = [one for one in str(kept["annotations"].get(PREDECESSORS) or "").split(",") if one]
+    kept["annotations"][PREDECESSORS] = ",".join([*earlier, str(before["uid"])][-5:])
+    return {
+        "apiVersion": ref.resource.api_version,
+        "kind": ref.kind,
+        "metadata": {"name": ref.name, "namespace": ref.namespace, **{k: v for k, v in kept.items() if v}},
+        "spec": section(base, "spec"),
+    }
+
+
+def _stored(ref: Ref) -> Operation[Object | None]:
+    selector = f"{RECREATION}={ref.kind.lower()}.{ref.name}"
+    found: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
+    items = entries(found, "items")
+    return items[0] if items else None
+
+
+def _store(ref: Ref, manifest: Object, live: Object) -> Operation[Object]:
+    uid = str(live["metadata"]["uid"])
+    body: Object = {
+        "apiVersion": CONTROLLER_REVISIONS.api_version,
+        "kind": CONTROLLER_REVISIONS.kind,
+        "metadata": {
+            "name": f"recreate-{uid}",
+            "namespace": ref.namespace,
+            "labels": {RECREATION: f"{ref.kind.lower()}.{ref.name}"},
+        },
+        "revision": int(live["metadata"].get("generation") or 0),
+        "data": {"manifest": manifest, "from": {"uid": uid}},
+    }
+    try:
+        made: Object = yield Send(verbs.create(CONTROLLER_REVISIONS, body, ref.namespace))
+    except errors.AlreadyExists:
+        made = yield Send(verbs.get(CONTROLLER_REVISIONS, f"recreate-{uid}", ref.namespace))
+    return made
+
+
+def _forget(ref: Ref, stored: Object) -> Operation[None]:
+    try:
+        yield Send(verbs.delete(CONTROLLER_REVISIONS, stored["metadata"]["name"], ref.namespace))
+    except errors.NotFound:
+        return
+
+
+def _disown(ref: Ref, uid: str) -> Operation[None]:
+    yield from _each(ref, uid, {"metadata": {"ownerReferences": None}})
+
+
+def _own(ref: Ref, uid: str, live: Object) -> Operation[None]:
+    owner = {
+        "apiVersion": ref.resource.api_version,
+        "kind": ref.kind,
+        "name": ref.name,
+        "uid": live["metadata"]["uid"],
+    }
+    yield from _each(ref, uid, {"metadata": {"ownerReferences": [owner]}})
+
+
+def _each(ref: Ref, uid: str, change: Object) -> Operation[None]:
+    found: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=f"{OWNER}={uid}"))
+    for one in entries(found, "items"):
+        try:
+            yield Send(
+                verbs.patch(CONTROLLER_REVISIONS, one["metadata"]["name"], change, PatchType.MERGE, ref.namespace)
+            )
+        except errors.NotFound:
+            continue
+
+
+def _delete(ref: Ref, live: Object, timeout: float) -> Operation[None]:
+    metadata = live["metadata"]
+    try:
+        yield Send(
+            verbs.delete(
+                ref.resource, ref.name, ref.namespace, propagation_policy="Foreground", uid=str(metadata["uid"])
+            )
+        )
+    except errors.NotFound:
+        return
+    began: float = yield Now()
+    at = live
+    while True:
+        left = timeout - ((yield Now()) - began) if timeout else 300.0
+        if left <= 0:
+            what = f"{ref} is still there after {timeout:g} s; running it again goes on"
+            held = ", ".join(map(str, entries(section(at, "metadata"), "finalizers")))
+            why = f"finalizers: {held}" if held else "what it owns is not gone yet"
+            raise WaitTimeout(what, why, f"rayward unstick {ref}", object=str(ref))
+        version = str(section(at, "metadata").get("resourceVersion") or "")
+        changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(min(left, 300)) or 1)
+        if changed is GONE:
+            return
+        if changed is None:
+            found = yield from writing.read_or_none(ref)
+            if found is None or found["metadata"]["uid"] != metadata["uid"]:
+                return
+            at = found
+        elif changed is not BOOKMARK:
+            at = changed

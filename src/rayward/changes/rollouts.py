@@ -1,0 +1,121 @@
+"""The verbs of a rollout as intents: pure, from the live object; each says why it cannot be done where it cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from rayward.changes.intents import WORKERS, Annotate, AnnotatePods, Intent, SetField, Suspend
+from rayward.changes.outcomes import Invalid
+from rayward.changes.refs import Ref
+from rayward.kinds import labels
+from rayward.kinds.effects import Rules
+from rayward.kube.machinery.jsonvalue import Object, section
+
+_SERVICE: Final = "RayService"
+
+
+def pause(ref: Ref, live: Object, rules: Rules) -> tuple[Intent, ...]:
+    """Let the next upgrade, or the one in progress, become ready and wait before its switch."""
+    _needs(ref, _SERVICE, "paused")
+    _needs_rayward(ref, rules, "pause an upgrade")
+    return (Annotate(labels.PAUSE, "true"),)
+
+
+def resume(ref: Ref, live: Object) -> tuple[Intent, ...]:
+    """Take back a pause and a suspension."""
+    annotations, spec = section(section(live, "metadata"), "annotations"), section(live, "spec")
+    wanted: list[Intent] = []
+    if labels.PAUSE in annotations:
+        wanted.append(Annotate(labels.PAUSE, None))
+    if spec.get("suspend"):
+        wanted.append(Suspend(suspend=False))
+    return tuple(wanted)
+
+
+def promote(ref: Ref, live: Object, rules: Rules) -> tuple[Intent, ...]:
+    """Let the pending cluster take the traffic though the service is paused; it is named, so that no other one does."""
+    _needs(ref, _SERVICE, "promoted")
+    _needs_rayward(ref, rules, "promote an upgrade")
+    return (Annotate(labels.PROMOTE, _pending(ref, live, "promote")),)
+
+
+def abort(ref: Ref, live: Object, rules: Rules) -> tuple[Intent, ...]:
+    """Give the pending cluster up; the generation is not tried again."""
+    _needs(ref, _SERVICE, "aborted")
+    _needs_rayward(ref, rules, "abort an upgrade")
+    return (Annotate(labels.ABORT, _pending(ref, live, "abort")),)
+
+
+def retry(ref: Ref, live: Object, now: str) -> tuple[Intent, ...]:
+    """Ask again for a release that was given up, as a new generation."""
+    _needs(ref, _SERVICE, "retried")
+    failed = next((one for one in _conditions(live) if one.get("type") == "Progressing"), None)
+    if failed is not None and failed.get("status") != "False":
+        what = f"{ref} has no upgrade that was given up"
+        why = f"Progressing is {failed.get('status')}: {failed.get('reason')}"
+        raise Invalid(what, why, f"rayward restart {ref}   # makes a new cluster of the release that serves")
+    return restart(ref, live, now)
+
+
+def restart(ref: Ref, live: Object, now: str) -> tuple[Intent, ...]:
+    """A new cluster of the same release, beside the one that serves."""
+    _needs(ref, _SERVICE, "restarted")
+    strategy: Any = section(section(live, "spec"), "upgradeStrategy").get("type")
+    if strategy == "None":
+        what = f"{ref} cannot be restarted: its upgradeStrategy.type is None"
+        raise Invalid(what, "no new cluster is made for it", f"rayward set {ref} spec.upgradeStrategy.type=NewCluster")
+    return (AnnotatePods(labels.RESTARTED_AT, now, "head"),)
+
+
+def upgrade(live: Object, settings: Sequence[Intent], *, paused: bool) -> tuple[Intent, ...]:
+    """Settings for a new cluster beside the one that serves; ``paused`` holds it before its switch."""
+    wanted: list[Intent] = list(settings)
+    if section(section(live, "spec"), "upgradeStrategy").get("type") == "None":
+        wanted.append(SetField("upgradeStrategy.type", "NewCluster"))
+    wanted.append(Annotate(labels.SERVE_CONFIG_UPGRADE, "NewCluster"))
+    if paused:
+        wanted.append(Annotate(labels.PAUSE, "true"))
+    return tuple(wanted)
+
+
+def rollout(ref: Ref, live: Object, rules: Rules, settings: Sequence[Intent], now: str) -> tuple[Intent, ...]:
+    """Replace the workers of a cluster one by one, with these settings or as they are."""
+    _needs(ref, "RayCluster", "rolled out")
+    if rules is not Rules.RAYWARD:
+        what = f"{rules.operator} cannot replace workers one by one"
+        raise Invalid(what, "it recreates all pods or none", f"rayward reassemble {ref}", object=str(ref))
+    wanted: list[Intent] = [Annotate(labels.ROLLING_UPDATE, "workers"), *settings]
+    if section(section(live, "spec"), "upgradeStrategy").get("type") == "Recreate":
+        wanted.append(SetField("upgradeStrategy.type", "None"))
+    if not settings:
+        wanted.append(AnnotatePods(labels.RESTARTED_AT, now, WORKERS))
+    return tuple(wanted)
+
+
+def reconcile(now: str) -> tuple[Intent, ...]:
+    """Have the operator look at an object again: an annotation that means nothing else."""
+    return (Annotate(labels.RESTARTED_AT, now),)
+
+
+def _needs(ref: Ref, kind: str, done: str) -> None:
+    if ref.kind != kind:
+        raise Invalid(f"a {ref.kind} cannot be {done}", f"only a {kind} can", "", object=str(ref))
+
+
+def _needs_rayward(ref: Ref, rules: Rules, what: str) -> None:
+    if rules is not Rules.RAYWARD:
+        why = "the annotation is Rayward's, and this operator does not read it"
+        raise Invalid(f"{rules.operator} cannot {what}", why, f"rayward undo {ref}", object=str(ref))
+
+
+def _pending(ref: Ref, live: Object, verb: str) -> str:
+    name: Any = section(section(live, "status"), "pendingServiceStatus").get("rayClusterName")
+    if not name:
+        why = "its status names no pending cluster"
+        raise Invalid(f"{ref} has no upgrade in progress to {verb}", why, f"rayward get {ref}", object=str(ref))
+    return str(name)
+
+
+def _conditions(live: Object) -> list[Object]:
+    return section(live, "status").get("conditions") or []

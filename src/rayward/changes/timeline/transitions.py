@@ -1,0 +1,116 @@
+"""From two states of an object to what happened between them: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rayward.changes.revisions import CAUSE, CHANGED, MANAGER, OUTCOME, OWNER, USER
+from rayward.changes.timeline.entry import Entry
+from rayward.kinds import labels
+from rayward.kube.core.meta import controller_of
+from rayward.kube.core.objects import Condition, KubeObject
+
+_QUIET = frozenset({"Reconciling", "RollbackInProgress", "HeadPodRunningAndReady"})
+"""Conditions that say what another one says."""
+
+
+def of_object(kind: str, old: Any, new: Any, now: str) -> Iterator[Entry]:
+    """Of a RayService, RayCluster or RayJob, as the operator's caches have them."""
+    found: KubeObject = new or old
+    metadata = found.metadata
+    owner = controller_of(found)
+    about = f"{owner.kind}/{owner.name}" if owner is not None else ""
+
+    def entry(what: Any, text: str, at: str | None = None, detail: str = "") -> Entry:
+        return Entry(at or now, metadata.namespace, kind, metadata.name, what, text, owner=about, detail=detail)
+
+    if old is None:
+        yield entry("created", f"{kind} was created", metadata.creation_timestamp)
+    if new is None:
+        yield entry("deleted", f"{kind} is gone")
+        return
+    if old is not None and old.deleting != new.deleting:
+        yield entry("deleted", f"deletion of {kind} was asked for", metadata.deletion_timestamp)
+    before = _by_type(old)
+    for one in _by_type(new).values():
+        was = before.get(one.type)
+        if one.type in _QUIET or (was is not None and (was.status, was.reason) == (one.status, one.reason)):
+            continue
+        text = f"{one.type} is {one.status}: {one.reason}"
+        yield entry("condition", text, one.last_transition_time if was is None else None, one.message)
+    if kind == "RayService":
+        serving, served = _active(new), _active(old)
+        if serving != served and serving:
+            yield entry("traffic", f"traffic goes to RayCluster {serving}" + (f", not {served}" if served else ""))
+    if kind == "RayJob":
+        phase, was_phase = (
+            str(getattr(getattr(one, "status", None), "job_deployment_status", "")) for one in (new, old)
+        )
+        if phase != was_phase and phase:
+            yield entry("condition", f"job is {phase}", None, str(getattr(new.status, "message", "") or ""))
+
+
+def of_pod(old: Any, new: Any, now: str, owner: str) -> Iterator[Entry]:
+    """Of a pod: when it runs, is ready, ends, and goes."""
+    metadata = (new or old).metadata
+    cluster = owner or f"RayCluster/{metadata.label(labels.CLUSTER)}"
+
+    def entry(what: Any, text: str, detail: str = "") -> Entry:
+        return Entry(now, metadata.namespace, "Pod", metadata.name, what, text, owner=cluster, detail=detail)
+
+    if new is None:
+        yield entry("deleted", "pod is gone")
+        return
+    if old is None:
+        yield entry("created", f"pod of group {metadata.label(labels.GROUP)} was created")
+    if new.ready and not (old is not None and old.ready):
+        yield entry("pod", "pod is ready")
+    elif old is not None and old.ready and not new.ready and not new.deleting:
+        yield entry("pod", "pod is not ready any more")
+    restarts = {one.name: one.restart_count for one in (old.status.container_statuses if old else None) or ()}
+    for one in new.status.container_statuses or ():
+        ended = one.last_state.terminated if one.last_state else None
+        if ended is not None and one.restart_count > restarts.get(one.name, 0):
+            reason = f" ({ended.reason})" if ended.reason else ""
+            yield entry("pod", f"container {one.name} ended with exit code {ended.exit_code}{reason} and was restarted")
+
+
+def of_revision(old: KubeObject | None, new: KubeObject | None, now: str) -> Iterator[Entry]:
+    """Of a recorded generation: that it was asked for, by whom, and how it ended."""
+    if new is None or not new.metadata.label(OWNER):
+        return
+    owner = next(iter(new.metadata.owner_references or ()), None)
+    if owner is None:
+        return
+    metadata = new.metadata
+    number = metadata.name.rpartition("-")[2]
+
+    def entry(what: Any, text: str, at: str | None, by: str = "") -> Entry:
+        return Entry(at or now, metadata.namespace, owner.kind, owner.name, what, text, by)
+
+    if old is None:
+        by = metadata.annotation(USER) or metadata.annotation(MANAGER)
+        cause, changed = metadata.annotation(CAUSE), metadata.annotation(CHANGED)
+        text = (
+            f"generation {number} was asked for"
+            + (f": {cause}" if cause else "")
+            + (f" ({changed})" if changed else "")
+        )
+        yield entry("spec", text, metadata.creation_timestamp, by)
+    elif metadata.annotation(CAUSE) and not old.metadata.annotation(CAUSE):
+        # the operator saw the generation before the SDK could say why
+        yield entry("spec", f"generation {number}: {metadata.annotation(CAUSE)}", None, metadata.annotation(USER))
+    outcome = metadata.annotation(OUTCOME)
+    if outcome and not (old is not None and old.metadata.annotation(OUTCOME) == outcome):
+        yield entry("outcome", f"generation {number} ended: {outcome}", None)
+
+
+def _by_type(found: Any) -> dict[str, Condition]:
+    conditions: Any = getattr(getattr(found, "status", None), "conditions", None)
+    return {one.type: one for one in conditions or ()}
+
+
+def _active(found: Any) -> str:
+    active: Any = getattr(getattr(found, "status", None), "active_service_status", None)
+    return active.ray_cluster_name if active is not None else ""

@@ -1,0 +1,359 @@
+"""The causes that are known, as data: the first rule that fits tells.
+
+What keeps anything from happening comes first, then what keeps pods from running, then what Ray says, then what waits
+on purpose. Each has evidence that was recorded from a run in that state, in ``tests/playbook/recorded``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from rayward.changes.why.evidence import Evidence
+from rayward.kinds import labels
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
+
+_IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
+_CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerError"})
+_CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "StartError"})
+_OURS: Final = (None, "", "ray.io/kuberay-operator")
+_REJECTED: Final = frozenset({"ValidationFailed", "FeatureNotAvailable", "FeatureMissing", "InvalidSpec"})
+_LONGEST: Final = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """What a rule found: words for its sentences, and the lines that show it."""
+
+    lines: tuple[str, ...] = ()
+    words: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One cause.
+
+    Attributes:
+        code: Its name, for programs.
+        cause: A sentence; ``{ref}`` and the match's words are filled in.
+        following: The next command.
+        find: Whether it is the cause, from the evidence alone.
+        kinds: Which kinds it is about; all where it is empty.
+    """
+
+    code: str
+    cause: str
+    following: str
+    find: Callable[[Evidence], Match | None]
+    kinds: tuple[str, ...] = ()
+
+
+def _finalizers(evidence: Evidence) -> Match | None:
+    held = [str(one) for one in entries(evidence.metadata, "finalizers") if one != "foregroundDeletion"]
+    if not evidence.metadata.get("deletionTimestamp") or not held:
+        return None
+    lines = [f"deleted at {evidence.metadata['deletionTimestamp']}", *(f"finalizer {one}" for one in held)]
+    return Match((*lines, *_warnings(evidence, 2)), {"finalizer": held[0]})
+
+
+def _children(evidence: Evidence) -> Match | None:
+    if not evidence.metadata.get("deletionTimestamp"):
+        return None
+    lines = [f"pod {_name(pod)} is {section(pod, 'status').get('phase')}" for pod in evidence.pods]
+    return Match(tuple(lines[:5]) or (f"deleted at {evidence.metadata['deletionTimestamp']}",))
+
+
+def _elsewhere(evidence: Evidence) -> Match | None:
+    manager = evidence.spec.get("managedBy")
+    return None if manager in _OURS else Match((f"spec.managedBy: {manager}",), {"manager": str(manager)})
+
+
+def _unseen(evidence: Evidence) -> Match | None:
+    """No operator has ever written a status."""
+    return None if evidence.status else Match(("it has no status, so no operator has looked at it",))
+
+
+def _rejected(evidence: Evidence) -> Match | None:
+    for kind in ("Accepted", "Stalled", "Progressing", "Ready"):
+        one = evidence.condition(kind)
+        if one.get("reason") in _REJECTED or (kind == "Accepted" and one.get("status") == "False"):
+            return _told(one)
+    if evidence.status.get("jobDeploymentStatus") == "ValidationFailed":
+        return Match((str(evidence.status.get("message") or "ValidationFailed"),))
+    return None
+
+
+def _transaction(evidence: Evidence) -> Match | None:
+    note: Any = section(evidence.metadata, "annotations").get(labels.TRANSACTION)
+    verb = "edit" if evidence.ref.kind == "RayJob" else "reassemble"
+    return Match((f"annotation {labels.TRANSACTION}: {note}",), {"verb": verb}) if note else None
+
+
+def _suspended(evidence: Evidence) -> Match | None:
+    if not evidence.spec.get("suspend"):
+        return None
+    return Match(("spec.suspend: true",))
+
+
+def _admission(evidence: Evidence) -> Match | None:
+    for one in evidence.workloads:
+        reserved = evidence.condition("QuotaReserved", one)
+        if reserved.get("status") == "False" or (reserved.get("status") != "True" and not section(one, "status")):
+            return Match((f"workload {_name(one)}: {reserved.get('message') or 'it is in no queue that admits'}",))
+    gated = [pod for pod in evidence.pods if entries(section(pod, "spec"), "schedulingGates")]
+    if not gated:
+        return None
+    gates = ", ".join(str(one.get("name")) for one in entries(section(gated[0], "spec"), "schedulingGates"))
+    return Match((f"pod {_name(gated[0])} waits for {gates}",))
+
+
+def _quota(evidence: Evidence) -> Match | None:
+    for kind in ("ReplicaFailure", "Ready", "Progressing", "Stalled"):
+        for of in (evidence.object, *evidence.clusters):
+            one = evidence.condition(kind, of)
+            if "exceeded quota" in str(one.get("message") or ""):
+                return _told(one)
+    found = [one for one in evidence.events if "exceeded quota" in str(one.get("message") or "")]
+    return Match((_short(str(found[-1].get("message"))),)) if found else None
+
+
+def _unschedulable(evidence: Evidence) -> Match | None:
+    for pod in evidence.pods:
+        one = evidence.condition("PodScheduled", pod)
+        if one.get("status") == "False" and one.get("reason") == "Unschedulable":
+            return Match((f"pod {_name(pod)}: {one.get('message') or 'no node can run it'}",), _pod(pod))
+    return None
+
+
+def _waiting(reasons: frozenset[str]) -> Callable[[Evidence], Match | None]:
+    def find(evidence: Evidence) -> Match | None:
+        for pod, container in evidence.containers():
+            waiting = section(section(container, "state"), "waiting")
+            if waiting.get("reason") in reasons:
+                line = f"container {container.get('name')}: {waiting.get('reason')}"
+                words = {**_pod(pod), "container": str(container.get("name")), "image": str(container.get("image"))}
+                return Match((_joined(line, waiting.get("message")), *_last_exit(container)), words)
+        return None
+
+    return find
+
+
+def _out_of_memory(evidence: Evidence) -> Match | None:
+    for pod, container in evidence.containers():
+        for state in ("state", "lastState"):
+            ended = section(section(container, state), "terminated")
+            if ended.get("reason") == "OOMKilled":
+                line = f"container {container.get('name')} restarted {container.get('restartCount') or 0} times"
+                words = {**_pod(pod), "container": str(container.get("name"))}
+                return Match((line, f"exit code {ended.get('exitCode')} (OOMKilled)"), words)
+    return None
+
+
+def _crashed(evidence: Evidence) -> Match | None:
+    found = _waiting(_CRASHED)(evidence)
+    if found is not None:
+        return found
+    for pod, container in evidence.containers():
+        ended = section(section(container, "state"), "terminated")
+        if ended and ended.get("exitCode"):
+            line = f"container {container.get('name')} ended with exit code {ended.get('exitCode')}"
+            return Match((_joined(line, ended.get("message")),), {**_pod(pod), "container": str(container.get("name"))})
+    return None
+
+
+def _deploy_failed(evidence: Evidence) -> Match | None:
+    for part in ("pendingServiceStatus", "activeServiceStatus"):
+        applications = section(section(evidence.status, part), "applicationStatuses")
+        for name, one in applications.items():
+            if is_object(one) and one.get("status") in ("DEPLOY_FAILED", "UNHEALTHY"):
+                return Match((_joined(f"application {name} is {one['status']}", one.get("message")),), {"app": name})
+    return None
+
+
+def _given_up(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Progressing")
+    if one.get("status") != "False" or one.get("reason") in ("SuspendInProgress", "SuspendComplete"):
+        return None
+    match = _told(one)
+    return Match(match.lines, {"reason": str(one.get("reason"))})
+
+
+def _aborted(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Progressing")
+    return _told(one) if (one.get("status"), one.get("reason")) == ("False", "Aborted") else None
+
+
+def _paused(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Progressing")
+    return _told(one) if one.get("reason") == "Paused" else None
+
+
+def _drifted(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Drifted")
+    return _told(one) if one.get("status") == "True" else None
+
+
+def _job_failed(evidence: Evidence) -> Match | None:
+    status = evidence.status
+    if status.get("jobStatus") != "FAILED" and status.get("jobDeploymentStatus") != "Failed":
+        return None
+    reason = str(status.get("reason") or status.get("jobStatus"))
+    return Match((_joined(reason, status.get("message")),), {"reason": reason})
+
+
+def _held_size(evidence: Evidence) -> Match | None:
+    """Groups that ask for more replicas than their own bounds allow."""
+    lines: list[str] = []
+    for group in entries(evidence.spec, "workerGroupSpecs"):
+        wanted, most = group.get("replicas"), group.get("maxReplicas")
+        if isinstance(wanted, int) and isinstance(most, int) and wanted > most:
+            lines.append(f"group {group.get('groupName')}: replicas {wanted}, maxReplicas {most}")
+    if not lines:
+        return None
+    group = lines[0].split(":")[0].removeprefix("group ")
+    return Match(tuple(lines), {"group": group, "wanted": lines[0].split("replicas ")[1].split(",")[0]})
+
+
+def _not_ready(evidence: Evidence) -> Match | None:
+    for pod in evidence.pods:
+        if section(pod, "status").get("phase") != "Running":
+            continue
+        one = evidence.condition("Ready", pod)
+        if one.get("status") == "False":
+            probes = [event for event in evidence.events if event.get("reason") == "Unhealthy"]
+            said = [_short(str(event.get("message"))) for event in probes[-2:]]
+            return Match((_joined(f"pod {_name(pod)} runs and is not ready", one.get("message")), *said), _pod(pod))
+    return None
+
+
+def _starting(evidence: Evidence) -> Match | None:
+    pods = [pod for pod in evidence.pods if section(pod, "status").get("phase") in (None, "", "Pending")]
+    if not pods:
+        return None
+    return Match(tuple(f"pod {_name(pod)} is Pending" for pod in pods[:5]), _pod(pods[0]))
+
+
+RULES: Final[tuple[Rule, ...]] = (
+    Rule(
+        "FinalizerHolds",
+        "{ref} is being deleted, and finalizer {finalizer} holds it",
+        "rayward unstick {ref}",
+        _finalizers,
+    ),
+    Rule("DeletionInProgress", "{ref} is being deleted, and what it owns goes first", "rayward get pods", _children),
+    Rule(
+        "ManagedElsewhere",
+        "{ref} is left to the controller {manager}",
+        "ask that controller; spec.managedBy cannot be changed, only by rayward recreate {ref}",
+        _elsewhere,
+    ),
+    Rule("NoOperator", "no operator acts on {ref}", "rayward up   # or, on a cluster: rayward operator run", _unseen),
+    Rule(
+        "TransactionPending",
+        "{ref} is suspended by rayward {verb}, which was not finished",
+        "rayward {verb} {ref}   # goes on; with --undo it takes the change back",
+        _transaction,
+    ),
+    Rule("Suspended", "{ref} is suspended", "rayward resume {ref}", _suspended),
+    Rule(
+        "Rejected", "the operator rejects the spec of {ref}", "correct it and apply again; rayward lint FILE", _rejected
+    ),
+    Rule("QuotaExceeded", "a ResourceQuota forbids the pods of {ref}", "rayward describe resourcequota", _quota),
+    Rule("NotAdmitted", "{ref} waits for quota", "rayward get workloads", _admission),
+    Rule(
+        "Unschedulable",
+        "no node can run pod {pod} of {ref}",
+        "rayward describe pod {pod}   # and: rayward get nodes",
+        _unschedulable,
+    ),
+    Rule(
+        "ImagePull",
+        "the image {image} of pod {pod} cannot be pulled",
+        "rayward set {ref} image=IMAGE   # or: rayward undo {ref}",
+        _waiting(_IMAGE),
+    ),
+    Rule(
+        "ContainerConfig",
+        "container {container} of pod {pod} cannot be made",
+        "rayward describe pod {pod}   # a Secret or ConfigMap that it names may be missing",
+        _waiting(_CONFIG),
+    ),
+    Rule(
+        "OutOfMemory",
+        "container {container} of pod {pod} was killed for want of memory",
+        "rayward set {ref} GROUP.limits.memory=MORE",
+        _out_of_memory,
+    ),
+    Rule(
+        "Crashing", "container {container} of pod {pod} ends again and again", "rayward logs {pod} --previous", _crashed
+    ),
+    Rule(
+        "DeployFailed",
+        "Serve application {app} of {ref} does not run",
+        "rayward undo {ref}   # or correct the application and apply again",
+        _deploy_failed,
+        ("RayService",),
+    ),
+    Rule(
+        "Aborted",
+        "the upgrade of {ref} was aborted",
+        "rayward retry {ref}   # or: rayward undo {ref}",
+        _aborted,
+        ("RayService",),
+    ),
+    Rule(
+        "GivenUp",
+        "the change of {ref} was given up: {reason}",
+        "rayward undo {ref}   # or correct it; rayward retry {ref} tries it again",
+        _given_up,
+        ("RayService",),
+    ),
+    Rule("Paused", "the upgrade of {ref} waits to be promoted", "rayward promote {ref}", _paused, ("RayService",)),
+    Rule(
+        "Drifted",
+        "{ref} runs what was asked for before: its upgrade strategy keeps running pods",
+        "rayward plan -f FILE   # then rayward apply with --strategy",
+        _drifted,
+    ),
+    Rule("JobFailed", "the job of {ref} failed: {reason}", "rayward logs {ref}", _job_failed, ("RayJob",)),
+    Rule(
+        "HeldByBounds",
+        "maxReplicas holds the size of group {group}",
+        "rayward set {ref} {group}.max={wanted}",
+        _held_size,
+        ("RayCluster",),
+    ),
+    Rule("NotReady", "pod {pod} of {ref} runs and is not ready", "rayward logs {pod}", _not_ready),
+    Rule("Starting", "pods of {ref} are starting", "rayward wait {ref}", _starting),
+)
+
+
+def _told(condition: Object) -> Match:
+    line = f"{condition.get('type')}={condition.get('status')} {condition.get('reason')}"
+    return Match((_joined(line, condition.get("message")),))
+
+
+def _joined(line: str, message: Any) -> str:
+    return _short(f"{line}: {message}") if message else line
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _last_exit(container: Object) -> tuple[str, ...]:
+    ended = section(section(container, "lastState"), "terminated")
+    return (f"last exit code {ended.get('exitCode')}",) if ended else ()
+
+
+def _warnings(evidence: Evidence, most: int) -> list[str]:
+    return [_short(f"{one.get('reason')}: {one.get('message')}") for one in evidence.events[-most:]]
+
+
+def _pod(pod: Object) -> dict[str, str]:
+    return {"pod": _name(pod)}
+
+
+def _name(obj: Object) -> str:
+    return str(section(obj, "metadata").get("name") or "")

@@ -1,0 +1,102 @@
+"""The verbs of a rollout, each one call of the SDK."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rayward.changes.outcomes import UsageError
+from rayward.changes.writing import Written
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, waiting_options
+from rayward.cli.forms import Form, FormType
+from rayward.cli.target import Target, target_options
+from rayward.sdk import Client
+
+_ABOUT = {
+    "pause": ("Let the clusters of upgrades become ready and wait before the switch.", "rayservice/shop"),
+    "promote": ("Let the pending cluster take the traffic, though upgrades are paused.", "rayservice/shop"),
+    "abort": ("Give up the upgrade in progress; it is not tried again by itself.", "rayservice/shop"),
+    "retry": ("Ask again for a release that was given up or aborted.", "rayservice/shop"),
+    "restart": ("Make a new cluster of the release that serves, and switch to it.", "rayservice/shop"),
+    "suspend": ("Delete an object's pods and keep the object.", "raycluster/train"),
+    "resume": ("Take back a suspension, and the pause of an upgrade.", "raycluster/train"),
+    "reconcile": ("Have the operator look at an object again; nothing else changes.", "rayservice/shop"),
+}
+
+
+def _command(name: str) -> click.Command:
+    about, example = _ABOUT[name]
+
+    @click.command(name, help=f"{about}\n\n\b\nExamples:\n  rayward {name} {example}")
+    @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+    @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+    @waiting_options
+    @target_options
+    def command(words: tuple[str, ...], form: Form | None, waits: Waits | None, target: Target) -> int:
+        return _run(words, lambda client, ref: getattr(client, name)(ref), form, waits, target)
+
+    return command
+
+
+def _run(
+    words: tuple[str, ...],
+    call: Callable[[Client, Any], Written],
+    form: Form | None,
+    waits: Waits | None,
+    target: Target,
+) -> int:
+    with changing(target) as (client, session):
+        ref = ref_of(words, session)
+        session.say_where()
+        done = call(client, ref)
+        show(ref, done, form, dry=False)
+        settle(client, ref, done, waits)
+    return 0
+
+
+@click.command("upgrade")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...")
+@click.option("--pause", "paused", is_flag=True, help="Hold the new cluster before its switch, until promote.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
+@target_options
+def _upgrade(
+    words: tuple[str, ...], paused: bool, cause: str, form: Form | None, waits: Waits | None, target: Target
+) -> int:
+    """Change a RayService by a new cluster beside the one that serves; settings are those of rayward set.
+
+    \b
+    Examples:
+      rayward upgrade rayservice/shop image=rayproject/ray:2.61.0 rayVersion=2.61.0 --wait
+      rayward upgrade rayservice/shop image=shop:7 --pause
+    """  # noqa: D301
+    named, settings = split_settings(words)
+    if not settings:
+        raise UsageError("there is nothing to upgrade to", "no setting was given", "rayward restart KIND/NAME")
+    return _run(
+        named, lambda client, ref: client.upgrade(ref, *settings, paused=paused, cause=cause), form, waits, target
+    )
+
+
+@click.command("rollout")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]")
+@click.option("--cause", default="rollout", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
+@target_options
+def _rollout(words: tuple[str, ...], cause: str, form: Form | None, waits: Waits | None, target: Target) -> int:
+    """Replace the workers of a RayCluster one by one, each drained first; the head stays.
+
+    \b
+    Examples:
+      rayward rollout raycluster/train gpu.image=train:8 --wait
+      rayward rollout raycluster/train
+    """  # noqa: D301
+    named, settings = split_settings(words)
+    return _run(named, lambda client, ref: client.rollout(ref, *settings, cause=cause), form, waits, target)
+
+
+COMMANDS = {**{name: _command(name) for name in _ABOUT}, "upgrade": _upgrade, "rollout": _rollout}

@@ -1,0 +1,62 @@
+"""``rayward timeline``."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import click
+import msgspec
+
+from rayward.changes.timeline import Entry, Store
+from rayward.changes.timeline.page import page
+from rayward.cli.changing import changing, ref_of
+from rayward.cli.durations import DurationType
+from rayward.cli.grid import Grid, lay_out
+from rayward.cli.output import answer, answer_json, folder_of, tell
+from rayward.cli.target import Target, target_options
+from rayward.kube.core.meta import rfc3339
+
+_COLUMNS = ("TIME", "OBJECT", "WHAT", "TEXT", "BY")
+_LONGEST = 160
+
+
+@click.command("timeline")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.option("--since", type=DurationType(), default=0.0, help="Only what is not older, such as 2h (default: all).")
+@click.option("-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Form.")
+@target_options
+def command(words: tuple[str, ...], since: float, form: str, target: Target) -> int:
+    """Show what happened to an object and what belongs to it, also after it is gone.
+
+    \b
+    Examples:
+      rayward timeline rayservice/shop --since 2h
+      rayward timeline rayservice/shop -o html > shop.html
+    """  # noqa: D301
+    with changing(target) as (client, session):
+        ref = ref_of(words, session)
+        folder = folder_of(target.data).timeline
+        store = Store(folder) if session.local and folder.is_dir() else None
+        found = client.timeline(ref, store)
+    if since:
+        earliest = rfc3339(datetime.now(UTC) - timedelta(seconds=since))
+        found = tuple(one for one in found if one.at >= earliest)
+    if form == "html":
+        answer(page(f"{ref} in {ref.namespace}", found))
+    elif form == "json":
+        items = [msgspec.to_builtins(one) for one in found]
+        first = found[0].at if found else None
+        answer_json(
+            {"apiVersion": "cli.rayward/v1", "kind": "Timeline", "object": str(ref), "since": first, "items": items}
+        )
+    else:
+        for line in lay_out(Grid(_COLUMNS, tuple(map(_row, found)))):
+            answer(line)
+        if found and store is None:
+            tell(f"nobody recorded: this is what the API server still knows, since {found[0].at}")
+    return 0
+
+
+def _row(one: Entry) -> tuple[str, ...]:
+    text = one.text if len(one.text) <= _LONGEST else f"{one.text[: _LONGEST - 3]}..."
+    return (one.at, f"{one.kind.lower()}/{one.name}", one.what, text.replace("\n", " "), one.by)

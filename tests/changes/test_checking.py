@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import pytest
+
+from rayward import Client
+from rayward.changes.outcomes import Invalid, NotFound
+from rayward.kube.client.sync import SyncClient
+from tests.kinds.clusters import changed, manifest, service_manifest
+
+_BAD_CONFIG = changed(service_manifest(), "spec.serveConfigV2", "applications: 3\n")
+"""The API server takes it: to it the config is a string."""
+
+
+def test_nothing_is_written_when_one_of_several_is_wrong(client: SyncClient, namespace: str) -> None:
+    sdk = Client(client, namespace=namespace)
+    with pytest.raises(Invalid, match="nothing was applied: 1 of 2") as caught:
+        sdk.apply_all([manifest(), _BAD_CONFIG])
+    assert caught.value.field == "spec.serveConfigV2"
+    with pytest.raises(NotFound):
+        sdk.get("raycluster/c")
+
+
+def test_each_is_asked_about(client: SyncClient, namespace: str) -> None:
+    sdk = Client(client, namespace=namespace)
+    bad = changed(manifest("d"), "spec.workerGroupSpecs.0.minReplicas", 9)
+    found = sdk.check(manifest(), bad, _BAD_CONFIG)
+    assert [(one.ref.name, type(one.error)) for one in found] == [("d", Invalid), ("s", Invalid)]
+    assert [one.ref.name for one in sdk.check(bad, _BAD_CONFIG, lint=False)] == ["d"]
+
+
+def test_what_is_right_is_applied_one_after_the_other(client: SyncClient, namespace: str) -> None:
+    sdk = Client(client, namespace=namespace)
+    done = sdk.apply_all([manifest("a"), manifest("b")], cause="first")
+    assert [one.object["metadata"]["name"] for one in done] == ["a", "b"]
+    assert sdk.history("raycluster/b")[-1].cause == "first"

@@ -1,0 +1,39 @@
+"""Record the evidence of every scene, on the embedded server: ``python -m tests.playbook.record [SCENE...]``."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from rayward import AsyncClient
+from rayward.changes.steps import run_async
+from rayward.changes.why import gather
+from rayward.kube.client.config import find_access
+from rayward.stack.operator import registrations
+from tests.operator.service.servers import embedded
+from tests.operator.service.stage import ServiceStage
+from tests.playbook.scenes import SCENES
+
+FOLDER = Path(__file__).parent / "recorded"
+
+
+async def _record(kubeconfig: Path, name: str) -> None:
+    async with ServiceStage.on(find_access(kubeconfig)) as ray:
+        ray.compose = registrations
+        ref = AsyncClient(ray.client, namespace=ray.namespace).ref(await SCENES[name](ray))
+        evidence = await run_async(ray.client, gather(ref))
+        text = json.dumps({"ref": str(ref), **evidence.document()}, indent=1, sort_keys=True)
+        (FOLDER / f"{name}.json").write_text(text.replace(ray.namespace, "team") + "\n")
+    print(name)
+
+
+def main() -> None:
+    with embedded() as kubeconfig:
+        for name in sys.argv[1:] or SCENES:
+            asyncio.run(asyncio.wait_for(_record(kubeconfig, name), 90))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Recreating, unsticking, and what was left behind."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from rayward import AsyncClient
+from rayward.changes.outcomes import Invalid, NotFound, UsageError
+from rayward.kinds import labels
+from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONTROLLER_REVISIONS, EVENTS, PODS
+from tests.operator.mortal import mortal
+from tests.operator.service.stage import ServiceStage
+from tests.operator.stage import GROUPS, Stage, manifest, put, template
+from tests.playbook.scenes import finalizer
+
+pytestmark = pytest.mark.anyio
+_REF = "raycluster/plain"
+
+
+async def test_a_finalizer_is_shown_and_only_removed_with_approval(ray: ServiceStage, sdk: AsyncClient) -> None:
+    await finalizer(ray)
+    stuck = await sdk.stuck(_REF)
+    assert stuck.since
+    assert [one.finalizer for one in stuck.held] == ["example.com/archive"]
+    with pytest.raises(UsageError, match="needs approval"):
+        await sdk.unstick(_REF, approve="plane")
+    with pytest.raises(NotFound, match="no finalizer"):
+        await sdk.unstick(_REF, "example.com/other", approve="plain")
+    assert (await sdk.unstick(_REF, approve="plain")).removed == "example.com/archive"
+    with pytest.raises(NotFound):
+        await sdk.get(_REF)
+    assert "FinalizerRemoved" in {event["reason"] for event in await ray.objects(EVENTS)}
+
+
+async def test_exactly_one_of_several_goes(ray: ServiceStage, sdk: AsyncClient) -> None:
+    await Stage.create(ray, manifest(metadata={"finalizers": ["example.com/a", "example.com/b"]}))
+    with pytest.raises(Invalid, match="not being deleted"):
+        await sdk.unstick(_REF, approve="plain")
+    await ray.client.delete(RAY_CLUSTERS, "plain", ray.namespace)
+    with pytest.raises(UsageError, match="exactly one is removed"):
+        await sdk.unstick(_REF, approve="plain")
+    await sdk.unstick(_REF, "example.com/b", approve="plain")
+    assert (await ray.cluster())["metadata"]["finalizers"] == ["example.com/a"]
+
+
+async def test_a_recreated_object_keeps_its_history(ray: ServiceStage, sdk: AsyncClient) -> None:
+    async with ray.operator():
+        await Stage.create(ray, manifest(metadata={"labels": {"team": "search"}}))
+        await ray.until_pods(3)
+        await ray.patch(put(f"{GROUPS}/0/replicas", 1))
+        await ray.until_pods(2)
+        before = (await ray.cluster())["metadata"]["uid"]
+        with pytest.raises(UsageError, match="needs approval"):
+            await sdk.recreate(_REF)
+        wanted = manifest(gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
+        made = (await sdk.recreate(_REF, wanted, approve="plain")).object
+        assert made["metadata"]["uid"] != before
+        assert made["metadata"]["labels"] == {"team": "search"}
+        assert made["spec"]["gcsFaultToleranceOptions"] == {"redisAddress": "redis:6379"}
+        found = [(one.revision, one.earlier) for one in await sdk.history(_REF)]
+        assert found == [(1, 1), (2, 1), (1, 0)]
+        assert not [one for one in await ray.objects(CONTROLLER_REVISIONS) if one["metadata"]["name"].startswith("rec")]
+
+
+async def test_killed_at_each_write_a_recreation_goes_on(ray: ServiceStage, sdk: AsyncClient) -> None:
+    async with ray.operator():
+        await Stage.create(ray, manifest(groups=[]))
+        await ray.until_pods(1)
+        deaths = 0
+        for number in range(1, 20):
+            moment = ("before", "after")[number % 2]
+            uid = (await ray.cluster())["metadata"]["uid"]
+            client, transport = mortal(ray.client, number, moment)
+            try:
+                await AsyncClient(client, namespace=ray.namespace).recreate(_REF, approve="plain")
+            except asyncio.CancelledError:
+                deaths += 1
+            await sdk.recreate(_REF, approve="plain")
+            cluster = await ray.cluster()
+            assert cluster["metadata"]["uid"] != uid
+            assert not [
+                one for one in await ray.objects(CONTROLLER_REVISIONS) if one["metadata"]["name"].startswith("recreate")
+            ]
+            if not transport.died.is_set():
+                break
+        assert deaths >= 5
+        await ray.until_pods(1)
+
+
+async def test_what_was_left_behind_is_deleted_or_adopted(ray: ServiceStage, sdk: AsyncClient) -> None:
+    async with ray.operator():
+        await Stage.create(ray, manifest(groups=[]))
+        await ray.until_pods(1)
+    assert await sdk.leftovers() == ()
+    (head,) = await ray.pods()
+    await ray.client.patch(
+        PODS, head["metadata"]["name"], {"metadata": {"ownerReferences": None}}, PatchType.MERGE, ray.namespace
+    )
+    lost = {"metadata": {"name": "lost", "labels": {labels.CLUSTER: "gone"}}, **template()}
+    await ray.client.create(PODS, lost, ray.namespace)
+    found = await sdk.leftovers()
+    assert {(one.name, one.action) for one in found} == {("lost", "delete"), (head["metadata"]["name"], "adopt")}
+    await sdk.clean(*found)
+    assert await sdk.leftovers() == ()
+    assert [pod["metadata"]["uid"] for pod in await ray.pods()] == [head["metadata"]["uid"]]

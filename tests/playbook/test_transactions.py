@@ -1,0 +1,117 @@
+"""``reassemble`` and ``edit``: killed before and after each write, and run again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import pytest
+
+from rayward import AsyncClient
+from rayward.changes.intents import SetField, SetImage
+from rayward.changes.outcomes import Invalid, NotFound
+from rayward.kinds import labels
+from rayward.kinds.resources import RAY_JOBS
+from rayward.kube.client.access import Access
+from tests.operator.job.stage import JobStage, ray_job
+from tests.operator.mortal import Moment, mortal
+from tests.operator.service.stage import ServiceStage
+from tests.operator.stage import Object, Stage, manifest, uids
+
+pytestmark = pytest.mark.anyio
+
+_IMAGE = SetImage("rayproject/ray:2.53.0")
+
+
+async def _cluster(ray: Stage) -> None:
+    await Stage.create(ray, manifest())
+    await ray.until_pods(3)
+
+
+def _image(cluster: Object) -> str:
+    return cluster["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
+
+
+async def test_a_cluster_is_reassembled_with_new_pods(ray: ServiceStage, sdk: AsyncClient) -> None:
+    async with ray.operator():
+        await _cluster(ray)
+        before = uids(await ray.pods())
+        done = await sdk.reassemble("raycluster/plain", _IMAGE)
+        await sdk.wait("raycluster/plain")
+        await ray.until_pods(3)
+        assert not before & uids(await ray.pods())
+        assert (_image(done.object), done.object["spec"]["suspend"]) == ("rayproject/ray:2.53.0", False)
+        assert labels.TRANSACTION not in done.object["metadata"].get("annotations", {})
+        again = await sdk.reassemble("raycluster/plain", _IMAGE)
+        assert not again.changed, "what it has already is not set again"
+        with pytest.raises(NotFound):
+            await sdk.undo_transaction("raycluster/plain")
+
+
+@pytest.mark.parametrize("undone", [False, True], ids=["finished", "undone"])
+async def test_killed_at_each_write_it_is_finished_or_undone_when_run_again(ray: ServiceStage, undone: bool) -> None:
+    sdk = AsyncClient(ray.client, namespace=ray.namespace)
+    deaths: list[tuple[int, Moment]] = []
+    async with ray.operator():
+        await _cluster(ray)
+        for number in range(1, 9):
+            for moment in ("before", "after"):
+                image = SetImage(f"rayproject/ray:2.{60 + 2 * number + (moment == 'after')}.0")
+                start = _image(await ray.cluster())
+                client, transport = mortal(ray.client, number, moment)
+                dying = AsyncClient(client, namespace=ray.namespace)
+                try:
+                    await dying.reassemble("raycluster/plain", image)
+                except asyncio.CancelledError:
+                    deaths.append((number, moment))
+                pending = labels.TRANSACTION in (await ray.cluster())["metadata"].get("annotations", {})
+                if undone and pending:
+                    await sdk.undo_transaction("raycluster/plain")
+                    wanted = start
+                else:
+                    await sdk.reassemble("raycluster/plain", image)
+                    wanted = image.image
+                cluster = await ray.cluster()
+                assert _image(cluster) == wanted
+                assert not cluster["spec"].get("suspend")
+                assert labels.TRANSACTION not in cluster["metadata"].get("annotations", {})
+                if not transport.died.is_set():
+                    break
+            else:
+                continue
+            break
+        assert len(deaths) >= 4
+        await ray.until_pods(3)
+
+
+async def test_a_service_is_not_suspended_to_be_changed(ray: ServiceStage, sdk: AsyncClient) -> None:
+    from tests.operator.service.stage import service
+
+    await ray.create(service())
+    with pytest.raises(Invalid, match="RayService is not suspended"):
+        await sdk.reassemble("rayservice/svc")
+
+
+@pytest.fixture
+async def jobs(access: Access) -> AsyncGenerator[JobStage]:
+    async with JobStage.on(access) as made:
+        yield made
+
+
+async def test_a_running_job_is_edited_and_runs_what_was_asked_for(jobs: JobStage) -> None:
+    sdk = AsyncClient(jobs.client, namespace=jobs.namespace)
+    async with jobs.operator():
+        await jobs.client.create(RAY_JOBS, ray_job("run", shutdownAfterJobFinishes=True), jobs.namespace)
+
+        async def runs() -> bool:
+            found = await jobs.client.get(RAY_JOBS, "train", jobs.namespace)
+            return (found.get("status") or {}).get("jobStatus") == "RUNNING"
+
+        await jobs.eventually(runs)
+        await sdk.edit("rayjob/train", SetField("entrypoint", "succeed"))
+        done = await sdk.wait("rayjob/train")
+        assert done.verdict.reason == "SUCCEEDED"
+        with pytest.raises(Invalid, match="has ended"):
+            await sdk.edit("rayjob/train", SetField("entrypoint", "fail"))
+        with pytest.raises(Invalid, match="nothing to edit"):
+            await sdk.edit("rayjob/train")
