@@ -67,8 +67,8 @@ def command(
     all_containers: bool,
     prefix: bool,
     target: Target,
-) -> None:
-    """Print what a pod, or the pods with some labels, say."""
+) -> int:
+    """Print what a pod, the pods with some labels, or a RayJob's driver say; ``rayjob/NAME`` finds it where it is."""
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"
         raise CommandError(Code.USAGE, "cannot tell whose log is wanted", why, "rayward logs POD   # or -l app=web")
@@ -82,14 +82,39 @@ def command(
         "sinceSeconds": str(max(1, round(since))) if since is not None else "",
     }
     options = {name: value for name, value in options.items() if value}
+    if word is not None and is_job(word) and container is None:
+        return _job_log(word.partition("/")[2], target, sorted({*options} - {"follow"}), follow=follow)
     with target.open() as session:
         sources = _sources(session, word, selector, container, every=all_containers)
         speaking = _Speaking(session, options, prefix=prefix, follow=follow)
         if follow and len(sources) > 1:
             speaking.together(sources)
-            return
+            return 0
         for source in sources:
             speaking.tell(source)
+    return 0
+
+
+def is_job(word: str) -> bool:
+    """Whether a word names a RayJob, whose log is its driver's."""
+    kind, slash, _ = word.partition("/")
+    return bool(slash) and kind.lower().removesuffix(".ray.io") in ("rayjob", "rayjobs")
+
+
+def _job_log(name: str, target: Target, options: list[str], *, follow: bool) -> int:
+    from rayward.changes.refs import Ref
+    from rayward.cli import following
+    from rayward.cli.changing import changing
+
+    if options:
+        why = "a RayJob's log is the whole log of its driver, or the end of it that was kept"
+        raise CommandError(Code.USAGE, f"{', '.join(options)} is of pods", why, f"rayward logs rayjob/{name} [-f]")
+    with changing(target) as (client, session):
+        ref = Ref("RayJob", name, session.namespace)
+        if follow:
+            return following.follow(client, ref)
+        client.job_log(ref, following.write)
+    return 0
 
 
 def _sources(
