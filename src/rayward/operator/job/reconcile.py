@@ -23,7 +23,8 @@ from rayward.operator.job.apply import Applier
 from rayward.operator.job.children import dashboard_port
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster
-from rayward.operator.job.observe import RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
+from rayward.operator.job.metrics import JobMetrics
+from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
 from rayward.operator.job.state import Decision, State
 from rayward.operator.ray.jobprobe import JobProbe, JobsSeen, JobTarget
 from rayward.operator.ray.jobs import JobDashboard
@@ -39,9 +40,13 @@ _POLLED: Final = frozenset((Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING, Ph
 class JobReconciler(Reconciler[RayJob, Local]):
     """Makes RayJobs true."""
 
-    def __init__(self, environment: Environment, metrics: Any, reach: Reach, domain: str = "cluster.local") -> None:
+    def __init__(
+        self, environment: Environment, metrics: JobMetrics, reach: Reach, domain: str = "cluster.local"
+    ) -> None:
         super().__init__(NAME, environment, RAY_JOBS_WHOLE, WRITE, Local)
         self._caches = caches = caches_of(environment.informers)
+        self._metrics = metrics
+        metrics.follow(caches.jobs)
         self._reach = reach
         self._domain = domain
         self.poller: Poller[JobTarget, JobsSeen] = Poller(
@@ -50,6 +55,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         self.background = (self.poller.run,)
         self._followed: dict[Key, dict[Key, str]] = {}
         """By cluster: which jobs look at which of Ray's ids on it."""
+        self._followed_by: dict[Key, Key] = {}
+        """By job: the cluster that it looks at."""
         self._turns: dict[Key, int] = {}
         self.controller.watch(caches.clusters, self._jobs_of_cluster)
         self.controller.watch(caches.submitters, _OWNER)
@@ -88,6 +95,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
             lambda: self._next_turn(on),
         )
         await applier.apply(decision)
+        self._metrics.status_written(observed.job, decision.status)
         self._follow(found.key, on, observed, decision, local)
         if decision.status.job_deployment_status != found.status.job_deployment_status:
             return Result(requeue_after=0.0)
@@ -119,14 +127,16 @@ class JobReconciler(Reconciler[RayJob, Local]):
         """Look at the head while something of this job may change there."""
         place = _place(observed)
         phase = Phase(decision.status.job_deployment_status)
-        for cluster in [each for each, jobs in self._followed.items() if key in jobs and each != on]:
-            self._leave(key, cluster)
+        before = self._followed_by.get(key)
+        if before is not None and before != on:
+            self._leave(key, before)
         ready = state_ready(observed)
         if place is None or phase not in _POLLED or not ready or observed.cluster is None or observed.head is None:
             self._leave(key, on)
             return
         jobs = self._followed.setdefault(on, {})
         jobs[key] = observed.job_id
+        self._followed_by[key] = on
         self.poller.follow(
             on,
             JobTarget(
@@ -148,6 +158,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         if jobs is None:
             return
         jobs.pop(key, None)
+        if self._followed_by.get(key) == cluster:
+            del self._followed_by[key]
         if not jobs:
             del self._followed[cluster]
             self.poller.drop(cluster)
@@ -166,12 +178,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
 
     def _choosing(self, found: KubeObject) -> Iterable[Key]:
         """The jobs that name a cluster by their selector."""
-        name, namespace = found.metadata.name, found.metadata.namespace
-        return [
-            job.key
-            for job in self.objects
-            if job.metadata.namespace == namespace and (job.spec.cluster_selector or {}).get(labels.CLUSTER) == name
-        ]
+        return [job.key for job in self.objects.find(BY_SELECTED, f"{found.metadata.namespace}/{found.metadata.name}")]
 
     def _jobs_of_pod(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
         found = new or old
