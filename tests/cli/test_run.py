@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rayward.kinds import crds
+from rayward.kinds.resources import RAY_JOBS
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import ApiError
+from rayward.kube.client.options import PatchType
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
+from rayward.stack.folder import Folder
+from tests.cli.rayward import Rayward, run
+from tests.waiting import eventually
+
+
+@pytest.fixture(scope="module")
+def client(stack: Path) -> Iterator[SyncClient]:
+    """A client of a server that knows RayJobs; nobody acts on them."""
+    with SyncClient.connect(find_access(Folder(stack).kubeconfig)) as client:
+        for manifest in crds.manifests():
+            client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests", force=True)
+        eventually(lambda: _serves(client))
+        yield client
+
+
+def _serves(client: SyncClient) -> bool:
+    try:
+        client.page(RAY_JOBS, limit=1)
+    except ApiError:
+        return False
+    return True
+
+
+def _status(client: SyncClient, rayward: Rayward, name: str, **status: object) -> None:
+    change = {"status": status}
+    client.patch(RAY_JOBS, name, change, PatchType.MERGE, rayward.namespace, subresource="status")
+
+
+def test_a_run_is_a_ray_job_with_its_code(client: SyncClient, rayward: Rayward, tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text("print(1)")
+    flags = ["--name", "mine", "--working-dir", str(tmp_path), "--workers", "2", "--cpus", "3"]
+    done = rayward("run", "--detach", *flags, "--", "python", "train.py")
+    assert done.code == 0, done.err
+    assert done.out == "rayjob.ray.io/mine\n"
+    assert "1 files, 0.0 kB" in done.err
+    assert "rayward logs rayjob/mine -f" in done.err
+    spec = client.get(RAY_JOBS, "mine", rayward.namespace)["spec"]
+    assert spec["entrypoint"] == "python train.py"
+    assert spec["rayClusterSpec"]["workerGroupSpecs"][0]["replicas"] == 2
+
+
+def test_a_run_ends_with_the_jobs_result(client: SyncClient, rayward: Rayward) -> None:
+    rows = [{"number": 1, "jobId": "id", "reason": "AppFailed", "exitCode": 3, "logTail": "so far\n"}]
+    for name, phase, ray, code in (("good", "Complete", "SUCCEEDED", 0), ("bad", "Failed", "FAILED", 8)):
+        assert rayward("run", "--detach", "--name", name, "--", "true").code == 0
+        ended = {"jobId": "id", "startTime": "2026-01-01T00:00:00Z", "endTime": "2026-01-01T00:01:00Z"}
+        reason = {"reason": "AppFailed"} if code else {}
+        _status(client, rayward, name, jobDeploymentStatus=phase, jobStatus=ray, attempts=rows, **ended, **reason)
+        done = rayward("logs", f"rayjob/{name}", "-f")
+        assert (done.code, done.out) == (code, "so far\n"), done.err
+    table = rayward("get", "rayjobs").out.splitlines()
+    assert table[0].split()[-3:] == ["ATTEMPT", "DURATION", "CAUSE"]
+    assert table[1].endswith("60s        AppFailed (exit code 3)")
+    assert rayward("logs", "rayjob/bad").out == "so far\n"
+
+
+def test_a_run_again_has_a_new_name_and_a_stop_of_an_ended_one_does_nothing(
+    client: SyncClient, rayward: Rayward
+) -> None:
+    rayward("run", "--detach", "--name", "first", "--", "true")
+    assert rayward("rerun", "first", "--detach").out == "rayjob.ray.io/first-2\n"
+    _status(client, rayward, "first", jobDeploymentStatus="Complete", jobStatus="SUCCEEDED")
+    assert rayward("stop", "first").out == "rayjob.ray.io/first had ended: SUCCEEDED\n"
+    again = rayward("run", "--name", "first", "--", "true")
+    assert again.code == 5
+    assert "next: rayward rerun first" in again.err
+
+
+def test_mistakes_of_usage(client: SyncClient, rayward: Rayward, tmp_path: Path) -> None:
+    assert rayward("run", "--").code == 2
+    assert rayward("run", "--memory", "lots", "--", "true").code == 2
+    assert rayward("run", "--working-dir", str(tmp_path / "nowhere"), "--", "true").code == 2
+    broken = tmp_path / "env.yaml"
+    broken.write_text("env_vars: [1]\n")
+    assert rayward("run", "--runtime-env", str(broken), "--", "true").code == 3
+    assert rayward("logs", "rayjob/nobody").code == 4
+    assert rayward("logs", "rayjob/nobody", "--tail", "3").code == 2
+
+
+def test_a_file_that_is_not_uploaded_is_named(
+    client: SyncClient, rayward: Rayward, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "train.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    done = rayward("run", "--detach", "--", "python", "train.py")
+    assert "rayward run --working-dir . -- python train.py" in done.err
+
+
+def test_without_a_server_and_a_terminal_it_says_which_flag_to_add(tmp_path: Path) -> None:
+    done = run("run", "--data-dir", str(tmp_path / "nothing"), "--", "true")
+    assert done.code == 2
+    assert "rayward run --yes" in done.err
