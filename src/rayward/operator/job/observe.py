@@ -254,6 +254,7 @@ def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
         info.driver_exit_code,
         _time(info.start_time),
         _time(info.end_time),
+        info.driver_node_id in latest.dead_nodes,
     )
 
 

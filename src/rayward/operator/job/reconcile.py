@@ -18,6 +18,7 @@ from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.operator.base.tokens import RETRY_SECONDS
 from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier
 from rayward.operator.job.children import dashboard_port
@@ -145,6 +146,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
                 local.tokens.known.get(observed.cluster.metadata.uid, ""),
                 frozenset(name for name in jobs.values() if name),
                 self._turns.get(on, 0),
+                _started(observed.head),
             ),
         )
 
@@ -199,6 +201,13 @@ def _place(observed: Observed) -> PodPort | None:
     if head is None or cluster is None or not head.status.pod_ip:
         return None
     return PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, dashboard_port(cluster))
+
+
+def _started(head: RayPod) -> float:
+    """When a container of the head last started, in seconds since 1970; 0 where nobody says."""
+    states = [each.state for each in head.status.container_statuses or () if each.state is not None]
+    times = [memory.moment(state.running.started_at) for state in states if state.running is not None]
+    return max((time.timestamp() for time in times if time is not None), default=0.0)
 
 
 def _is_waiting_for_log(state: State, decision: Decision) -> bool:

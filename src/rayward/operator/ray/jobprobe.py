@@ -22,6 +22,7 @@ _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
 """A job that has run for an hour is not asked about every half second: the pause grows with its age."""
 _PATIENCE: Final = Backoff(0.5, 10.0)
+_UNENDED: Final = frozenset(("PENDING", "RUNNING"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class JobTarget:
     token: str = field(default="", repr=False)
     jobs: frozenset[str] = frozenset()
     turn: int = 0
+    started: float = 0.0
+    """When the head's containers last started, in seconds since 1970."""
 
 
 class JobsSeen(msgspec.Struct, frozen=True):
@@ -42,6 +45,8 @@ class JobsSeen(msgspec.Struct, frozen=True):
     jobs: dict[str, JobInfo | None] = {}
     turn: int = -1
     failure: Failure | None = None
+    dead_nodes: frozenset[str] = frozenset()
+    """Ray nodes that died; only known where a job began before its head did."""
 
 
 class JobProbe:
@@ -60,9 +65,10 @@ class JobProbe:
             if not claim(version.session_name):
                 raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
             again = await _session(dashboard, version, jobs)
+            dead = await _dead_nodes(dashboard, target, jobs)
         except RayError as error:
             return JobsSeen(before.session, {}, target.turn, Failure(type(error).__name__, str(error)))
-        return JobsSeen(again, jobs, target.turn)
+        return JobsSeen(again, jobs, target.turn, dead_nodes=dead)
 
     def has_failed(self, seen: JobsSeen) -> bool:
         """Whether the head did not answer as it should."""
@@ -92,6 +98,22 @@ async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> dict[str, Jo
         return {}
     known = await dashboard.jobs()
     return {name: known.get(name) for name in wanted}
+
+
+async def _dead_nodes(dashboard: JobDashboard, target: JobTarget, jobs: dict[str, JobInfo | None]) -> frozenset[str]:
+    """Which Ray nodes died, where that matters.
+
+    A head that keeps its state has the jobs of before its restart, and Ray 2.60 calls them RUNNING for ever: it looks
+    after them again only when somebody submits another one.
+    """
+    older = [job for job in jobs.values() if job is not None and job.status in _UNENDED and _is_older(job, target)]
+    if not older:
+        return frozenset()
+    return frozenset(node.node_id for node in await dashboard.nodes() if node.state == "DEAD")
+
+
+def _is_older(job: JobInfo, target: JobTarget) -> bool:
+    return bool(job.start_time) and (job.start_time or 0) / 1000 < target.started
 
 
 def _pause(job: JobInfo | None, now: float) -> float:
