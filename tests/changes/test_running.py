@@ -34,7 +34,8 @@ def _ref(namespace: str, name: str = "train") -> Ref:
         (("python3.11", "-u", "jobs/My_Train.v2.py", "--fast"), "my-train-x"),
         (("./7days.sh",), "job-7days-x"),
         (("python", "-c"), "job-x"),
-        (("bash", "-c", "$$$"), "job-x"),
+        (("bash", "-c", "echo hello"), "job-x"),
+        (("$$$",), "job-x"),
         (("a" * 80,), "a" * 45 + "-x"),
     ],
 )

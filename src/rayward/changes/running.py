@@ -72,7 +72,9 @@ class Run:
 
 def suggest_name(command: tuple[str, ...], suffix: str) -> str:
     """A name from the program's, and a suffix that makes it a new one."""
-    words = [word for word in command if not word.startswith("-") and not _INTERPRETERS(word)]
+    # what follows -c is a program, and no name of one
+    named = command[: command.index("-c")] if "-c" in command else command
+    words = [word for word in named if not word.startswith("-") and not _INTERPRETERS(word)]
     stem = words[0].rpartition("/")[2].partition(".")[0] if words else ""
     plain = _unwanted("-", stem.lower()).strip("-")
     plain = plain if plain[:1].isalpha() else f"job-{plain}".strip("-")
