@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +108,51 @@ def test_without_a_server_and_a_terminal_it_says_which_flag_to_add(tmp_path: Pat
     done = run("run", "--data-dir", str(tmp_path / "nothing"), "--", "true")
     assert done.code == 2
     assert "rayward run --yes" in done.err
+
+
+def test_one_interrupt_leaves_the_job_and_a_second_asks_whether_to_stop_it(
+    client: SyncClient, rayward: Rayward
+) -> None:
+    rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "rayward.cli", *rayward.words("logs", "rayjob/long", "-f")]
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as following:
+        os.close(theirs)
+        screen = _Screen(ours)
+        try:
+            screen.until(b"New: no operator has acted on it yet")
+            following.send_signal(signal.SIGINT)
+            screen.until(b"rayjob/long goes on")
+            screen.until(b"press Ctrl-C once more")
+            following.send_signal(signal.SIGINT)
+            screen.until(b"Stop rayjob/long?")
+            os.write(ours, b"n\n")
+            assert following.wait(timeout=60) == 130
+        finally:
+            following.kill()
+            os.close(ours)
+    assert not client.get(RAY_JOBS, "long", rayward.namespace)["spec"].get("suspend")
+
+
+def test_without_a_terminal_an_interrupt_leaves_at_once(client: SyncClient, rayward: Rayward) -> None:
+    rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
+    with rayward.process("logs", "rayjob/long", "-f") as following:
+        assert following.stderr is not None
+        assert "New" in following.stderr.readline()
+        following.send_signal(signal.SIGINT)
+        assert following.wait(timeout=60) == 130
+        assert "rayward stop long" in following.stderr.read()
+
+
+class _Screen:
+    """What a terminal shows; the test's own time limit ends a wait in vain."""
+
+    def __init__(self, terminal: int) -> None:
+        self._terminal = terminal
+        self._unread = b""
+
+    def until(self, text: bytes) -> None:
+        """Read on until it says something."""
+        while text not in self._unread:
+            self._unread += os.read(self._terminal, 4096)
+        self._unread = self._unread.partition(text)[2]
