@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rayward.kinds import labels
 from rayward.kinds.rayjob import DeploymentStatus as Phase
-from rayward.kinds.rayjob import RayJob
+from rayward.kinds.rayjob import RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import Resource
@@ -147,7 +147,14 @@ class JobReconciler(Reconciler[RayJob, Local]):
                 frozenset(name for name in jobs.values() if name),
                 self._turns.get(on, 0),
                 _started(observed.head),
+                self._submitted_here(jobs),
             ),
+        )
+
+    def _submitted_here(self, jobs: Mapping[Key, str]) -> frozenset[str]:
+        found = ((self.objects.get(key), name) for key, name in jobs.items())
+        return frozenset(
+            name for job, name in found if job is not None and job.spec.submission_mode == SubmissionMode.HTTP
         )
 
     def _next_turn(self, cluster: Key) -> tuple[str, int]:

@@ -36,6 +36,8 @@ class JobTarget:
     turn: int = 0
     started: float = 0.0
     """When the head's containers last started, in seconds since 1970."""
+    ours: frozenset[str] = frozenset()
+    """Of ``jobs`` those that nobody but this operator submits: while Ray has them not, it need not be asked."""
 
 
 class JobsSeen(msgspec.Struct, frozen=True):
@@ -79,7 +81,7 @@ class JobProbe:
         if failures:
             return _PATIENCE.after(failures, chance)
         now = self._clock.utc().timestamp()
-        pauses = [_pause(job, now) for job in seen.jobs.values()]
+        pauses = [_pause(job, now, ours=name in target.ours) for name, job in seen.jobs.items()]
         return min(pauses, default=_QUICK) * (0.9 + 0.2 * chance)
 
 
@@ -116,7 +118,12 @@ def _is_older(job: JobInfo, target: JobTarget) -> bool:
     return bool(job.start_time) and (job.start_time or 0) / 1000 < target.started
 
 
-def _pause(job: JobInfo | None, now: float) -> float:
-    if job is None or job.status != "RUNNING" or not job.start_time:
+def _pause(job: JobInfo | None, now: float, *, ours: bool) -> float:
+    if job is None:
+        return _SLOWEST if ours else _QUICK
+    if job.status not in _UNENDED:
+        # It stays so; whoever follows it has not come to it yet.
+        return _SLOWEST
+    if job.status != "RUNNING" or not job.start_time:
         return _QUICK
     return min(max((now - job.start_time / 1000) * _PER_SECOND, _QUICK), _SLOWEST)
