@@ -1,10 +1,10 @@
-"""``make bench``: each part beside its peer: kube-apiserver, a plain log, haproxy, a plain process."""
+"""``make bench``: each part beside its peer: kube-apiserver, a plain log, haproxy, a plain process; and jobs."""
 
 from __future__ import annotations
 
 import sys
 
-from bench import apiserver, node, store, traffic
+from bench import apiserver, jobs, node, store, traffic
 
 
 def main() -> int:
@@ -16,6 +16,8 @@ def main() -> int:
     traffic.main()
     print()
     node.main()
+    print()
+    jobs.main()
     return 0
 
 

@@ -1,8 +1,13 @@
-"""``python -m bench.kubelet KUBECONFIG``: marks every pod Running, as soon as it is there; one write for each pod."""
+"""``python -m bench.kubelet KUBECONFIG [--loopback]``: marks every pod Running, as soon as it is there, by one write.
+
+With ``--loopback`` each pod gets an address of this machine of its own, for ``bench.rayheads``.
+"""
 
 from __future__ import annotations
 
+import itertools
 import sys
+from ipaddress import IPv4Address
 from pathlib import Path
 
 from tests.operator.kubelet import ready_status
@@ -20,15 +25,19 @@ from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.reflector import Reflector
 from rayward.net.loop import run_loop
 
+_LOOPBACK = IPv4Address("127.1.0.0")
 
-async def _serve(kubeconfig: Path) -> None:
+
+async def _serve(kubeconfig: Path, *, loopback: bool) -> None:
     async with Client.connect(find_access(kubeconfig), user_agent="bench-kubelet") as client:
         pods: Cache[Pod] = Cache(PODS, Pod, keep_raw=False)
+        numbers = itertools.count(1)
 
         async def reconcile(key: Key) -> Result:
             pod = pods.get(key)
             if pod is not None and not pod.deleting and pod.status.phase in ("", "Pending"):
-                status = ready_status([container.name for container in pod.spec.containers], "10.42.0.1")
+                address = str(_LOOPBACK + next(numbers)) if loopback else "10.42.0.1"
+                status = ready_status([container.name for container in pod.spec.containers], address)
                 try:
                     await client.patch(
                         PODS, key.name, {"status": status}, PatchType.MERGE, key.namespace, subresource="status"
@@ -43,4 +52,4 @@ async def _serve(kubeconfig: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_loop(_serve(Path(sys.argv[1])))
+    run_loop(_serve(Path(sys.argv[1]), loopback="--loopback" in sys.argv))

@@ -112,20 +112,20 @@ async def _measure(plane: RealControlPlane, pid: int, count: int, idle_seconds: 
         # One cluster before the count begins: caches are full and code is loaded on both sides.
         await _make(client, ["warm-up"])
         await _ready_times(clusters, 1)
-        calls, cpu, began = await _calls(client), _cpu(pid), time.perf_counter()
+        before, cpu, began = await calls(client), cpu_seconds(pid), time.perf_counter()
         waiting = asyncio.ensure_future(_ready_times(clusters, count + 1))
         await _make(client, [f"bench-{number}" for number in range(count)])
         times = await waiting
         seconds = times[-1] - began
         # Events are written behind.
         await asyncio.sleep(5)
-        used = _cpu(pid) - cpu
-        after = await _calls(client)
+        used = cpu_seconds(pid) - cpu
+        after = await calls(client)
         idle = await _idle(pid, idle_seconds) if idle_seconds else None
         following.cancel()
-        made = {name: after[name] - calls.get(name, 0) for name in after if after[name] != calls.get(name, 0)}
+        made = {name: after[name] - before.get(name, 0) for name in after if after[name] != before.get(name, 0)}
         median = (statistics.median(times[1:]) - began) / seconds
-        return Figures(seconds, median, used, _peak_megabytes(pid), made, idle)
+        return Figures(seconds, median, used, peak_megabytes(pid), made, idle)
 
 
 async def _make(client: Client, names: list[str]) -> None:
@@ -155,33 +155,38 @@ async def _ready_times(clusters: Cache[RayCluster], count: int) -> list[float]:
     return sorted(ready.values())
 
 
-async def _calls(client: Client) -> dict[str, float]:
-    """The writes that operators make, as the server counted them."""
+async def calls(client: Client, asked: str = "POST rayclusters") -> dict[str, float]:
+    """The writes that operators make, as the server counted them; ``asked`` is what the user writes."""
     text = (await client.answer(Request("GET", "/metrics", accept="*/*"))).body.decode()
     found: dict[str, float] = {}
     for match in _REQUESTS.finditer(text):
         labels = dict(_LABEL.findall(match["labels"]))
         verb, resource = labels["verb"], labels["resource"]
         what = f"{verb} {resource}" + (f"/{labels['subresource']}" if labels["subresource"] else "")
-        theirs = what in ("POST rayclusters", "PATCH pods/status") or resource in ("leases", "tokenreviews")
-        watched = ("pods", "services", "rayclusters", "events", "serviceaccounts", "roles", "rolebindings")
+        theirs = what in (asked, "PATCH pods/status") or resource in (
+            "leases",
+            "tokenreviews",
+        )
+        watched = ("pods", "services", "rayclusters", "rayjobs", "events", "serviceaccounts", "roles", "rolebindings")
         if verb in ("POST", "PUT", "PATCH", "DELETE", "APPLY") and resource in watched and not theirs:
             found[what] = found.get(what, 0) + float(match["count"])
     return found
 
 
 async def _idle(pid: int, seconds: float) -> float:
-    before = _cpu(pid)
+    before = cpu_seconds(pid)
     await asyncio.sleep(seconds)
-    return (_cpu(pid) - before) / seconds * 100
+    return (cpu_seconds(pid) - before) / seconds * 100
 
 
-def _cpu(pid: int) -> float:
+def cpu_seconds(pid: int) -> float:
+    """What a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def _peak_megabytes(pid: int) -> float:
+def peak_megabytes(pid: int) -> float:
+    """The most memory that a process ever held."""
     status = Path(f"/proc/{pid}/status").read_text()
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 

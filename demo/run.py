@@ -10,6 +10,7 @@ import sys
 import time
 
 from demo.cluster import show_cluster
+from demo.job import show_job
 from demo.page import show_page
 from demo.service import show_service
 from demo.shell import FOLDER, ROOT, rayward, show
@@ -23,6 +24,7 @@ def main() -> int:
     rayward("up", "--cpus", "8", "--memory", "16Gi")
     show_page()
     show_cluster()
+    show_job()
     address = show_service()
     rayward("status")
     show(f"\nFrom nothing to here in {time.monotonic() - began:.0f} s. It stays up for you:")

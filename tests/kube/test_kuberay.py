@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pytest
 
-from rayward.kube.client import PatchType, verbs
+from rayward.kube.client import PatchType
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
@@ -32,6 +32,7 @@ from rayward.kube.core.resource import (
 )
 from tests.contract.kubectl import targets
 from tests.contract.target import ended
+from tests.kube.kubelet import play_kubelet
 from tests.kube.real import build
 from tests.waiting import eventually
 
@@ -137,47 +138,9 @@ def _ray_cluster(namespace: str, spec: Object) -> Object:
     }
 
 
-def _play_kubelet(client: SyncClient, namespace: str) -> None:
-    """One round of what scheduler and kubelet do: bind, run, report, and confirm the end."""
-    for pod in client.list(PODS, namespace).items:
-        name = pod["metadata"]["name"]
-        if "deletionTimestamp" in pod["metadata"]:
-            client.delete(PODS, name, namespace, grace_period_seconds=0)
-        elif "nodeName" not in pod["spec"]:
-            client.send(verbs.bind(name, namespace, "node-1"))
-        elif pod["status"]["phase"] == "Pending":
-            client.patch(PODS, name, {"status": _running(pod)}, PatchType.STRATEGIC, namespace, subresource="status")
-
-
-def _running(pod: Object) -> Object:
-    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    kinds = ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady")
-    return {
-        "phase": "Running",
-        "hostIP": "192.0.2.10",
-        "podIP": "192.0.2.20",
-        "podIPs": [{"ip": "192.0.2.20"}],
-        "startTime": now,
-        "conditions": [{"type": kind, "status": "True", "lastTransitionTime": now} for kind in kinds],
-        "containerStatuses": [
-            {
-                "name": container["name"],
-                "image": container["image"],
-                "imageID": "",
-                "containerID": "test://1",
-                "ready": True,
-                "started": True,
-                "restartCount": 0,
-                "state": {"running": {"startedAt": now}},
-            }
-            for container in pod["spec"]["containers"]
-        ],
-    }
-
-
 def _with_kubelet(client: SyncClient, namespace: str, holds: Callable[[], bool]) -> None:
     def step() -> bool:
-        _play_kubelet(client, namespace)
+        play_kubelet(client, namespace)
         return holds()
 
     eventually(step, _PATIENCE)
@@ -353,7 +316,7 @@ def test_a_namespace_takes_its_clusters_with_it(client: SyncClient, namespace: s
     client.delete(NAMESPACES, namespace)
 
     def gone() -> bool:
-        _play_kubelet(client, namespace)
+        play_kubelet(client, namespace)
         try:
             client.get(NAMESPACES, namespace)
         except NotFound:

@@ -57,11 +57,15 @@ class RayStack:
         self.client.close()
         self.rayward("down", "--purge")
 
-    def rayward(self, *words: str, given: str | None = None) -> str:
-        """What a command prints; it must succeed."""
+    def program(self, *words: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+        """How a command ended, and what it printed."""
         command = [sys.executable, "-m", "rayward.cli", *words]
         environment = {**os.environ, "RAYWARD_DATA_DIR": str(self.folder)}
-        done = subprocess.run(command, input=given, capture_output=True, text=True, timeout=600, env=environment)
+        return subprocess.run(command, input=given, capture_output=True, text=True, timeout=600, env=environment)
+
+    def rayward(self, *words: str, given: str | None = None) -> str:
+        """What a command prints; it must succeed."""
+        done = self.program(*words, given=given)
         assert done.returncode == 0, f"rayward {' '.join(words)}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 

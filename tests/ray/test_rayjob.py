@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +12,8 @@ import yaml
 
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import PODS, SECRETS
+from tests.ray.damage import processes_of
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
 
@@ -75,6 +79,82 @@ def test_suspend_edit_resume_then_a_head_that_is_killed(stack: RayStack) -> None
     status = _ends(stack, "edits", "Failed")
     assert (status["reason"], status.get("jobStatus", "")) == ("OutcomeUnknown", "")
     stack.rayward("delete", "rayjob", "edits")
+
+
+@pytest.mark.parametrize("storage", [None, {"backend": "rocksdb"}], ids=["memory", "volume"])
+def test_a_job_whose_gcs_server_is_killed_never_stays_running(stack: RayStack, storage: Object | None) -> None:
+    name = "volume" if storage else "memory"
+    made = _job(name, "sleep 600")
+    if storage:
+        made["spec"]["rayClusterSpec"]["gcsFaultToleranceOptions"] = storage
+    stack.apply(made)
+    eventually(lambda: _status(stack, name).get("jobStatus") == "RUNNING", PATIENCE)
+    head = stack.head(_status(stack, name)["rayClusterName"])["metadata"]["name"]
+    servers = [pid for pid in processes_of(head) if b"gcs_server" in _program(pid)]
+    assert servers
+    for pid in servers:
+        os.kill(pid, signal.SIGKILL)
+    status = _ends(stack, name, "Failed")
+    # The driver went with its head. A GCS that remembers says so; of one that does not, nobody can know.
+    expected = {("AppFailed", "FAILED"), ("OutcomeUnknown", "")} if storage else {("OutcomeUnknown", "")}
+    assert (status["reason"], status.get("jobStatus", "")) in expected
+    stack.rayward("delete", "rayjob", name)
+
+
+def test_a_submitter_that_is_killed_submits_nothing_again(stack: RayStack) -> None:
+    stack.apply(_job("resumes", "bash -c 'echo began; sleep 20; echo ended'", submissionMode="K8sJobMode"))
+    eventually(lambda: _status(stack, "resumes").get("jobStatus") == "RUNNING", PATIENCE)
+    (first,) = _submitters(stack, "resumes")
+    stack.client.delete(PODS, first, "default", grace_period_seconds=0)
+    eventually(lambda: first not in _submitters(stack, "resumes") and bool(_submitters(stack, "resumes")), PATIENCE)
+    status = _ends(stack, "resumes")
+    eventually(lambda: bool(_status(stack, "resumes")["attempts"][0].get("logTail")), PATIENCE)
+    (row,) = _status(stack, "resumes")["attempts"]
+    lines = row["logTail"].splitlines()
+    assert (status["jobStatus"], lines.count("began"), lines.count("ended")) == ("SUCCEEDED", 1, 1)
+    stack.rayward("delete", "rayjob", "resumes")
+
+
+def test_run_uploads_a_folder_and_ends_with_the_result(stack: RayStack, tmp_path: Path) -> None:
+    (tmp_path / "helper.py").write_text("def answer(): return 'answer 42'\n")
+    (tmp_path / "main.py").write_text(
+        "import sys, ray, helper\n"
+        "ray.init(log_to_driver=False)\n"
+        "print(ray.get(ray.remote(helper.answer).remote()), flush=True)\n"
+        "sys.exit(int(sys.argv[1]))\n"
+    )
+    run = ["run", "--image", "rayproject/ray:2.60.0", "--working-dir", str(tmp_path)]
+    said = stack.rayward(*run, "--name", "ran", "--", "python", "main.py", "0")
+    assert "answer 42" in said.splitlines()
+    eventually(lambda: not stack.client.list(RAY_CLUSTERS, "default").items, PATIENCE)
+    assert "answer 42" in stack.rayward("logs", "rayjob/ran").splitlines()
+    # the retry runs on a new cluster, where the code is too
+    done = stack.program(*run, "--name", "failed", "--retries", "1", "--", "python", "main.py", "5")
+    assert done.returncode == 8, done.stderr
+    assert done.stdout.splitlines().count("answer 42") == 2
+    assert "AppFailed (exit code 5)" in stack.rayward("get", "rayjobs")
+    again = stack.rayward("rerun", "ran", "--detach")
+    assert again == "rayjob.ray.io/ran-2\n"
+    assert "suspended before it ran" in stack.rayward("stop", "ran-2")
+    stack.rayward("delete", "rayjob", "ran", "failed", "ran-2")
+    eventually(lambda: not _codes(stack), PATIENCE)
+
+
+def _codes(stack: RayStack) -> list[Object]:
+    found = stack.client.list(SECRETS, "default", field_selector="type=rayward.dev/working-dir").items
+    return list(found)
+
+
+def _submitters(stack: RayStack, name: str) -> list[str]:
+    found = stack.client.list(PODS, "default", label_selector=f"batch.kubernetes.io/job-name={name}").items
+    return [pod["metadata"]["name"] for pod in found if "deletionTimestamp" not in pod["metadata"]]
+
+
+def _program(pid: int) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0]
+    except OSError:
+        return b""
 
 
 def _patch(stack: RayStack, name: str, spec: Object) -> None:

@@ -14,6 +14,7 @@ from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from rayward.changes.parts import BlockingParts, Parts
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import WatchOptions
@@ -69,11 +70,30 @@ class NextChange:
     """When the server is to end the watch."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Wait so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class NextPart:
+    """Wait for the next part of an answer that comes in parts.
+
+    The answer is bytes, none of them where nothing came within ``seconds``, or None at the end. One stream stays open
+    from one part to the next of the same request.
+    """
+
+    request: Request
+    seconds: float
+
+
 GONE: Final[Any] = object()
 BOOKMARK: Final[Any] = object()
 """Nothing has changed for a while; the watch goes on."""
 
-Step = Send | Backoff | Now | NextChange
+Step = Send | Backoff | Now | Pause | NextChange | NextPart
 Operation = Generator[Step, Any, T]
 
 
@@ -90,6 +110,7 @@ def run(
     failure: Exception | None = None
     with ExitStack() as stack:
         events: Iterator[WatchEvent[KubeObject]] | None = None
+        parts: dict[Request, BlockingParts] = {}
         while True:
             try:
                 step = operation.throw(failure) if failure is not None else operation.send(answer)
@@ -99,6 +120,14 @@ def run(
             try:
                 if isinstance(step, Backoff):
                     sleep(step.seconds(chance()))
+                elif isinstance(step, Pause):
+                    sleep(step.seconds)
+                elif isinstance(step, NextPart):
+                    if step.request not in parts:
+                        parts[step.request] = BlockingParts(client, step.request)
+                    answer = parts[step.request].next(step.seconds)
+                    if answer is None:
+                        del parts[step.request]
                 elif isinstance(step, Now):
                     answer = now()
                 elif isinstance(step, Send):
@@ -112,6 +141,8 @@ def run(
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
                 failure, events = error, None
+                if isinstance(step, NextPart):
+                    parts.pop(step.request, None)
 
 
 async def run_async(
@@ -126,6 +157,7 @@ async def run_async(
     failure: Exception | None = None
     async with AsyncExitStack() as stack:
         events: AsyncIterator[WatchEvent[KubeObject]] | None = None
+        parts: dict[Request, Parts] = {}
         while True:
             try:
                 step = operation.throw(failure) if failure is not None else operation.send(answer)
@@ -135,6 +167,14 @@ async def run_async(
             try:
                 if isinstance(step, Backoff):
                     await asyncio.sleep(step.seconds(chance()))
+                elif isinstance(step, Pause):
+                    await asyncio.sleep(step.seconds)
+                elif isinstance(step, NextPart):
+                    if step.request not in parts:
+                        parts[step.request] = await stack.enter_async_context(Parts(client, step.request))
+                    answer = await parts[step.request].next(step.seconds)
+                    if answer is None:
+                        del parts[step.request]
                 elif isinstance(step, Now):
                     answer = now()
                 elif isinstance(step, Send):
@@ -148,6 +188,8 @@ async def run_async(
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
                 failure, events = error, None
+                if isinstance(step, NextPart):
+                    parts.pop(step.request, None)
 
 
 def _watching(step: NextChange) -> WatchOptions:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rayward.cli import fetch, naming, raytoken, reach, watching
+from rayward.cli import fetch, jobtable, naming, raytoken, reach, watching
 from rayward.cli.catalogue import read_catalogue
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
@@ -87,6 +87,7 @@ def _tables(
             answer("")
         shown += 1
         grid = with_progress(session.client, one.kind, grid, scope.namespace)
+        grid = jobtable.with_attempts(session.client, one.kind, grid, scope.namespace)
         if session.local:
             grid = reach.with_addresses(session.client, one.kind, grid, scope.namespace)
         answer("\n".join(lay_out(_decorated(grid, one, scope, several=len(asked) > 1), headers=headers)))

@@ -68,10 +68,11 @@ def command(
     all_containers: bool,
     prefix: bool,
     target: Target,
-) -> None:
+) -> int:
     """Print the logs of a pod, of the pods with some labels, or of the pods of an object.
 
     ``logs rayservice/NAME`` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
+    ``logs rayjob/NAME`` prints the log of the job's driver, wherever it is now.
     """
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"
@@ -86,6 +87,8 @@ def command(
         "sinceSeconds": str(max(1, round(since))) if since is not None else "",
     }
     options = {name: value for name, value in options.items() if value}
+    if word is not None and is_job(word) and container is None:
+        return _job_log(word.partition("/")[2], target, sorted({*options} - {"follow"}), follow=follow)
     with target.open() as session:
         if (
             word is not None
@@ -93,14 +96,37 @@ def command(
             and not previous
             and _print_replicas(session, word, tail, follow=follow)
         ):
-            return
+            return 0
         sources = _sources(session, word, selector, container, every=all_containers)
         speaking = _Speaking(session, options, prefix=prefix, follow=follow)
         if follow and len(sources) > 1:
             speaking.together(sources)
-            return
+            return 0
         for source in sources:
             speaking.tell(source)
+    return 0
+
+
+def is_job(word: str) -> bool:
+    """Whether a word names a RayJob, whose log is its driver's."""
+    kind, slash, _ = word.partition("/")
+    return bool(slash) and kind.lower().removesuffix(".ray.io") in ("rayjob", "rayjobs")
+
+
+def _job_log(name: str, target: Target, options: list[str], *, follow: bool) -> int:
+    from rayward.changes.refs import Ref
+    from rayward.cli import following
+    from rayward.cli.changing import changing
+
+    if options:
+        why = "a RayJob's log is the whole log of its driver, or the end of it that was kept"
+        raise CommandError(Code.USAGE, f"{', '.join(options)} is of pods", why, f"rayward logs rayjob/{name} [-f]")
+    with changing(target) as (client, session):
+        ref = Ref("RayJob", name, session.namespace)
+        if follow:
+            return following.follow(client, ref)
+        client.job_log(ref, following.write)
+    return 0
 
 
 def _print_replicas(session: Session, word: str, tail: int | None, *, follow: bool) -> bool:

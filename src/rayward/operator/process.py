@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -54,6 +54,8 @@ class Settings(msgspec.Struct, frozen=True):
     check_for_kuberay: bool = True
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""
+    kinds_seconds: float = 30.0
+    """How often it is looked whether an optional kind is there by now."""
 
 
 Compose = Callable[[Reach], Sequence[Registration]]
@@ -72,8 +74,9 @@ async def run(access: Access, settings: Settings, compose: Compose = registratio
     async with Client.connect(access, user_agent="rayward-operator", observe=observe) as client, HttpClient() as http:
         reach = ProxiedReach(client.transport) if settings.use_kubernetes_proxy else DirectReach(http)
         registered = compose(reach)
-        await _check(client, settings, registered)
-        await Operator(client, settings, registered, metrics, local=on_this_machine(access.server)).run()
+        absent = await _check(client, settings, registered)
+        local = on_this_machine(access.server)
+        await Operator(client, settings, registered, metrics, local=local, absent=absent).run()
 
 
 class Operator:
@@ -87,15 +90,15 @@ class Operator:
         metrics: Metrics,
         *,
         local: bool = False,
+        absent: Collection[Registration] = (),
     ) -> None:
+        """``absent`` are those of ``registered`` whose kinds are not there yet."""
         self._client = client
         self._settings = settings
         self._metrics = metrics
         self._recorder = EventRecorder(client, LEASE)
-        self.managers = [
-            Manager(client, registered, namespace, recorder=self._recorder, metrics=metrics, workers=settings.workers)
-            for namespace in settings.namespaces or (None,)
-        ]
+        self._absent = tuple(absent)
+        self.managers = self._managers([entry for entry in registered if entry not in self._absent])
         self._reflectors = [reflector for manager in self.managers for reflector in manager.reflectors]
         metrics.follow(self._reflectors)
         self._elected = not local if settings.leader_election is None else settings.leader_election
@@ -132,11 +135,49 @@ class Operator:
             tasks.create_task(self._recorder.run())
             for manager in self.managers:
                 tasks.create_task(manager.run())
-            for reflector in self._reflectors:
+            for entry in self._absent:
+                tasks.create_task(self._run_late(entry))
+            for reflector in tuple(self._reflectors):
                 await reflector.wait_synced()
             _log.info("watching %s", ", ".join(self._settings.namespaces) or "all namespaces")
             if self._settings.ready_file is not None:
                 self._settings.ready_file.write_text(f"{os.getpid()}\n")
+
+    async def _run_late(self, entry: Registration) -> None:
+        """Wait until somebody defines a kind, then reconcile it beside the others, on caches of its own."""
+        namespace = self._settings.namespaces[0] if self._settings.namespaces else None
+        while True:
+            if await _is_served(self._client, entry, namespace):
+                break
+            await asyncio.sleep(self._settings.kinds_seconds)
+        _log.info("%s are defined now", entry.resource)
+        managers = self._managers([entry])
+        async with asyncio.TaskGroup() as tasks:
+            for manager in managers:
+                self._reflectors.extend(manager.reflectors)
+                tasks.create_task(manager.run())
+
+    def _managers(self, registered: Sequence[Registration]) -> list[Manager]:
+        settings = self._settings
+        return [
+            Manager(
+                self._client,
+                registered,
+                namespace,
+                recorder=self._recorder,
+                metrics=self._metrics,
+                workers=settings.workers,
+            )
+            for namespace in settings.namespaces or (None,)
+        ]
+
+
+async def _is_served(client: Client, entry: Registration, namespace: str | None) -> bool:
+    try:
+        await client.page(entry.resource, namespace, limit=1)
+    except (ApiError, NetworkError):
+        return False
+    return True
 
 
 def on_this_machine(server: str) -> bool:
@@ -148,12 +189,20 @@ def on_this_machine(server: str) -> bool:
         return host == "localhost"
 
 
-async def _check(client: Client, settings: Settings, registered: Sequence[Registration]) -> None:
+async def _check(client: Client, settings: Settings, registered: Sequence[Registration]) -> list[Registration]:
+    """Whether the process can work here; gives back the optional entries whose kinds the server does not have."""
     namespaces: Sequence[str] = settings.namespaces
     kinds = " and ".join(f"{entry.resource.kind}s" for entry in registered)
+    absent: list[Registration] = []
     try:
         for entry in registered:
-            await client.page(entry.resource, namespaces[0] if namespaces else None, limit=1)
+            try:
+                await client.page(entry.resource, namespaces[0] if namespaces else None, limit=1)
+            except NotFound:
+                if not entry.optional:
+                    raise
+                absent.append(entry)
+                _log.warning("%s are not defined here and are left out until they are", entry.resource)
     except NotFound as error:
         raise OperatorError(
             f"this cluster does not know {kinds}",
@@ -175,3 +224,4 @@ async def _check(client: Client, settings: Settings, registered: Sequence[Regist
         holder = await find_kuberay(client, namespaces)
         if holder is not None:
             raise holder.refusal()
+    return absent

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import secrets
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +13,14 @@ from typing import Literal, Self, TypeVar
 from rayward.changes import (
     checking,
     finalizers,
+    joblog,
     leftovers,
+    packing,
     predicting,
     recreating,
     rollouts,
+    running,
+    stopping,
     transactions,
     waiting,
     writing,
@@ -29,6 +34,7 @@ from rayward.changes.outcomes import NotFound, RolledBack, RolloutFailed, outcom
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import Ref, parse_ref, ref_of
 from rayward.changes.revisions import Revision, Undo
+from rayward.changes.running import Run
 from rayward.changes.steps import Operation, run
 from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.timeline import Entry, Store, read_timeline
@@ -413,9 +419,7 @@ class Client:
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
         return self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
-    def replace(
-        self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False
-    ) -> Written:
+    def replace(self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False) -> Written:
         """Get, mutate, replace; ``mutate`` runs again on fresh state when another writer was faster.
 
         Raises:
@@ -528,9 +532,7 @@ class Client:
         Raises:
             Invalid: Another operator acts, which cannot.
         """
-        return self._roll(
-            ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
-        )
+        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
 
     def reconcile(self, ref: Ref | str) -> Written:
         """Have the operator look at an object again; nothing else changes."""
@@ -656,6 +658,57 @@ class Client:
     def _operator(self, ref: Ref) -> Rules:
         return self._run(predicting.operator_of(ref, self.get(ref)), ref)
 
+    def run(self, run: Run, *, name: str = "", working_dir: Path | packing.Package | None = None) -> Object:
+        """Start a program as a RayJob of its own cluster, which goes when the program has ended.
+
+        Args:
+            run: The program, and what it runs on.
+            name: Of the RayJob; by default the program's, with a suffix.
+            working_dir: A folder of code that is uploaded, or what ``packing.pack`` made of it.
+
+        Raises:
+            Conflict: There is a RayJob of that name.
+            Invalid: The folder is too large, or Ray would refuse the runtime environment.
+        """
+        package = packing.pack(working_dir) if isinstance(working_dir, Path) else working_dir
+        ref = Ref("RayJob", name or running.suggest_name(run.command, secrets.token_hex(3)[:5]), self.namespace)
+        return self._run(running.start(ref, running.manifest(run, ref, package), package), ref)
+
+    def follow(
+        self, ref: Ref | str, write: Callable[[bytes], None], tell: Callable[[str], None] | None = None
+    ) -> Waited:
+        """Write the log of a RayJob as it grows, attempt after attempt, until it has ended.
+
+        Args:
+            ref: The RayJob.
+            write: Takes the log in parts.
+            tell: Called with what the job waits for.
+
+        Raises:
+            JobFailed: It failed or was stopped.
+        """
+        return self._run(joblog.follow(self._ref(ref), write, tell), ref)
+
+    def job_log(self, ref: Ref | str, write: Callable[[bytes], None]) -> None:
+        """Write the log of a RayJob's latest attempt: of the live cluster, or the end that was kept.
+
+        Raises:
+            NotFound: There is none.
+        """
+        self._run(joblog.show(self._ref(ref), write), ref)
+
+    def stop(self, ref: Ref | str, *, timeout: float = 120.0) -> Object:
+        """End a RayJob before its time; one that Ray does not have yet is suspended.
+
+        Raises:
+            WaitTimeout: It has not ended in time.
+        """
+        return self._run(stopping.stop(self._ref(ref), timeout=timeout, manager=self.field_manager), ref)
+
+    def rerun(self, ref: Ref | str, name: str = "") -> Object:
+        """Start a RayJob like another one by a new name; the other one stays as it is."""
+        return self._run(running.rerun(self._ref(ref), name), ref)
+
     def _change(self, ref: Ref, operation: Operation[Written], cause: str, *, dry_run: bool) -> Written:
         """Run a write, and record the generations before and after it."""
         written = self._run(operation, ref)
@@ -665,9 +718,7 @@ class Client:
         if written.before is not None:
             notes.append(self._run(revisions.record(ref, written.before), ref))
         notes.append(
-            self._run(
-                revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref
-            )
+            self._run(revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref)
         )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -81,9 +81,9 @@ class Metrics:
         gauge.set(0)
         return lambda leading: gauge.set(1 if leading else 0)
 
-    def follow(self, reflectors: Iterable[Reflector[Any]]) -> None:
-        """Show how fresh caches are and how much they hold."""
-        self.registry.register(_Reflectors(tuple(reflectors)))
+    def follow(self, reflectors: Sequence[Reflector[Any]]) -> None:
+        """Show how fresh caches are and how much they hold; of a list also what is added to it later."""
+        self.registry.register(_Reflectors(reflectors))
 
 
 class ControllerMetrics:
@@ -143,7 +143,7 @@ class QueueMetrics:
 
 
 class _Reflectors(Collector):
-    def __init__(self, reflectors: tuple[Reflector[Any], ...]) -> None:
+    def __init__(self, reflectors: Sequence[Reflector[Any]]) -> None:
         self._reflectors = reflectors
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
@@ -153,10 +153,14 @@ class _Reflectors(Collector):
         age = family("rayward_reflector_last_sync_age_seconds", "Seconds since the server was last heard of.")
         held = family("rayward_cache_objects", "Objects in the cache.")
         unreadable = family("rayward_cache_unreadable_objects", "Objects that are not of the shape we read.")
+        # Several caches may hold parts of one collection: of each namespace, or of a kind that was defined later.
+        by_resource: dict[str, list[Reflector[Any]]] = {}
         for reflector in self._reflectors:
-            name = [str(reflector.cache.resource)]
-            held.add_metric(name, len(reflector.cache))
-            unreadable.add_metric(name, len(reflector.unreadable))
-            if reflector.last_sync_age is not None:
-                age.add_metric(name, reflector.last_sync_age)
+            by_resource.setdefault(str(reflector.cache.resource), []).append(reflector)
+        for name, reflectors in by_resource.items():
+            held.add_metric([name], sum(len(each.cache) for each in reflectors))
+            unreadable.add_metric([name], sum(len(each.unreadable) for each in reflectors))
+            ages = [each.last_sync_age for each in reflectors if each.last_sync_age is not None]
+            if ages:
+                age.add_metric([name], max(ages))
         return age, held, unreadable

@@ -104,7 +104,7 @@ class Registration:
     name: str
     """Of the controller, in logs and metrics: ``raycluster``."""
     resource: Resource
-    """What it reconciles; the process does not start where the server has no such kind."""
+    """What it reconciles; where the server has no such kind, the process does not start unless it is ``optional``."""
     component: str
     """Who its events come from: ``raycluster-controller``."""
     rules: tuple[PolicyRule, ...]
@@ -113,3 +113,5 @@ class Registration:
     """Makes the controller of one namespace, or of all; the second argument is what ``metrics`` made."""
     metrics: Callable[[CollectorRegistry], Any] = lambda registry: None
     """The metrics of this kind, made once for a process."""
+    optional: bool = False
+    """Whether the process does without this kind until somebody defines it."""

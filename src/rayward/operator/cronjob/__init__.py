@@ -16,4 +16,6 @@ REGISTRATION = Registration(
         rule(OWN, RAY_JOBS),
     ),
     build=CronJobReconciler,
+    # KubeRay before 1.6 has no such kind.
+    optional=True,
 )

@@ -15,7 +15,6 @@ from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kinds.validation import cron_job_problems, listed
 from rayward.kube.client.errors import AlreadyExists, Invalid
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.meta import is_controlled_by
 from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.cache import Cache
@@ -26,6 +25,7 @@ from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.writer import Writer
 from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.cluster.observe import BY_OWNER
 from rayward.operator.cronjob.children import ray_job
 from rayward.operator.cronjob.decide import Creation, decide
 from rayward.operator.job.observe import RAY_JOBS_WHOLE
@@ -63,7 +63,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
         """Create what is due, then say so; a tick whose RayJob is there already is not made again."""
         if found.deleting:
             return DONE
-        jobs = [job for job in self._jobs if is_controlled_by(job, found)]
+        jobs = list(self._jobs.find(BY_OWNER, found.metadata.uid))
         now = self.clock.utc()
         decision = decide(found, jobs, listed(cron_job_problems(found)), now)
         writer = self.writer(found)

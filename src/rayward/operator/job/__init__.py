@@ -10,6 +10,7 @@ from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import JOBS, PODS, SECRETS, SERVICES
 from rayward.kube.runtime.registry import Registration
+from rayward.operator.job.metrics import JobMetrics
 from rayward.operator.job.reconcile import NAME, JobReconciler
 from rayward.operator.ray.reach import Reach
 
@@ -35,4 +36,5 @@ def registration(reach: Reach) -> Registration:
             rule(("get",), SECRETS),
         ),
         build=partial(JobReconciler, reach=reach),
+        metrics=JobMetrics,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -37,7 +37,16 @@ from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State
 from rayward.operator.ray.jobprobe import JobsSeen
 from rayward.operator.ray.jobs import JobInfo
 
-RAY_JOBS_WHOLE: Final = Source(RAY_JOBS, RayJob, keep_raw=True)
+BY_SELECTED: Final = "selected"
+"""By the cluster that ``clusterSelector`` names: ``namespace/name``."""
+
+
+def _by_selected(job: RayJob) -> Iterable[str]:
+    name = (job.spec.cluster_selector or {}).get(labels.CLUSTER)
+    return (f"{job.metadata.namespace}/{name}",) if name else ()
+
+
+RAY_JOBS_WHOLE: Final = Source(RAY_JOBS, RayJob, keep_raw=True, indexes={BY_OWNER: by_owner, BY_SELECTED: _by_selected})
 _SUBMITTERS: Final = Source(
     JOBS, Job, {"label_selector": f"{labels.ORIGIN_KIND}={RAY_JOBS.kind}"}, indexes={BY_OWNER: by_owner}
 )
@@ -245,6 +254,7 @@ def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
         info.driver_exit_code,
         _time(info.start_time),
         _time(info.end_time),
+        info.driver_node_id in latest.dead_nodes,
     )
 
 

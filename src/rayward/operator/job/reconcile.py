@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from rayward.kinds import labels
 from rayward.kinds.rayjob import DeploymentStatus as Phase
-from rayward.kinds.rayjob import RayJob
+from rayward.kinds.rayjob import RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import Resource
@@ -18,12 +18,14 @@ from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.operator.base.tokens import RETRY_SECONDS
 from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier
 from rayward.operator.job.children import dashboard_port
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster
-from rayward.operator.job.observe import RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
+from rayward.operator.job.metrics import JobMetrics
+from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
 from rayward.operator.job.state import Decision, State
 from rayward.operator.ray.jobprobe import JobProbe, JobsSeen, JobTarget
 from rayward.operator.ray.jobs import JobDashboard
@@ -39,9 +41,13 @@ _POLLED: Final = frozenset((Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING, Ph
 class JobReconciler(Reconciler[RayJob, Local]):
     """Makes RayJobs true."""
 
-    def __init__(self, environment: Environment, metrics: Any, reach: Reach, domain: str = "cluster.local") -> None:
+    def __init__(
+        self, environment: Environment, metrics: JobMetrics, reach: Reach, domain: str = "cluster.local"
+    ) -> None:
         super().__init__(NAME, environment, RAY_JOBS_WHOLE, WRITE, Local)
         self._caches = caches = caches_of(environment.informers)
+        self._metrics = metrics
+        metrics.follow(caches.jobs)
         self._reach = reach
         self._domain = domain
         self.poller: Poller[JobTarget, JobsSeen] = Poller(
@@ -50,6 +56,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         self.background = (self.poller.run,)
         self._followed: dict[Key, dict[Key, str]] = {}
         """By cluster: which jobs look at which of Ray's ids on it."""
+        self._followed_by: dict[Key, Key] = {}
+        """By job: the cluster that it looks at."""
         self._turns: dict[Key, int] = {}
         self.controller.watch(caches.clusters, self._jobs_of_cluster)
         self.controller.watch(caches.submitters, _OWNER)
@@ -88,6 +96,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
             lambda: self._next_turn(on),
         )
         await applier.apply(decision)
+        self._metrics.status_written(observed.job, decision.status)
         self._follow(found.key, on, observed, decision, local)
         if decision.status.job_deployment_status != found.status.job_deployment_status:
             return Result(requeue_after=0.0)
@@ -119,14 +128,16 @@ class JobReconciler(Reconciler[RayJob, Local]):
         """Look at the head while something of this job may change there."""
         place = _place(observed)
         phase = Phase(decision.status.job_deployment_status)
-        for cluster in [each for each, jobs in self._followed.items() if key in jobs and each != on]:
-            self._leave(key, cluster)
+        before = self._followed_by.get(key)
+        if before is not None and before != on:
+            self._leave(key, before)
         ready = state_ready(observed)
         if place is None or phase not in _POLLED or not ready or observed.cluster is None or observed.head is None:
             self._leave(key, on)
             return
         jobs = self._followed.setdefault(on, {})
         jobs[key] = observed.job_id
+        self._followed_by[key] = on
         self.poller.follow(
             on,
             JobTarget(
@@ -135,7 +146,15 @@ class JobReconciler(Reconciler[RayJob, Local]):
                 local.tokens.known.get(observed.cluster.metadata.uid, ""),
                 frozenset(name for name in jobs.values() if name),
                 self._turns.get(on, 0),
+                _started(observed.head),
+                self._submitted_here(jobs),
             ),
+        )
+
+    def _submitted_here(self, jobs: Mapping[Key, str]) -> frozenset[str]:
+        found = ((self.objects.get(key), name) for key, name in jobs.items())
+        return frozenset(
+            name for job, name in found if job is not None and job.spec.submission_mode == SubmissionMode.HTTP
         )
 
     def _next_turn(self, cluster: Key) -> tuple[str, int]:
@@ -148,6 +167,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         if jobs is None:
             return
         jobs.pop(key, None)
+        if self._followed_by.get(key) == cluster:
+            del self._followed_by[key]
         if not jobs:
             del self._followed[cluster]
             self.poller.drop(cluster)
@@ -166,12 +187,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
 
     def _choosing(self, found: KubeObject) -> Iterable[Key]:
         """The jobs that name a cluster by their selector."""
-        name, namespace = found.metadata.name, found.metadata.namespace
-        return [
-            job.key
-            for job in self.objects
-            if job.metadata.namespace == namespace and (job.spec.cluster_selector or {}).get(labels.CLUSTER) == name
-        ]
+        return [job.key for job in self.objects.find(BY_SELECTED, f"{found.metadata.namespace}/{found.metadata.name}")]
 
     def _jobs_of_pod(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
         found = new or old
@@ -192,6 +208,13 @@ def _place(observed: Observed) -> PodPort | None:
     if head is None or cluster is None or not head.status.pod_ip:
         return None
     return PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, dashboard_port(cluster))
+
+
+def _started(head: RayPod) -> float:
+    """When a container of the head last started, in seconds since 1970; 0 where nobody says."""
+    states = [each.state for each in head.status.container_statuses or () if each.state is not None]
+    times = [memory.moment(state.running.started_at) for state in states if state.running is not None]
+    return max((time.timestamp() for time in times if time is not None), default=0.0)
 
 
 def _is_waiting_for_log(state: State, decision: Decision) -> bool:

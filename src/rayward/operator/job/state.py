@@ -34,6 +34,8 @@ class RayView:
     exit_code: int | None = None
     start_time: datetime | None = None
     end_time: datetime | None = None
+    driver_lost: bool = False
+    """Whether the node of the driver died, whatever ``status`` says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +132,8 @@ class State:
         if not self.ray.answered:
             until = self.silent_until()
             return Ray.SILENT if until is not None and now >= until else Ray.NO_ANSWER
+        if self.ray.driver_lost and not self.ray.status.ended:
+            return Ray.LOST
         if self.ray.status is not JobStatus.NEW:
             return Ray(self.ray.status.value)
         session = self.attempt.session if self.attempt is not None else ""

@@ -22,6 +22,7 @@ _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
 """A job that has run for an hour is not asked about every half second: the pause grows with its age."""
 _PATIENCE: Final = Backoff(0.5, 10.0)
+_UNENDED: Final = frozenset(("PENDING", "RUNNING"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,10 @@ class JobTarget:
     token: str = field(default="", repr=False)
     jobs: frozenset[str] = frozenset()
     turn: int = 0
+    started: float = 0.0
+    """When the head's containers last started, in seconds since 1970."""
+    ours: frozenset[str] = frozenset()
+    """Of ``jobs`` those that nobody but this operator submits: while Ray has them not, it need not be asked."""
 
 
 class JobsSeen(msgspec.Struct, frozen=True):
@@ -42,6 +47,8 @@ class JobsSeen(msgspec.Struct, frozen=True):
     jobs: dict[str, JobInfo | None] = {}
     turn: int = -1
     failure: Failure | None = None
+    dead_nodes: frozenset[str] = frozenset()
+    """Ray nodes that died; only known where a job began before its head did."""
 
 
 class JobProbe:
@@ -60,9 +67,10 @@ class JobProbe:
             if not claim(version.session_name):
                 raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
             again = await _session(dashboard, version, jobs)
+            dead = await _dead_nodes(dashboard, target, jobs)
         except RayError as error:
             return JobsSeen(before.session, {}, target.turn, Failure(type(error).__name__, str(error)))
-        return JobsSeen(again, jobs, target.turn)
+        return JobsSeen(again, jobs, target.turn, dead_nodes=dead)
 
     def has_failed(self, seen: JobsSeen) -> bool:
         """Whether the head did not answer as it should."""
@@ -73,7 +81,7 @@ class JobProbe:
         if failures:
             return _PATIENCE.after(failures, chance)
         now = self._clock.utc().timestamp()
-        pauses = [_pause(job, now) for job in seen.jobs.values()]
+        pauses = [_pause(job, now, ours=name in target.ours) for name, job in seen.jobs.items()]
         return min(pauses, default=_QUICK) * (0.9 + 0.2 * chance)
 
 
@@ -94,7 +102,28 @@ async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> dict[str, Jo
     return {name: known.get(name) for name in wanted}
 
 
-def _pause(job: JobInfo | None, now: float) -> float:
-    if job is None or job.status != "RUNNING" or not job.start_time:
+async def _dead_nodes(dashboard: JobDashboard, target: JobTarget, jobs: dict[str, JobInfo | None]) -> frozenset[str]:
+    """Which Ray nodes died, where that matters.
+
+    A head that keeps its state has the jobs of before its restart, and Ray 2.60 calls them RUNNING for ever: it looks
+    after them again only when somebody submits another one.
+    """
+    older = [job for job in jobs.values() if job is not None and job.status in _UNENDED and _is_older(job, target)]
+    if not older:
+        return frozenset()
+    return frozenset(node.node_id for node in await dashboard.nodes() if node.state == "DEAD")
+
+
+def _is_older(job: JobInfo, target: JobTarget) -> bool:
+    return bool(job.start_time) and (job.start_time or 0) / 1000 < target.started
+
+
+def _pause(job: JobInfo | None, now: float, *, ours: bool) -> float:
+    if job is None:
+        return _SLOWEST if ours else _QUICK
+    if job.status not in _UNENDED:
+        # It stays so; whoever follows it has not come to it yet.
+        return _SLOWEST
+    if job.status != "RUNNING" or not job.start_time:
         return _QUICK
     return min(max((now - job.start_time / 1000) * _PER_SECOND, _QUICK), _SLOWEST)

@@ -1,0 +1,68 @@
+"""Following a RayJob from a terminal: its log on stdout, what it waits for on stderr, and how to leave."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import click
+
+from rayward.changes.refs import Ref
+from rayward.cli import terminal
+from rayward.cli.failure import Code
+from rayward.cli.output import tell
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.sdk import Client
+
+_SECOND_THOUGHTS = 3.0
+
+
+def follow(client: Client, ref: Ref) -> int:
+    """Show a job until it has ended; Ctrl-C leaves it running, a second one asks whether to stop it.
+
+    Raises:
+        JobFailed: It failed or was stopped.
+    """
+    try:
+        ended = client.follow(ref, write, tell)
+    except KeyboardInterrupt:
+        return _leave(client, ref)
+    tell(f"{ref} succeeded{_took(ended.object)}")
+    return 0
+
+
+def how_to_return(ref: Ref) -> str:
+    """What to run later."""
+    return f"follow it: rayward logs {ref} -f   # stop it: rayward stop {ref.name}"
+
+
+def _leave(client: Client, ref: Ref) -> int:
+    tell(f"\n{ref} goes on; {how_to_return(ref)}")
+    if not terminal.is_terminal():
+        return Code.INTERRUPTED
+    try:
+        tell("press Ctrl-C once more to stop it")
+        time.sleep(_SECOND_THOUGHTS)
+    except KeyboardInterrupt:
+        if click.confirm(f"\nStop {ref}?", default=False, err=True):
+            client.stop(ref)
+            tell(f"{ref} was stopped")
+    return Code.INTERRUPTED
+
+
+def write(part: bytes) -> None:
+    """Show a part of a log at once."""
+    sys.stdout.buffer.write(part)
+    sys.stdout.buffer.flush()
+
+
+def _took(job: Object) -> str:
+    from rayward.changes.jobsummary import summary
+
+    seconds = summary(job, time.time()).seconds
+    return f" after {seconds:.0f} s" if seconds is not None else ""
+
+
+def name_of(job: Object) -> str:
+    """The name of a RayJob that was just made."""
+    return str(section(job, "metadata")["name"])

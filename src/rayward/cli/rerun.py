@@ -1,0 +1,30 @@
+"""``rayward rerun``."""
+
+from __future__ import annotations
+
+import click
+
+from rayward.changes.refs import Ref
+from rayward.cli.changing import changing
+from rayward.cli.following import follow, how_to_return, name_of
+from rayward.cli.output import answer, tell
+from rayward.cli.target import Target, target_options
+
+
+@click.command("rerun")
+@click.argument("job", metavar="NAME")
+@click.option("--name", default="", help="Name of the new RayJob (default: the old one's, with a number).")
+@click.option("--detach", "-d", is_flag=True, help="Start it and do not wait.")
+@target_options
+def command(job: str, name: str, detach: bool, target: Target) -> int:
+    """Run a RayJob again by a new name; the old one stays as it is. The exit code is 8 when it failed."""
+    with changing(target) as (client, session):
+        session.say_where()
+        made = client.rerun(Ref("RayJob", job.rpartition("/")[2], session.namespace), name)
+        ref = Ref("RayJob", name_of(made), session.namespace)
+        tell(f"{ref} created")
+        if detach:
+            tell(how_to_return(ref))
+            answer(f"rayjob.ray.io/{ref.name}")
+            return 0
+        return follow(client, ref)

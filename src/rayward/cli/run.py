@@ -1,0 +1,140 @@
+"""``rayward run``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from rayward.changes import packing
+from rayward.changes.refs import Ref
+from rayward.changes.running import Run
+from rayward.cli import terminal
+from rayward.cli.changing import changing
+from rayward.cli.failure import Code, CommandError
+from rayward.cli.following import follow, how_to_return, name_of
+from rayward.cli.output import answer, folder_of, tell
+from rayward.cli.target import Target, target_options
+from rayward.kube.client.access import ConfigError
+from rayward.stack import control
+
+_RAY_VERSION = "2.60.0"
+
+
+@click.command("run", context_settings={"ignore_unknown_options": False})
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT...]")
+@click.option("--name", default="", help="Name of the RayJob (default: the program's, with a suffix).")
+@click.option("--working-dir", type=click.Path(path_type=Path), help="Folder of code to upload and run in.")
+@click.option("--runtime-env", type=click.Path(path_type=Path, dir_okay=False), help="Ray's runtime environment, YAML.")
+@click.option("--workers", type=click.IntRange(0, 10_000), default=0, help="How many workers (default 0: head only).")
+@click.option("--cpus", default="1", help="CPUs of each worker; of the head where there are none.")
+@click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each worker, or of the head.")
+@click.option("--memory", default="2Gi", help="Memory of each worker, or of the head.")
+@click.option("--image", help="Image of all pods (default: rayproject/ray of the Ray version here).")
+@click.option("--ray-version", help="Version of Ray in the image (default: the one that is installed here).")
+@click.option("--retries", type=click.IntRange(0, 100), default=0, help="Attempts after a failed one.")
+@click.option("--detach", "-d", is_flag=True, help="Start it and do not wait.")
+@click.option("--yes", "-y", is_flag=True, help="Start Kubernetes on this machine where there is none.")
+@target_options
+def command(
+    program: tuple[str, ...],
+    name: str,
+    working_dir: Path | None,
+    runtime_env: Path | None,
+    workers: int,
+    cpus: str,
+    gpus: int,
+    memory: str,
+    image: str | None,
+    ray_version: str | None,
+    retries: int,
+    detach: bool,
+    yes: bool,
+    target: Target,
+) -> int:
+    """Run a program on a Ray cluster of its own, and follow it. The exit code is 8 when it failed.
+
+    \b
+    Examples:
+      rayward run -- python -c 'import ray; ray.init(); print(ray.nodes())'
+      rayward run --working-dir . --workers 4 --gpus 1 -- python train.py --epochs 3
+    """  # noqa: D301
+    version = ray_version or _installed_version()
+    wanted = Run(
+        program,
+        image or f"rayproject/ray:{version}",
+        version,
+        cpus,
+        gpus,
+        memory,
+        workers,
+        _text(runtime_env),
+        retries,
+    )
+    package = _packed(working_dir, program)
+    _have_server(target, yes=yes)
+    with changing(target) as (client, session):
+        session.say_where()
+        made = client.run(wanted, name=name, working_dir=package)
+        ref = Ref("RayJob", name_of(made), session.namespace)
+        tell(f"{ref} created")
+        if detach:
+            tell(how_to_return(ref))
+            answer(f"rayjob.ray.io/{ref.name}")
+            return 0
+        return follow(client, ref)
+
+
+def _packed(folder: Path | None, program: tuple[str, ...]) -> packing.Package | None:
+    if folder is None:
+        local = [word for word in program if not word.startswith("-") and Path(word).is_file()]
+        # a program of the image may have the name of a file here
+        if local and not Path(local[0]).is_absolute():
+            again = shlex.join(["rayward", "run", "--working-dir", ".", "--", *program])
+            tell(f"Warning: {local[0]} is on this machine and is not uploaded; to upload it: {again}")
+        return None
+    package = packing.pack(folder)
+    size, archive, limit = map(packing.amount, (package.size, len(package.data), packing.LIMIT))
+    tell(f"uploading {folder}: {package.files} files, {size}, {archive} compressed (limit {limit})")
+    for name in package.skipped:
+        tell(f"Warning: {name} is no file inside the folder and is left out")
+    return package
+
+
+def _text(file: Path | None) -> str:
+    if file is None:
+        return ""
+    try:
+        return file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CommandError(Code.USAGE, f"cannot read {file}", str(error), "rayward run --runtime-env FILE") from error
+
+
+def _have_server(target: Target, *, yes: bool) -> None:
+    """Offer to start the stack where no server is named."""
+    try:
+        target.access()
+    except (CommandError, ConfigError) as error:
+        named = target.kubeconfig is not None or target.context is not None
+        if named or (isinstance(error, CommandError) and error.code is not Code.UNAVAILABLE):
+            raise
+    else:
+        return
+    if not yes:
+        if not terminal.is_terminal():
+            why = "none runs here, and no kubeconfig names one"
+            following = "rayward run --yes ...   # starts one here; or name one: --kubeconfig FILE, --context NAME"
+            raise CommandError(Code.USAGE, "there is no Kubernetes to run on", why, following)
+        if not click.confirm("There is no Kubernetes to run on. Start one on this machine?", default=True, err=True):
+            raise click.Abort
+    control.up(folder_of(target.data), node=["--nodes", "1", "--gpus", "0"], operator=True, tell=tell)
+
+
+def _installed_version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("ray")
+    except PackageNotFoundError:
+        return _RAY_VERSION
