@@ -19,15 +19,18 @@ def command() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def run(words: tuple[str, ...]) -> None:
     """Make RayClusters and RayServices true, in the foreground; --help shows every flag."""
-    from rayward.operator.arguments import main
+    from rayward.stack.operator import main
 
     sys.exit(main(words))
 
 
 @command.command("rbac")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
+@click.option(
+    "--admission", type=click.Choice(["none", "embedded", "kueue"]), default="none", help="As given to operator run."
+)
 @click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
-def rbac(namespaces: tuple[str, ...], account: str) -> None:
+def rbac(namespaces: tuple[str, ...], admission: str, account: str) -> None:
     """Print the rights that the operator needs, and no more, to be piped into kubectl.
 
     \b
@@ -35,10 +38,12 @@ def rbac(namespaces: tuple[str, ...], account: str) -> None:
     """  # noqa: D301 -- click reads the backspace
     import yaml
 
+    from rayward.kinds.admission import Admission, Queueing
     from rayward.operator.ray.reach import NoReach
     from rayward.operator.rbac import manifests
-    from rayward.operator.registry import registrations
+    from rayward.stack.composition import composed
 
     where, _, name = account.rpartition("/")
-    made = manifests(registrations(NoReach()), namespaces, where or "rayward-system", name)
+    queueing = Queueing(Admission(admission), "default")
+    made = manifests(composed(queueing)(NoReach()), namespaces, where or "rayward-system", name)
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)

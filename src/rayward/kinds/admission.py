@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -15,6 +16,7 @@ import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.kueue import names
+from rayward.kube.core.meta import condition_of
 from rayward.kube.core.objects import Condition, KubeObject, ObjectMeta
 
 QUOTA_RESERVED: Final = "QuotaReserved"
@@ -82,6 +84,8 @@ class Grant(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """By group; the head's is ``headgroup``."""
     reason: str = ""
     message: str = ""
+    revision: int = 0
+    """Counts up with each change of what may run; the condition repeats it, so that the gate knows what was seen."""
 
     @property
     def is_closed(self) -> bool:
@@ -125,4 +129,15 @@ def reported(grant: Grant | None) -> Condition:
         message = "No quota gate has answered yet: start the operator with --admission=embedded or --admission=kueue"
         return Condition(type=QUOTA_RESERVED, status="False", reason=NO_GATE, message=message)
     status = "False" if grant.is_closed else "True"
-    return Condition(type=QUOTA_RESERVED, status=status, reason=grant.reason or QUOTA_RESERVED, message=grant.message)
+    message = f"{grant.message}{_ending(grant)}"
+    return Condition(type=QUOTA_RESERVED, status=status, reason=grant.reason or QUOTA_RESERVED, message=message)
+
+
+def is_acknowledged(grant: Grant | None, conditions: Iterable[Condition] | None) -> bool:
+    """Whether the operator has reported that it acts by this very grant: it makes no pod by an earlier one any more."""
+    found = condition_of(conditions, QUOTA_RESERVED)
+    return grant is not None and found is not None and found.message.endswith(_ending(grant))
+
+
+def _ending(grant: Grant) -> str:
+    return f" (grant {grant.revision})"

@@ -8,9 +8,11 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
@@ -50,6 +52,18 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
     )
+    made.add_argument(
+        "--admission",
+        choices=[str(each) for each in Admission],
+        default=str(Admission.NONE),
+        help="who admits Ray objects with a queue's label: the embedded engine, or Kueue (default: none; they wait)",
+    )
+    made.add_argument(
+        "--default-queue",
+        default="",
+        metavar="NAME",
+        help="with the embedded engine: the LocalQueue of objects that name none, and a queue that covers the nodes",
+    )
     made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
     made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
     return made
@@ -67,17 +81,21 @@ def settings_of(options: argparse.Namespace) -> Settings:
         ready_file=options.ready_file,
         workers=max(options.reconcile_concurrency, 1),
         check_for_kuberay=not options.beside_kuberay,
+        queueing=Queueing(Admission(options.admission), options.default_queue),
         use_kubernetes_proxy=options.use_kubernetes_proxy,
     )
 
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Work until told to stop."""
+Run = Callable[[Access, Settings], Coroutine[Any, Any, None]]
+
+
+def main(words: Sequence[str] | None = None, run: Run = run) -> int:
+    """Work until told to stop; ``run`` is another one where more than the operator's own kinds are reconciled."""
     options = parser().parse_args(words)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         access = find_access(options.kubeconfig, options.context)
-        run_loop(_until_told(access, settings_of(options)))
+        run_loop(_until_told(run(access, settings_of(options))))
     except ConfigError as error:
         return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")
     except OperatorError as error:
@@ -88,8 +106,8 @@ def main(words: Sequence[str] | None = None) -> int:
     return 0
 
 
-async def _until_told(access: Access, settings: Settings) -> None:
-    working = asyncio.ensure_future(run(access, settings))
+async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+    working = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, working.cancel)

@@ -16,6 +16,7 @@ from typing import Final
 import yaml
 
 from rayward.kinds import crds
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.sync import SyncClient
@@ -31,7 +32,7 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.net.errors import NetworkError
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
-from rayward.operator.registry import registrations
+from rayward.stack.composition import composed
 
 _MANAGER = "rayward"
 _SECONDS = 30.0
@@ -39,6 +40,7 @@ _POLL = 0.02
 _NAMESPACE: Final = "rayward-system"
 _TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
 """The token stays on this machine, and the next start of the operator gets another."""
+_QUEUEING: Final = Queueing(Admission.EMBEDDED, "default")
 _RESOURCES: Final[Mapping[str, Resource]] = {
     "Namespace": NAMESPACES,
     "ServiceAccount": SERVICE_ACCOUNTS,
@@ -48,16 +50,17 @@ _RESOURCES: Final[Mapping[str, Resource]] = {
 
 
 def install(client: SyncClient) -> None:
-    """Define Ray's kinds, or bring their definitions to this version; returns when they can be used.
+    """Define Ray's kinds and Kueue's, or bring their definitions to this version; returns when they can be used.
 
     Raises:
         ApiError, NetworkError: The server refused or is gone.
         TimeoutError: It does not establish them.
     """
-    for definition in crds.manifests():
+    definitions = crds.manifests((*crds.PLURALS, *crds.QUEUEING_PLURALS))
+    for definition in definitions:
         client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, field_manager=_MANAGER, force=True)
     deadline = time.monotonic() + _SECONDS
-    for definition in crds.manifests():
+    for definition in definitions:
         name = definition["metadata"]["name"]
         while not _is_established(client.get(CUSTOM_RESOURCE_DEFINITIONS, name)):
             if time.monotonic() > deadline:
@@ -71,7 +74,7 @@ def authorize(client: SyncClient) -> str:
     Raises:
         ApiError, NetworkError: The server refused or is gone.
     """
-    for manifest in rbac.manifests(registrations(NoReach()), (), _NAMESPACE):
+    for manifest in rbac.manifests(composed(_QUEUEING)(NoReach()), (), _NAMESPACE):
         client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
     answer = client.token(rbac.NAME, _NAMESPACE, {"expirationSeconds": _TOKEN_SECONDS})
     return answer["status"]["token"]

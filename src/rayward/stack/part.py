@@ -46,7 +46,8 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
     if operator:
         ready = folder.run / "operator-ready"
         own = _access(folder, "operator")
-        become = (*python, "rayward.operator", *own, "--use-kubernetes-proxy", "--ready-file", str(ready))
+        quota = ("--admission", "embedded")
+        become = (*python, "rayward.stack.operator", *own, *quota, "--use-kubernetes-proxy", "--ready-file", str(ready))
         # as an administrator would: the kinds, the operator's rights, and then the operator with no more than those
         install = ("--kubeconfig", str(folder.kubeconfig), "--operator-kubeconfig", own[1])
         wanted.append(

@@ -18,9 +18,7 @@ import msgspec
 from rayward.kinds.kueue import (
     AdmissionCheck,
     ClusterQueue,
-    Cohort,
     LocalQueue,
-    ResourceFlavor,
     Workload,
     names,
 )
@@ -28,9 +26,7 @@ from rayward.kinds.kueue.workload import WorkloadStatus
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
     CLUSTER_QUEUES,
-    COHORTS,
     LOCAL_QUEUES,
-    RESOURCE_FLAVORS,
     WORKLOADS,
 )
 from rayward.kube.client import verbs
@@ -50,6 +46,7 @@ from rayward.quota.engine.item import Item
 from rayward.quota.engine.queuestatus import cluster_queue_status, local_queue_status
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 from rayward.quota.engine.upkeep import PodsReady, Surroundings, upkeep
+from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, ALL_LOCAL_QUEUES, ALL_WORKLOADS
 
 NAME: Final = "quota"
 _PASS: Final = Key("", "")
@@ -62,11 +59,6 @@ _SAY_AGAIN_SECONDS: Final = 5.0
 """How often the numbers in a waiting workload's message may change."""
 _LOOK_AGAIN_SECONDS: Final = 15.0
 
-_WORKLOADS: Final = Source(WORKLOADS, Workload)
-_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
-_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
-_COHORTS: Final = Source(COHORTS, Cohort)
-_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
 
@@ -100,15 +92,15 @@ class EngineReconciler:
         self._recorder = environment.recorder
         self._shield = Shield()
         cache = environment.informers.cache
-        self._workloads = cache(_WORKLOADS)
-        self._cluster_queues = cache(_CLUSTER_QUEUES)
-        self._local_queues = cache(_LOCAL_QUEUES)
+        self._workloads = cache(ALL_WORKLOADS)
+        self._cluster_queues = cache(ALL_CLUSTER_QUEUES)
+        self._local_queues = cache(ALL_LOCAL_QUEUES)
         self._caches: tuple[Cache[Any], ...] = (
             self._workloads,
             self._cluster_queues,
             self._local_queues,
-            cache(_COHORTS),
-            cache(_FLAVORS),
+            cache(ALL_COHORTS),
+            cache(ALL_FLAVORS),
             cache(_CHECKS),
             cache(_NAMESPACES),
         )
@@ -141,8 +133,8 @@ class EngineReconciler:
         self._workloads.subscribe(self._workload_changed)
         self._cluster_queues.subscribe(self._cluster_queue_changed)
         self._local_queues.subscribe(self._local_queue_changed)
-        cache(_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
-        cache(_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
+        cache(ALL_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
+        cache(ALL_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
         cache(_CHECKS).subscribe(self._changed(self._set_check, self.engine.remove_check))
         cache(_NAMESPACES).subscribe(self._changed(self._set_namespace, self.engine.remove_namespace))
 

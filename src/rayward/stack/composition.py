@@ -1,0 +1,67 @@
+"""Which controllers a process runs: the operator's kinds, and who sees to quota beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rayward.kinds.admission import Admission, Queueing
+from rayward.kube.client.api import Client
+from rayward.kube.runtime.registry import Registration
+from rayward.operator.errors import OperatorError
+from rayward.operator.process import Compose, Settings
+from rayward.operator.ray.reach import Reach
+from rayward.operator.registry import registrations
+from rayward.quota import engine, gate, machine
+from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
+
+
+def composed(queueing: Queueing) -> Compose:
+    """The entries of all rooms."""
+
+    def compose(reach: Reach) -> Sequence[Registration]:
+        found = registrations(reach, queueing)
+        if queueing.admission is Admission.NONE:
+            return found
+        found = (*found, gate.registration(queueing))
+        if queueing.admission is Admission.EMBEDDED:
+            found = (*found, engine.REGISTRATION)
+            if queueing.default_queue:
+                found = (*found, machine.registration(queueing.default_queue))
+        return found
+
+    return compose
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse what cannot work.
+
+    Raises:
+        OperatorError: Quota is asked for in some namespaces only.
+    """
+    admission = settings.queueing.admission
+    if admission is not Admission.NONE and settings.namespaces:
+        raise OperatorError(
+            f"--admission={admission} does not go together with --watch-namespace",
+            "queues are shared by all namespaces, and whoever admits has to see all of them",
+            "rayward operator run without --watch-namespace, or with --admission=none",
+        )
+    if settings.queueing.default_queue and admission is not Admission.EMBEDDED:
+        raise OperatorError(
+            "--default-queue needs --admission=embedded",
+            "Kueue has a default of its own: a LocalQueue named default",
+            "rayward operator run --admission=embedded --default-queue=default",
+        )
+
+
+async def check_alone(client: Client) -> None:
+    """Refuse to admit beside Kueue.
+
+    Raises:
+        OperatorError: Kueue's manager is at work.
+    """
+    try:
+        await ensure_alone(client)
+    except KueueIsAliveError as error:
+        raise OperatorError(
+            "Kueue's manager is at work here", str(error), "rayward operator run --admission=kueue"
+        ) from error
