@@ -35,6 +35,7 @@ _COMMANDS = {
     "exec": "Run a command in a pod.",
     "port-forward": "Reach a port of a pod from this machine.",
     "delete": "Delete objects and wait until they are gone.",
+    "quota": "Show queues: who holds what, who waits, and why; check says whether a file fits.",
     "operator": "Run Ray's operator on any Kubernetes, or print the rights that it needs.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }

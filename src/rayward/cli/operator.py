@@ -29,8 +29,9 @@ def run(words: tuple[str, ...]) -> None:
 @click.option(
     "--admission", type=click.Choice(["none", "embedded", "kueue"]), default="none", help="As given to operator run."
 )
+@click.option("--machine-queue", is_flag=True, help="With the rights to keep a queue that covers the nodes.")
 @click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
-def rbac(namespaces: tuple[str, ...], admission: str, account: str) -> None:
+def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, account: str) -> None:
     """Print the rights that the operator needs, and no more, to be piped into kubectl.
 
     \b
@@ -44,6 +45,8 @@ def rbac(namespaces: tuple[str, ...], admission: str, account: str) -> None:
     from rayward.stack.composition import composed
 
     where, _, name = account.rpartition("/")
-    queueing = Queueing(Admission(admission), "default")
-    made = manifests(composed(queueing)(NoReach()), namespaces, where or "rayward-system", name)
+    queueing = Queueing(Admission(admission))
+    made = manifests(
+        composed(queueing, "default" if machine_queue else "")(NoReach()), namespaces, where or "rayward-system", name
+    )
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)

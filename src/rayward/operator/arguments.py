@@ -62,7 +62,13 @@ def parser() -> argparse.ArgumentParser:
         "--default-queue",
         default="",
         metavar="NAME",
-        help="with the embedded engine: the LocalQueue of objects that name none, and a queue that covers the nodes",
+        help="with the embedded engine: the LocalQueue of objects that name none (default: those need no quota)",
+    )
+    made.add_argument(
+        "--machine-queue",
+        default="",
+        metavar="NAME",
+        help="with the embedded engine: keep a ClusterQueue of this name that covers the nodes, and LocalQueues to it",
     )
     made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
     made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
@@ -82,6 +88,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         workers=max(options.reconcile_concurrency, 1),
         check_for_kuberay=not options.beside_kuberay,
         queueing=Queueing(Admission(options.admission), options.default_queue),
+        machine_queue=options.machine_queue,
         use_kubernetes_proxy=options.use_kubernetes_proxy,
     )
 

@@ -57,6 +57,8 @@ class Settings(msgspec.Struct, frozen=True):
     check_for_kuberay: bool = True
     queueing: Queueing = NO_QUEUES
     """Who admits pods that wait for quota, and which do."""
+    machine_queue: str = ""
+    """The name of queues that cover the nodes, where the embedded engine is to keep some."""
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""
 

@@ -15,8 +15,8 @@ from rayward.quota import engine, gate, machine
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 
 
-def composed(queueing: Queueing) -> Compose:
-    """The entries of all rooms."""
+def composed(queueing: Queueing, machine_queue: str = "") -> Compose:
+    """The entries of all rooms; ``machine_queue`` names queues that cover the nodes."""
 
     def compose(reach: Reach) -> Sequence[Registration]:
         found = registrations(reach, queueing)
@@ -25,8 +25,8 @@ def composed(queueing: Queueing) -> Compose:
         found = (*found, gate.registration(queueing))
         if queueing.admission is Admission.EMBEDDED:
             found = (*found, engine.REGISTRATION)
-            if queueing.default_queue:
-                found = (*found, machine.registration(queueing.default_queue))
+            if machine_queue:
+                found = (*found, machine.registration(machine_queue))
         return found
 
     return compose
@@ -45,9 +45,9 @@ def check_settings(settings: Settings) -> None:
             "queues are shared by all namespaces, and whoever admits has to see all of them",
             "rayward operator run without --watch-namespace, or with --admission=none",
         )
-    if settings.queueing.default_queue and admission is not Admission.EMBEDDED:
+    if (settings.queueing.default_queue or settings.machine_queue) and admission is not Admission.EMBEDDED:
         raise OperatorError(
-            "--default-queue needs --admission=embedded",
+            "--default-queue and --machine-queue need --admission=embedded",
             "Kueue has a default of its own: a LocalQueue named default",
             "rayward operator run --admission=embedded --default-queue=default",
         )

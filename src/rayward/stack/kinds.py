@@ -9,7 +9,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,10 +29,12 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.runtime.registry import Registration
 from rayward.net.errors import NetworkError
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
 from rayward.stack.composition import composed
+from rayward.stack.part import MACHINE_QUEUE
 
 _MANAGER = "rayward"
 _SECONDS = 30.0
@@ -40,7 +42,6 @@ _POLL = 0.02
 _NAMESPACE: Final = "rayward-system"
 _TOKEN_SECONDS: Final = 10 * 365 * 24 * 3600
 """The token stays on this machine, and the next start of the operator gets another."""
-_QUEUEING: Final = Queueing(Admission.EMBEDDED, "default")
 _RESOURCES: Final[Mapping[str, Resource]] = {
     "Namespace": NAMESPACES,
     "ServiceAccount": SERVICE_ACCOUNTS,
@@ -74,10 +75,14 @@ def authorize(client: SyncClient) -> str:
     Raises:
         ApiError, NetworkError: The server refused or is gone.
     """
-    for manifest in rbac.manifests(composed(_QUEUEING)(NoReach()), (), _NAMESPACE):
+    for manifest in rbac.manifests(_registered(), (), _NAMESPACE):
         client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
     answer = client.token(rbac.NAME, _NAMESPACE, {"expirationSeconds": _TOKEN_SECONDS})
     return answer["status"]["token"]
+
+
+def _registered() -> Sequence[Registration]:
+    return composed(Queueing(Admission.EMBEDDED), MACHINE_QUEUE)(NoReach())
 
 
 def write_kubeconfig(administrator: Path, token: str, path: Path) -> None:

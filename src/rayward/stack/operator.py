@@ -16,7 +16,7 @@ async def run(access: Access, settings: Settings) -> None:
     """Work until cancelled."""
     check_settings(settings)
     checks = (check_alone,) if settings.queueing.admission is Admission.EMBEDDED else ()
-    await process.run(access, settings, composed(settings.queueing), checks)
+    await process.run(access, settings, composed(settings.queueing, settings.machine_queue), checks)
 
 
 def main(words: Sequence[str] | None = None) -> int:
