@@ -50,3 +50,20 @@ def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, accou
         composed(queueing, "default" if machine_queue else "")(NoReach()), namespaces, where or "rayward-system", name
     )
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)
+
+
+@command.command("policy")
+@click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who may open the gate.")
+def policy(account: str) -> None:
+    """Print an admission policy that lets only the quota gate open the gate, to be piped into kubectl.
+
+    \b
+    rayward operator policy | kubectl apply -f -
+    """  # noqa: D301 -- click reads the backspace
+    import yaml
+
+    from rayward.quota.gate.policy import manifests
+
+    where, _, name = account.rpartition("/")
+    made = manifests([f"system:serviceaccount:{where or 'rayward-system'}:{name}"])
+    click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)

@@ -121,7 +121,7 @@ def check(
     demand = demand_of(cluster, _submitter(kind, manifest))
     owner = f"{kind} {namespace}/{name}"
     own = ledger.usage_of(owner)
-    asked = proposed(namespace, f"{name}-asked", queue, [(one.name, one.count, one.spec) for one in demand.sets])
+    asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
     surges = (
         _holds_another_release(client, manifest, namespace)
         if applied

@@ -204,11 +204,18 @@ def owner_of(workload: Workload) -> str:
     return f"Workload {meta.namespace}/{meta.name}"
 
 
-def proposed(namespace: str, name: str, queue: str, sets: Iterable[tuple[str, int, dict[str, object]]]) -> Workload:
-    """A Workload that nobody has made: pod sets as (name, count, pod spec)."""
+def proposed(
+    kind: str, namespace: str, name: str, queue: str, sets: Iterable[tuple[str, int, dict[str, object]]]
+) -> Workload:
+    """A Workload that nobody has made, for the object ``kind name``: pod sets as (name, count, pod spec)."""
     pod_sets = [{"name": each, "count": count, "template": {"spec": spec}} for each, count, spec in sets]
     body = {
-        "metadata": {"namespace": namespace, "name": name, "annotations": {names.ELASTIC_JOB: "true"}},
+        "metadata": {
+            "namespace": namespace,
+            "name": f"{name}-asked",
+            "labels": {labels.ORIGIN_KIND: kind, labels.ORIGIN_NAME: name},
+            "annotations": {names.ELASTIC_JOB: "true"},
+        },
         "spec": {"queueName": queue, "podSets": pod_sets},
     }
     return msgspec.convert(body, Workload)

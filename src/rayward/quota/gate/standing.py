@@ -82,7 +82,7 @@ class Standings:
 
     def _ask(self, cluster: RayCluster, queue: str) -> Verdict:
         sets = [(one.name, one.count, one.spec) for one in demand_of(cluster).sets]
-        asked = proposed(cluster.metadata.namespace, f"{cluster.metadata.name}-asked", queue, sets)
+        asked = proposed("RayCluster", cluster.metadata.namespace, cluster.metadata.name, queue, sets)
         return self._fresh().verdict(asked, {})
 
     def _policy_note(self, cluster: RayCluster) -> str:
