@@ -26,6 +26,8 @@ from rayward.kube.core.resource import (
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
     SERVICE_ACCOUNTS,
+    VALIDATING_ADMISSION_POLICIES,
+    VALIDATING_ADMISSION_POLICY_BINDINGS,
     Resource,
 )
 from rayward.kube.machinery.jsonvalue import Object, entries, section
@@ -33,6 +35,7 @@ from rayward.kube.runtime.registry import Registration
 from rayward.net.errors import NetworkError
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
+from rayward.quota.gate import policy
 from rayward.stack.composition import composed
 from rayward.stack.part import MACHINE_QUEUE
 
@@ -47,6 +50,8 @@ _RESOURCES: Final[Mapping[str, Resource]] = {
     "ServiceAccount": SERVICE_ACCOUNTS,
     "ClusterRole": CLUSTER_ROLES,
     "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
+    "ValidatingAdmissionPolicy": VALIDATING_ADMISSION_POLICIES,
+    "ValidatingAdmissionPolicyBinding": VALIDATING_ADMISSION_POLICY_BINDINGS,
 }
 
 
@@ -70,12 +75,14 @@ def install(client: SyncClient) -> None:
 
 
 def authorize(client: SyncClient) -> str:
-    """Give the operator's account its rights, everywhere; returns a token of the account.
+    """Give the operator's account its rights, everywhere, and the gate to nobody else; returns a token of the account.
 
     Raises:
         ApiError, NetworkError: The server refused or is gone.
     """
     for manifest in rbac.manifests(_registered(), (), _NAMESPACE):
+        client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
+    for manifest in policy.manifests([f"system:serviceaccount:{_NAMESPACE}:{rbac.NAME}"]):
         client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
     answer = client.token(rbac.NAME, _NAMESPACE, {"expirationSeconds": _TOKEN_SECONDS})
     return answer["status"]["token"]

@@ -55,18 +55,18 @@ def workload(
     """The Workload that asks for a cluster; conditions are those that are True."""
     demand = demand_of(of)
     demand = demand.with_counts(counts) if counts is not None else demand
-    body = workload_body(of, demand, TERMS, replaces, after)
+    body: dict[str, Any] = workload_body(of, demand, TERMS, replaces, after)
     body["metadata"] |= {"uid": f"w{created}", "creationTimestamp": f"2026-01-01T00:00:{created:02d}Z", **meta}
     assignments = [{"name": one.name, "count": one.count, "flavors": {"cpu": "f"}} for one in demand.sets]
-    body["status"] = {
+    status: dict[str, Any] = {
         "conditions": [
             {"type": kind, "status": "True", "reason": names.BY_PREEMPTION if kind == names.EVICTED else kind}
             for kind in conditions
         ]
     }
     if names.QUOTA_RESERVED in conditions:
-        body["status"]["admission"] = {"clusterQueue": "cq", "podSetAssignments": assignments}
-    return msgspec.convert(body, Workload)
+        status["admission"] = {"clusterQueue": "cq", "podSetAssignments": assignments}
+    return msgspec.convert({**body, "status": status}, Workload)
 
 
 HELD = (names.QUOTA_RESERVED, names.ADMITTED)

@@ -8,27 +8,15 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.errors import ApiError, Forbidden
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import Resource
+from rayward.kube.core.resource import VALIDATING_ADMISSION_POLICIES, VALIDATING_ADMISSION_POLICY_BINDINGS
 from rayward.quota.gate.policy import manifests
 from tests.quota.gate.stage import GateStage
 
 pytestmark = pytest.mark.anyio
 
 _RESOURCES = {
-    "ValidatingAdmissionPolicy": Resource(
-        "admissionregistration.k8s.io",
-        "v1",
-        "validatingadmissionpolicies",
-        "ValidatingAdmissionPolicy",
-        namespaced=False,
-    ),
-    "ValidatingAdmissionPolicyBinding": Resource(
-        "admissionregistration.k8s.io",
-        "v1",
-        "validatingadmissionpolicybindings",
-        "ValidatingAdmissionPolicyBinding",
-        namespaced=False,
-    ),
+    "ValidatingAdmissionPolicy": VALIDATING_ADMISSION_POLICIES,
+    "ValidatingAdmissionPolicyBinding": VALIDATING_ADMISSION_POLICY_BINDINGS,
 }
 
 

@@ -34,7 +34,7 @@ def manifests(accounts: Sequence[str]) -> list[Object]:
             ),
             (
                 "variables.gate || variables.queueBefore == '' || variables.queueBefore == variables.queueAfter",
-                f"label {labels.QUEUE_NAME} of a RayCluster cannot be changed: delete the RayCluster and create it anew",
+                f"label {labels.QUEUE_NAME} of a RayCluster cannot be changed: create another RayCluster",
             ),
         ],
     )
