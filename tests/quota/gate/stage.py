@@ -11,7 +11,14 @@ from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
 from rayward.kinds.admission import Admission, Queueing
-from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES, RAY_CLUSTERS, WORKLOAD_PRIORITY_CLASSES, WORKLOADS
+from rayward.kinds.resources import (
+    CLUSTER_QUEUES,
+    LOCAL_QUEUES,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    WORKLOAD_PRIORITY_CLASSES,
+    WORKLOADS,
+)
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.options import PatchType
@@ -111,6 +118,41 @@ class GateStage(ServiceStage):
         }
         return await self.client.create(RAY_CLUSTERS, body, self.namespace)
 
+    async def create_job(self, name: str, head: Any) -> Object:
+        """A RayJob in the queue whose entrypoint is submitted by the operator itself."""
+        body = {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayJob",
+            "metadata": {"name": name, "labels": {labels.QUEUE_NAME: "q"}},
+            "spec": {
+                "entrypoint": "python -c 1",
+                "submissionMode": "HTTPMode",
+                "shutdownAfterJobFinishes": True,
+                "rayClusterSpec": release(head),
+            },
+        }
+        return await self.client.create(RAY_JOBS, body, self.namespace)
+
+    async def until_workload_pods(self, job: str, count: int) -> None:
+        """Wait until so many pods of a RayJob's clusters run."""
+
+        async def holds() -> bool:
+            found = [pod for pod in await self.pods() if pod["metadata"]["labels"][labels.CLUSTER].startswith(job)]
+            return len(found) == count
+
+        await self.eventually(holds)
+
+    async def until_job_waits(self, job: str) -> None:
+        """Wait until a RayJob has a cluster that waits for quota, and the gate's suspension is over."""
+
+        async def holds() -> bool:
+            found = await self.client.get(RAY_JOBS, job, self.namespace)
+            clusters = [one for one in await self.clusters() if one["metadata"]["name"].startswith(job)]
+            waits = [condition(one, "QuotaReserved").get("status") for one in clusters] == ["False"]
+            return waits and not found["spec"].get("suspend")
+
+        await self.eventually(holds)
+
     async def workloads(self, cluster: str = "") -> list[Object]:
         """Workloads that are not finished, of one cluster or all."""
         found = [one for one in await self.objects(WORKLOADS) if condition(one, "Finished").get("status") != "True"]
@@ -189,9 +231,12 @@ def group(name: str = "w", replicas: int = 2, cpu: Any = 1, **more: Any) -> Obje
     }
 
 
-def queued_service(head: Any = 1, image: str = "rayproject/ray:1", **more: Any) -> Object:
-    """A RayService in the queue, of one head."""
-    return service(release(head, image), metadata={"labels": {labels.QUEUE_NAME: "q"}}, **more)
+def queued_service(
+    head: Any = 1, image: str = "rayproject/ray:1", groups: list[Object] | None = None, **more: Any
+) -> Object:
+    """A RayService in the queue."""
+    metadata = {"labels": {labels.QUEUE_NAME: "q"}, "annotations": more.pop("metadata_annotations", {})}
+    return service(release(head, image, groups), metadata=metadata, **more)
 
 
 def release(head: Any = 1, image: str = "rayproject/ray:1", groups: list[Object] | None = None) -> Object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rayward.kinds import labels
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
 from tests.operator.stage import condition
 from tests.quota.gate.stage import GateStage, group, queued_service, release
@@ -123,3 +123,58 @@ async def test_a_forged_grant_is_taken_back_and_said(ray: GateStage) -> None:
         await ray.until_reasons("GateViolation")
         await ray.until_quota("two", "False")
         assert not await ray.pods_of("two")
+
+
+async def test_an_upgrade_that_never_fits_stops_the_old_release_where_the_policy_says_so(ray: GateStage) -> None:
+    await ray.queue(1)
+    async with ray.operator():
+        await ray.create(queued_service(rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.edit(rayClusterConfig=release(image="rayproject/ray:2"))
+        await ray.until("QuotaReserved", "False", "ExceedsMaxQuota")
+        assert len(await ray.pods_of(old)) == 1
+        await ray.annotate(upgrade_quota_policy="Recreate")
+        assert await ray.until_settled() != old
+
+
+async def test_an_upgrade_that_never_fits_is_given_up_where_the_policy_says_so(ray: GateStage) -> None:
+    await ray.queue(1)
+    async with ray.operator():
+        await ray.create(queued_service(metadata_annotations={labels.QUOTA_POLICY: "Reject"}))
+        old = await ray.until_settled()
+        await ray.edit(rayClusterConfig=release(image="rayproject/ray:2"))
+        await ray.until("Progressing", "False", "Aborted")
+        await ray.until_names(lambda names: names == {old})
+        assert await ray.serving() == old
+
+
+async def test_the_release_that_serves_grows_while_an_upgrade_waits(ray: GateStage) -> None:
+    await ray.queue(5)
+    async with ray.operator():
+        await ray.create(queued_service(groups=[group(replicas=1)]))
+        old = await ray.until_settled()
+        await ray.create_cluster("other", cpu=2)
+        await ray.until_pods_of("other", 1)
+        await ray.edit(rayClusterConfig=release(image="rayproject/ray:2", groups=[group(replicas=1)]))
+        await ray.until("QuotaReserved", "False")
+        await ray.scale(old, 2)
+        await ray.until_pods_of(old, 3)
+        assert await ray.used() == 5
+        assert await ray.serving() == old
+
+
+async def test_a_preempted_job_waits_for_its_turn_and_a_users_suspension_stays(ray: GateStage) -> None:
+    await ray.queue(2, preemption={"withinClusterQueue": "LowerPriority"})
+    await ray.priority("high", 100)
+    async with ray.operator():
+        await ray.create_job("train", head=1)
+        await ray.until_workload_pods("train", 1)
+        await ray.until_next_second()
+        await ray.create_cluster("urgent", cpu=2, labels={"kueue.x-k8s.io/priority-class": "high"})
+        await ray.until_pods_of("urgent", 1)
+        await ray.until_job_waits("train")
+        await ray.client.delete(RAY_CLUSTERS, "urgent", ray.namespace)
+        await ray.until_workload_pods("train", 1)
+        found = await ray.client.get(RAY_JOBS, "train", ray.namespace)
+        assert labels.SUSPENDED_BY not in found["metadata"].get("annotations", {})
+        assert not found["spec"].get("suspend")
