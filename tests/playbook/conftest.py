@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from rayward import AsyncClient
+from rayward.kinds.admission import NO_QUEUES
 from rayward.kube.client.access import Access
-from rayward.stack.operator import registrations
+from rayward.stack.composition import composed
 from tests.operator.conftest import access
 from tests.operator.service.conftest import embedded_kubeconfig, real_kubeconfig
 from tests.operator.service.stage import ServiceStage
@@ -19,7 +20,7 @@ __all__ = ["access", "embedded_kubeconfig", "real_kubeconfig"]
 @pytest.fixture
 async def ray(access: Access) -> AsyncGenerator[ServiceStage]:
     async with ServiceStage.on(access) as made:
-        made.compose = registrations
+        made.compose = composed(NO_QUEUES)
         yield made
 
 

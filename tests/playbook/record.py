@@ -10,8 +10,9 @@ from pathlib import Path
 from rayward import AsyncClient
 from rayward.changes.steps import run_async
 from rayward.changes.why import gather
+from rayward.kinds.admission import NO_QUEUES
 from rayward.kube.client.config import find_access
-from rayward.stack.operator import registrations
+from rayward.stack.composition import composed
 from tests.operator.service.servers import embedded
 from tests.operator.service.stage import ServiceStage
 from tests.playbook.scenes import SCENES
@@ -21,7 +22,7 @@ FOLDER = Path(__file__).parent / "recorded"
 
 async def _record(kubeconfig: Path, name: str) -> None:
     async with ServiceStage.on(find_access(kubeconfig)) as ray:
-        ray.compose = registrations
+        ray.compose = composed(NO_QUEUES)
         ref = AsyncClient(ray.client, namespace=ray.namespace).ref(await SCENES[name](ray))
         evidence = await run_async(ray.client, gather(ref))
         text = json.dumps({"ref": str(ref), **evidence.document()}, indent=1, sort_keys=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,9 +10,10 @@ from rayward import AsyncClient
 from rayward.changes.intents import SetImage
 from rayward.changes.outcomes import NotFound
 from rayward.changes.timeline import Store
+from rayward.kinds.admission import NO_QUEUES
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
-from rayward.stack.operator import registrations
+from rayward.stack.composition import composed
 from tests.operator.service.stage import ServiceStage, service
 
 pytestmark = pytest.mark.anyio
@@ -23,7 +23,7 @@ async def test_an_upgrade_is_recorded_and_outlives_the_service(
     ray: ServiceStage, sdk: AsyncClient, tmp_path: Path
 ) -> None:
     store = Store(tmp_path)
-    ray.compose = partial(registrations, store=store)
+    ray.compose = composed(NO_QUEUES, store=store)
     async with ray.operator():
         await ray.create(service())
         first = await ray.until_settled()

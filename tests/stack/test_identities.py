@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.sync import SyncClient
@@ -15,9 +16,9 @@ from rayward.kube.core.resource import CLUSTER_ROLES, NODES, PODS, SECRETS, Reso
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
 from rayward.stack import kinds
+from rayward.stack.composition import composed
 from rayward.stack.folder import Folder
-from rayward.stack.operator import registrations
-from rayward.stack.part import parts
+from rayward.stack.part import MACHINE_QUEUE, parts
 from tests.contract.target import embedded_server
 
 _RULES = Resource("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", namespaced=False)
@@ -86,7 +87,8 @@ def test_the_operator_has_the_rights_that_are_printed_and_what_everybody_has(fol
     }
     everybody = {*reviews, ("authentication.k8s.io", "selfsubjectreviews")}
     held = _rights(status["resourceRules"])
-    assert {right for right in held if right[:2] not in everybody} == _rights(rbac.rules(registrations(NoReach())))
+    registered = composed(Queueing(Admission.EMBEDDED), MACHINE_QUEUE)(NoReach())
+    assert {right for right in held if right[:2] not in everybody} == _rights(rbac.rules(registered))
 
 
 def test_an_older_data_folder_gets_identities_and_default_roles(tmp_path: Path) -> None:

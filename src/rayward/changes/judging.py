@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED
 from rayward.kinds.effects import Effect, release_change
 from rayward.kinds.raycluster import RayClusterSpec
 from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
@@ -26,6 +27,8 @@ class State(StrEnum):
     PROGRESSING = "Progressing"
     APPLIED = "Applied"
     FAILED = "Failed"
+    BLOCKED = "Blocked"
+    """It waits for quota that the queue never has; what ran before runs on."""
     SUPERSEDED = "Superseded"
     """Somebody asked for another generation meanwhile."""
 
@@ -60,6 +63,8 @@ def judge(kind: str, obj: Object, generation: int, running: Object | None = None
     found = {str(one.get("type")): one for one in entries(section(obj, "status"), "conditions")}
     if (stalled := _of(found, "Stalled", generation)) and stalled.get("status") == "True":
         return _verdict(State.FAILED, stalled)
+    if (quota := _of(found, QUOTA_RESERVED, generation)) and _never_fits(quota):
+        return _verdict(State.BLOCKED, quota)
     if (reconciling := _of(found, "Reconciling", generation)) and reconciling.get("status") == "True":
         return _verdict(State.PROGRESSING, reconciling)
     if kind == "RayService":
@@ -164,6 +169,10 @@ def _of(found: dict[str, Object], kind: str, generation: int) -> Object | None:
     """A condition, if it is about this generation."""
     one = found.get(kind)
     return one if one is not None and int(one.get("observedGeneration") or 0) >= generation else None
+
+
+def _never_fits(quota: Object) -> bool:
+    return quota.get("status") == "False" and quota.get("reason") == NEVER_FITS
 
 
 def _is(found: dict[str, Object], kind: str, status: str) -> bool:

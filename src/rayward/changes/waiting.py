@@ -8,7 +8,15 @@ from typing import Any, Final
 
 from rayward.changes import writing
 from rayward.changes.judging import State, Verdict, judge
-from rayward.changes.outcomes import ChangeError, Conflict, JobFailed, NotFound, RolloutFailed, WaitTimeout
+from rayward.changes.outcomes import (
+    ChangeError,
+    Conflict,
+    JobFailed,
+    NotFound,
+    QuotaBlocked,
+    RolloutFailed,
+    WaitTimeout,
+)
 from rayward.changes.refs import Ref
 from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Send
 from rayward.kinds.resources import RAY_CLUSTERS
@@ -48,6 +56,7 @@ def wait(
 
     Raises:
         RolloutFailed, JobFailed: It will not come true by itself.
+        QuotaBlocked: It waits for quota that the queue never has.
         Conflict: Another generation was asked for meanwhile.
         WaitTimeout: It has not come true in time, and goes on.
         NotFound: The object is gone.
@@ -108,6 +117,11 @@ def _ended(ref: Ref, verdict: Verdict, generation: int) -> ChangeError:
     if verdict.state is State.SUPERSEDED:
         what = f"generation {generation} of {ref} was overtaken"
         return Conflict(what, verdict.message, f"rayward history {ref}", object=str(ref))
+    if verdict.state is State.BLOCKED:
+        what = f"generation {generation} of {ref} is blocked by quota; what ran before runs on"
+        return QuotaBlocked(
+            what, verdict.message, f"rayward quota   # or give the change up: rayward undo {ref}", object=str(ref)
+        )
     kind = JobFailed if ref.kind == "RayJob" else RolloutFailed
     what = f"generation {generation} of {ref} failed: {verdict.reason}"
     following = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"

@@ -27,6 +27,7 @@ from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
+from rayward.cli.quotacheck import check, is_queued, read_ledger
 from rayward.cli.servetext import with_serve_text
 from rayward.cli.target import Session, Target, target_options
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
@@ -103,10 +104,28 @@ def command(
             applying.one(manifest, form)
         if form is not None:
             _show(applying.done, form)
+        if not applying.code and dry_run == "none":
+            applying.code = _quota_code(session, applying.written)
         if wait and not applying.code and dry_run == "none":
             for written in applying.written:
                 applying.code = _settle(applying.sdk, written, timeout, on_failure, form) or applying.code
         return applying.code
+
+
+def _quota_code(session: Session, written: list[Written]) -> int:
+    """7 where something that was applied can never fit in its queue; whatever ran before runs on."""
+    queued = [one.object for one in written if is_queued(one.object)]
+    ledger = read_ledger(session.client) if queued else None
+    code = 0
+    for one in queued:
+        found = check(session.client, ledger, one, session.namespace, applied=True) if ledger is not None else None
+        if found is not None and found.verdict.never_fits:
+            what = f"{found.object} was applied and is blocked by quota; what ran before runs on"
+            tell_failure(
+                CommandError(Code.QUOTA, what, found.verdict.never_fits, "rayward quota", reason="QuotaBlocked")
+            )
+            code = Code.QUOTA
+    return code
 
 
 def _settle(

@@ -58,6 +58,7 @@ _COMMANDS = {
     "unstick": "Show what holds an object that is being deleted, and remove one finalizer.",
     "adopt": "Give objects that lost their owner back to it.",
     "gc": "Delete objects whose owner is gone.",
+    "quota": "Show queues: who holds what, who waits, and why; check says whether a file fits.",
     "operator": "Run Ray's operator on any Kubernetes, or print the rights that it needs.",
     "crds": "Print the definitions of Ray's kinds, to be piped into kubectl.",
 }

@@ -26,8 +26,12 @@ def run(words: tuple[str, ...]) -> None:
 
 @command.command("rbac")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
+@click.option(
+    "--admission", type=click.Choice(["none", "embedded", "kueue"]), default="none", help="As given to operator run."
+)
+@click.option("--machine-queue", is_flag=True, help="With the rights to keep a queue that covers the nodes.")
 @click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
-def rbac(namespaces: tuple[str, ...], account: str) -> None:
+def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, account: str) -> None:
     """Print the rights that the operator needs, and no more, to be piped into kubectl.
 
     \b
@@ -35,10 +39,31 @@ def rbac(namespaces: tuple[str, ...], account: str) -> None:
     """  # noqa: D301 -- click reads the backspace
     import yaml
 
+    from rayward.kinds.admission import Admission, Queueing
     from rayward.operator.ray.reach import NoReach
     from rayward.operator.rbac import manifests
-    from rayward.stack.operator import registrations
+    from rayward.stack.composition import composed
 
     where, _, name = account.rpartition("/")
-    made = manifests(registrations(NoReach()), namespaces, where or "rayward-system", name)
+    queueing = Queueing(Admission(admission))
+    made = manifests(
+        composed(queueing, "default" if machine_queue else "")(NoReach()), namespaces, where or "rayward-system", name
+    )
+    click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)
+
+
+@command.command("policy")
+@click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who may open the gate.")
+def policy(account: str) -> None:
+    """Print an admission policy that lets only the quota gate open the gate, to be piped into kubectl.
+
+    \b
+    rayward operator policy | kubectl apply -f -
+    """  # noqa: D301 -- click reads the backspace
+    import yaml
+
+    from rayward.quota.gate.policy import manifests
+
+    where, _, name = account.rpartition("/")
+    made = manifests([f"system:serviceaccount:{where or 'rayward-system'}:{name}"])
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)

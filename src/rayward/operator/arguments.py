@@ -8,17 +8,18 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import Any
 
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
 from rayward.net.loop import run_loop
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.errors import OperatorError
-from rayward.operator.process import Compose, Settings, run
-from rayward.operator.registry import registrations
+from rayward.operator.process import Settings, run
 
 REFUSED = 10
 LOST = 11
@@ -51,6 +52,24 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
     )
+    made.add_argument(
+        "--admission",
+        choices=[str(each) for each in Admission],
+        default=str(Admission.NONE),
+        help="who admits Ray objects with a queue's label: the embedded engine, or Kueue (default: none; they wait)",
+    )
+    made.add_argument(
+        "--default-queue",
+        default="",
+        metavar="NAME",
+        help="with the embedded engine: the LocalQueue of objects that name none (default: those need no quota)",
+    )
+    made.add_argument(
+        "--machine-queue",
+        default="",
+        metavar="NAME",
+        help="with the embedded engine: keep a ClusterQueue of this name that covers the nodes, and LocalQueues to it",
+    )
     made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
     made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
     return made
@@ -68,17 +87,22 @@ def settings_of(options: argparse.Namespace) -> Settings:
         ready_file=options.ready_file,
         workers=max(options.reconcile_concurrency, 1),
         check_for_kuberay=not options.beside_kuberay,
+        queueing=Queueing(Admission(options.admission), options.default_queue),
+        machine_queue=options.machine_queue,
         use_kubernetes_proxy=options.use_kubernetes_proxy,
     )
 
 
-def main(words: Sequence[str] | None = None, compose: Compose = registrations) -> int:
-    """Work until told to stop, on the entries that ``compose`` makes."""
+Run = Callable[[Access, Settings], Coroutine[Any, Any, None]]
+
+
+def main(words: Sequence[str] | None = None, run: Run = run) -> int:
+    """Work until told to stop; ``run`` is another one where more than the operator's own kinds are reconciled."""
     options = parser().parse_args(words)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         access = find_access(options.kubeconfig, options.context)
-        run_loop(_until_told(access, settings_of(options), compose))
+        run_loop(_until_told(run(access, settings_of(options))))
     except ConfigError as error:
         return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")
     except OperatorError as error:
@@ -89,8 +113,8 @@ def main(words: Sequence[str] | None = None, compose: Compose = registrations) -
     return 0
 
 
-async def _until_told(access: Access, settings: Settings, compose: Compose) -> None:
-    working = asyncio.ensure_future(run(access, settings, compose))
+async def _until_told(work: Coroutine[Any, Any, None]) -> None:
+    working = asyncio.ensure_future(work)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, working.cancel)

@@ -7,7 +7,7 @@ import logging
 import os
 import secrets
 import socket
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,9 @@ from urllib.parse import urlsplit
 import msgspec
 from prometheus_client import CollectorRegistry
 
+from rayward.kinds import crds
+from rayward.kinds.admission import NO_QUEUES, Queueing
+from rayward.kinds.resources import KUEUE_GROUP
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Forbidden, NotFound
@@ -52,6 +55,10 @@ class Settings(msgspec.Struct, frozen=True):
     ready_file: Path | None = None
     workers: int = WORKERS
     check_for_kuberay: bool = True
+    queueing: Queueing = NO_QUEUES
+    """Who admits pods that wait for quota, and which do."""
+    machine_queue: str = ""
+    """The name of queues that cover the nodes, where the embedded engine is to keep some."""
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""
     kinds_seconds: float = 30.0
@@ -62,7 +69,13 @@ Compose = Callable[[Reach], Sequence[Registration]]
 """Which kinds the process reconciles, given the way to Ray's dashboards."""
 
 
-async def run(access: Access, settings: Settings, compose: Compose = registrations) -> None:
+Check = Callable[[Client], Awaitable[None]]
+"""Raises OperatorError where the process must not start."""
+
+
+async def run(
+    access: Access, settings: Settings, compose: Compose = registrations, checks: Sequence[Check] = ()
+) -> None:
     """Work until cancelled.
 
     Raises:
@@ -75,6 +88,8 @@ async def run(access: Access, settings: Settings, compose: Compose = registratio
         reach = ProxiedReach(client.transport) if settings.use_kubernetes_proxy else DirectReach(http)
         registered = compose(reach)
         absent = await _check(client, settings, registered)
+        for check in checks:
+            await check(client)
         local = on_this_machine(access.server)
         await Operator(client, settings, registered, metrics, local=local, absent=absent).run()
 
@@ -192,7 +207,7 @@ def on_this_machine(server: str) -> bool:
 async def _check(client: Client, settings: Settings, registered: Sequence[Registration]) -> list[Registration]:
     """Whether the process can work here; gives back the optional entries whose kinds the server does not have."""
     namespaces: Sequence[str] = settings.namespaces
-    kinds = " and ".join(f"{entry.resource.kind}s" for entry in registered)
+    kinds = " and ".join(dict.fromkeys(f"{entry.resource.kind}s" for entry in registered))
     absent: list[Registration] = []
     try:
         for entry in registered:
@@ -207,7 +222,7 @@ async def _check(client: Client, settings: Settings, registered: Sequence[Regist
         raise OperatorError(
             f"this cluster does not know {kinds}",
             error.message,
-            "rayward crds | kubectl apply --server-side --force-conflicts -f -",
+            f"rayward crds{_queueing_kinds(registered)} | kubectl apply --server-side --force-conflicts -f -",
         ) from error
     except Forbidden as error:
         flag = f" --namespace {namespaces[0]}" if namespaces else ""
@@ -225,3 +240,10 @@ async def _check(client: Client, settings: Settings, registered: Sequence[Regist
         if holder is not None:
             raise holder.refusal()
     return absent
+
+
+def _queueing_kinds(registered: Sequence[Registration]) -> str:
+    """The words that let ``rayward crds`` print Kueue's kinds too, where they are needed."""
+    if not any(entry.resource.group == KUEUE_GROUP for entry in registered):
+        return ""
+    return "".join(f" {plural}" for plural in (*crds.PLURALS, *crds.QUEUEING_PLURALS))

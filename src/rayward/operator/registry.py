@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kube.runtime.registry import Registration
 from rayward.operator import cluster, cronjob, job, service
 from rayward.operator.ray.reach import Reach
 
 
-def registrations(reach: Reach) -> tuple[Registration, ...]:
-    """The entries; Ray's dashboards are found through ``reach``."""
+def registrations(reach: Reach, queueing: Queueing = NO_QUEUES) -> tuple[Registration, ...]:
+    """The entries; Ray's dashboards are found through ``reach``, and ``queueing`` says who waits for quota."""
     return (
-        cluster.REGISTRATION,
+        cluster.registration(queueing),
         service.registration(reach),
         job.registration(reach),
         cronjob.REGISTRATION,

@@ -9,13 +9,14 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import yaml
 
 from rayward.kinds import crds
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.sync import SyncClient
@@ -25,13 +26,18 @@ from rayward.kube.core.resource import (
     CUSTOM_RESOURCE_DEFINITIONS,
     NAMESPACES,
     SERVICE_ACCOUNTS,
+    VALIDATING_ADMISSION_POLICIES,
+    VALIDATING_ADMISSION_POLICY_BINDINGS,
     Resource,
 )
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.runtime.registry import Registration
 from rayward.net.errors import NetworkError
 from rayward.operator import rbac
 from rayward.operator.ray.reach import NoReach
-from rayward.stack.operator import registrations
+from rayward.quota.gate import policy
+from rayward.stack.composition import composed
+from rayward.stack.part import MACHINE_QUEUE
 
 _MANAGER = "rayward"
 _SECONDS = 30.0
@@ -44,20 +50,23 @@ _RESOURCES: Final[Mapping[str, Resource]] = {
     "ServiceAccount": SERVICE_ACCOUNTS,
     "ClusterRole": CLUSTER_ROLES,
     "ClusterRoleBinding": CLUSTER_ROLE_BINDINGS,
+    "ValidatingAdmissionPolicy": VALIDATING_ADMISSION_POLICIES,
+    "ValidatingAdmissionPolicyBinding": VALIDATING_ADMISSION_POLICY_BINDINGS,
 }
 
 
 def install(client: SyncClient) -> None:
-    """Define Ray's kinds, or bring their definitions to this version; returns when they can be used.
+    """Define Ray's kinds and Kueue's, or bring their definitions to this version; returns when they can be used.
 
     Raises:
         ApiError, NetworkError: The server refused or is gone.
         TimeoutError: It does not establish them.
     """
-    for definition in crds.manifests():
+    definitions = crds.manifests((*crds.PLURALS, *crds.QUEUEING_PLURALS))
+    for definition in definitions:
         client.apply(CUSTOM_RESOURCE_DEFINITIONS, definition, field_manager=_MANAGER, force=True)
     deadline = time.monotonic() + _SECONDS
-    for definition in crds.manifests():
+    for definition in definitions:
         name = definition["metadata"]["name"]
         while not _is_established(client.get(CUSTOM_RESOURCE_DEFINITIONS, name)):
             if time.monotonic() > deadline:
@@ -66,15 +75,21 @@ def install(client: SyncClient) -> None:
 
 
 def authorize(client: SyncClient) -> str:
-    """Give the operator's account its rights, everywhere; returns a token of the account.
+    """Give the operator's account its rights, everywhere, and the gate to nobody else; returns a token of the account.
 
     Raises:
         ApiError, NetworkError: The server refused or is gone.
     """
-    for manifest in rbac.manifests(registrations(NoReach()), (), _NAMESPACE):
+    for manifest in rbac.manifests(_registered(), (), _NAMESPACE):
+        client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
+    for manifest in policy.manifests([f"system:serviceaccount:{_NAMESPACE}:{rbac.NAME}"]):
         client.apply(_RESOURCES[manifest["kind"]], manifest, field_manager=_MANAGER, force=True)
     answer = client.token(rbac.NAME, _NAMESPACE, {"expirationSeconds": _TOKEN_SECONDS})
     return answer["status"]["token"]
+
+
+def _registered() -> Sequence[Registration]:
+    return composed(Queueing(Admission.EMBEDDED), MACHINE_QUEUE)(NoReach())
 
 
 def write_kubeconfig(administrator: Path, token: str, path: Path) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from rayward.stack.folder import Folder
 
+MACHINE_QUEUE = "default"
+"""The queue that covers this machine: Ray objects join it by label ``rayward.dev/queue-name``."""
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -46,7 +49,8 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
     if operator:
         ready = folder.run / "operator-ready"
         own = _access(folder, "operator")
-        become = (*python, "rayward.stack.operator", *own, "--use-kubernetes-proxy", "--ready-file", str(ready))
+        quota = ("--admission", "embedded", "--machine-queue", MACHINE_QUEUE)
+        become = (*python, "rayward.stack.operator", *own, *quota, "--use-kubernetes-proxy", "--ready-file", str(ready))
         become = (*become, "--timeline-folder", str(folder.timeline))
         # as an administrator would: the kinds, the operator's rights, and then the operator with no more than those
         install = ("--kubeconfig", str(folder.kubeconfig), "--operator-kubeconfig", own[1])

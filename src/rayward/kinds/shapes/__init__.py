@@ -8,11 +8,13 @@ from rayward.kinds.shapes.cleanup import redis_cleanup_job
 from rayward.kinds.shapes.demand import PodShape, pod_shapes
 from rayward.kinds.shapes.metadata import OPERATOR
 from rayward.kinds.shapes.pods import ReplicaPlace, head_pod, worker_pod
+from rayward.kinds.shapes.podsets import PodSetShape, pod_set_shapes
 from rayward.kinds.shapes.record import drift, is_outdated, template_record, unknown_template
 from rayward.kinds.shapes.totals import Totals, desired_workers, max_workers, min_workers, resources_of
 
 __all__ = [
     "OPERATOR",
+    "PodSetShape",
     "PodShape",
     "ReplicaPlace",
     "Totals",
@@ -22,6 +24,7 @@ __all__ = [
     "is_outdated",
     "max_workers",
     "min_workers",
+    "pod_set_shapes",
     "pod_shapes",
     "redis_cleanup_job",
     "resources_of",

@@ -53,3 +53,13 @@ CLUSTER_ROLES: Final = Resource("rbac.authorization.k8s.io", "v1", "clusterroles
 CLUSTER_ROLE_BINDINGS: Final = Resource(
     "rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", namespaced=False
 )
+VALIDATING_ADMISSION_POLICIES: Final = Resource(
+    "admissionregistration.k8s.io", "v1", "validatingadmissionpolicies", "ValidatingAdmissionPolicy", namespaced=False
+)
+VALIDATING_ADMISSION_POLICY_BINDINGS: Final = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding",
+    namespaced=False,
+)

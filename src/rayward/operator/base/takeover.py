@@ -9,19 +9,16 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import Forbidden, NotFound
+from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_list, as_str
-from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES, Resource
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.renewal import is_renewed
 from rayward.operator.errors import OperatorError
 
 LEASE: Final = "ray-operator-leader"
 _SELECTOR: Final = "app.kubernetes.io/component=kuberay-operator"
 _WATCH_FLAG: Final = "--watch-namespace"
-_POLL_SECONDS: Final = 1.0
-_LONG_AGO_SECONDS: Final = 300.0
-_LEASE_SECONDS: Final = 15.0
 
 Object = dict[str, Any]
 
@@ -86,7 +83,7 @@ async def find_kuberay(client: Client, namespaces: Sequence[str], clock: Clock =
     for lease in await _list(client, LEASES, namespaces, field_selector=f"metadata.name={LEASE}"):
         held_by = _holders(lease, deployments)
         elsewhere = held_by and not any(overlaps(watched_namespaces(found), namespaces) for found in held_by)
-        if not elsewhere and await _is_renewed(client, lease, _namespace(lease), clock):
+        if not elsewhere and await is_renewed(client, lease, clock):
             return Holder("Lease", _namespace(lease), LEASE)
     return None
 
@@ -97,30 +94,6 @@ def _holders(lease: Object, deployments: Iterable[Object]) -> list[Object]:
     beside = [found for found in deployments if _namespace(found) == _namespace(lease)]
     # A pod is named after its deployment and its replica set, and ends with letters of its own.
     return [found for found in beside if _name(found) == pod.rsplit("-", 2)[0]] or beside
-
-
-async def _is_renewed(client: Client, lease: Object, namespace: str, clock: Clock) -> bool:
-    """Whether its holder is seen to renew it. Clocks of two machines are compared only as far as any clock is right."""
-    first = as_dict(lease.get("spec"))
-    renewed = as_str(first.get("renewTime"))
-    if not first.get("holderIdentity") or not renewed:
-        return False
-    if (clock.utc() - parse_time(renewed)).total_seconds() > _LONG_AGO_SECONDS:
-        return False
-    seconds = first.get("leaseDurationSeconds")
-    deadline = clock.now() + (seconds if isinstance(seconds, int) else _LEASE_SECONDS)
-    _log.info("lease %s/%s is held by %s: looking whether it is renewed", namespace, LEASE, first["holderIdentity"])
-    while clock.now() < deadline:
-        await clock.sleep(_POLL_SECONDS)
-        try:
-            spec = as_dict((await client.get(LEASES, LEASE, namespace)).get("spec"))
-        except NotFound:
-            return False
-        if not spec.get("holderIdentity"):
-            return False
-        if spec.get("renewTime") != renewed:
-            return True
-    return False
 
 
 async def _list(client: Client, resource: Resource, namespaces: Sequence[str], **selectors: str) -> list[Object]:

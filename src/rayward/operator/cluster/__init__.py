@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import (
@@ -16,29 +17,39 @@ from rayward.kube.core.resource import (
     SERVICE_ACCOUNTS,
     SERVICES,
 )
-from rayward.kube.runtime.registry import Registration
+from rayward.kube.runtime.registry import Environment, Registration
 from rayward.operator.cluster.metrics import ClusterMetrics
 from rayward.operator.cluster.reconcile import NAME, ClusterReconciler
 
-REGISTRATION: Final = Registration(
-    name=NAME,
-    resource=RAY_CLUSTERS,
-    component="raycluster-controller",
-    rules=(
-        rule((*READ, "patch"), RAY_CLUSTERS),
-        rule(("patch",), RAY_CLUSTERS, subresource="status"),
-        # Children point back to their owner and block its foreground deletion: some servers ask for this right.
-        rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
-        rule(OWN, PODS, SERVICES, SERVICE_ACCOUNTS),
-        rule(("get",), PODS, subresource="log"),
-        # Of secrets only the metadata is watched; Kubernetes has no smaller right.
-        rule((*READ, "create", "patch"), SECRETS, PERSISTENT_VOLUME_CLAIMS),
-        rule((*READ, "create"), JOBS),
-        rule(OWN, INGRESSES, NETWORK_POLICIES),
-        rule(OWN, ROLES, ROLE_BINDINGS),
-        # Nobody may grant a right without having it: the autoscaler's.
-        rule(("patch",), PODS, subresource="resize"),
-    ),
-    build=ClusterReconciler,
-    metrics=ClusterMetrics,
-)
+
+def registration(queueing: Queueing = NO_QUEUES) -> Registration:
+    """The entry; clusters that ``queueing`` puts in a queue have only the pods that the gate grants."""
+
+    def build(environment: Environment, metrics: ClusterMetrics) -> ClusterReconciler:
+        return ClusterReconciler(environment, metrics, queueing)
+
+    return Registration(
+        name=NAME,
+        resource=RAY_CLUSTERS,
+        component="raycluster-controller",
+        rules=(
+            rule((*READ, "patch"), RAY_CLUSTERS),
+            rule(("patch",), RAY_CLUSTERS, subresource="status"),
+            # Children point back to their owner and block its foreground deletion: some servers ask for this right.
+            rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
+            rule(OWN, PODS, SERVICES, SERVICE_ACCOUNTS),
+            rule(("get",), PODS, subresource="log"),
+            # Of secrets only the metadata is watched; Kubernetes has no smaller right.
+            rule((*READ, "create", "patch"), SECRETS, PERSISTENT_VOLUME_CLAIMS),
+            rule((*READ, "create"), JOBS),
+            rule(OWN, INGRESSES, NETWORK_POLICIES),
+            rule(OWN, ROLES, ROLE_BINDINGS),
+            # Nobody may grant a right without having it: the autoscaler's.
+            rule(("patch",), PODS, subresource="resize"),
+        ),
+        build=build,
+        metrics=ClusterMetrics,
+    )
+
+
+REGISTRATION: Final = registration()

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rayward.kinds import names, shapes
+from rayward.kinds import labels, names, shapes
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict, Forbidden, Invalid, NotFound
@@ -25,6 +25,7 @@ from rayward.net.errors import NetworkError
 from rayward.operator.cluster import children
 from rayward.operator.cluster.desired import HEAD, group_path
 from rayward.operator.cluster.events import Outcome
+from rayward.operator.cluster.gate import OPEN, Gate
 from rayward.operator.cluster.local import LocalState, Slot
 from rayward.operator.cluster.ownership import NameConflict, resolve_conflict
 from rayward.operator.cluster.pod import RayPod
@@ -51,9 +52,11 @@ def random_suffix() -> str:
     return "".join(secrets.choice(_LETTERS) for _ in range(_SUFFIX))
 
 
-async def apply(writer: Writer, cluster: RayCluster, local: LocalState, decision: Decision) -> list[Outcome]:
+async def apply(
+    writer: Writer, cluster: RayCluster, local: LocalState, decision: Decision, gate: Gate = OPEN
+) -> list[Outcome]:
     """Send the writes of a decision; what came of each that was sent."""
-    applier = Applier(writer, cluster, local)
+    applier = Applier(writer, cluster, local, gate)
     outcomes: list[Outcome] = []
     for stage in decision.stages:
         outcomes += await applier.send(stage)
@@ -65,10 +68,11 @@ async def apply(writer: Writer, cluster: RayCluster, local: LocalState, decision
 class Applier:
     """The writes of one reconcile of a cluster."""
 
-    def __init__(self, writer: Writer, cluster: RayCluster, local: LocalState) -> None:
+    def __init__(self, writer: Writer, cluster: RayCluster, local: LocalState, gate: Gate = OPEN) -> None:
         self._writer = writer
         self._cluster = cluster
         self._local = local
+        self._gate = gate
 
     async def send(self, stage: Iterable[Write]) -> list[Outcome]:
         """Send the writes of one stage.
@@ -126,14 +130,15 @@ class Applier:
         desired = self._local.desired(cluster)
         if group is None:
             name = names.pod_prefix(cluster.metadata.name) + suffix
-            return shapes.head_pod(cluster, name, release=desired.release, record=desired.records[HEAD])
+            head = shapes.head_pod(cluster, name, release=desired.release, record=desired.records[HEAD])
+            return self._gate.mark(labels.HEAD_GROUP, head)
         name = names.pod_prefix(cluster.metadata.name, group.group_name) + suffix
         replica = new.replica_name
         if not replica and (group.num_of_hosts or 1) > 1:
             replica = names.replica(group.group_name, self._local.suffix(_replica_slot(new), random_suffix))
         place = shapes.ReplicaPlace(replica, new.replica, new.host)
         record = desired.records[group_path(group.group_name)]
-        return shapes.worker_pod(cluster, group, name, place, record=record)
+        return self._gate.mark(group.group_name, shapes.worker_pod(cluster, group, name, place, record=record))
 
     async def _create_pod(self, new: CreatePod, body: Object) -> bool:
         try:

@@ -159,6 +159,7 @@ def ingress(cluster: RayCluster) -> Object | None:
     name = cluster.metadata.name
     its_labels = application_labels(cluster) | {labels.IDENTIFIER: names.identifier(name, labels.HEAD)}
     settings = dict(cluster.metadata.annotations or {})
+    settings.pop(labels.ADMITTED, None)
     class_name = settings.pop(_CLASS, None)
     service = {"name": features.head_service_name(cluster), "port": {"number": dashboard_port(cluster)}}
     spec: Object = {"rules": [_rule(name, group.ingress_options, {"service": service})]}

@@ -76,9 +76,9 @@ def _reject(state: State, now: datetime) -> Decision:
     usual = "InvalidMetadata" if about_name else "InvalidSpec"
     reason = FEATURE_MISSING if only_lacks_features(problems) else usual
     message = listed(problems)
-    status = rejected_status(cluster, observed, now, reason, message)
+    status = rejected_status(cluster, observed, now, reason, message, state.gate)
     event = "InvalidRayClusterMetadata" if about_name else "InvalidRayClusterSpec"
-    deletes = _suspend(observed) if cluster.spec.suspend else ()
+    deletes = _suspend(observed) if cluster.spec.suspend else _shut(state)
     return Decision(
         stages=(deletes,) if deletes else (),
         events=(Event("Warning", event, message),),
@@ -120,10 +120,18 @@ def _suspend(observed: Observed) -> tuple[Write, ...]:
     return _deletes(live, dict.fromkeys(map(_uid, live), "the cluster is suspended"))
 
 
+def _shut(state: State) -> tuple[Write, ...]:
+    """All pods go where the quota gate lets none run."""
+    live = [pod for pod in state.observed.pods if not pod.deleting]
+    return _deletes(live, dict.fromkeys(map(_uid, live), "no quota is reserved")) if state.gate.is_shut else ()
+
+
 def _decide_pods(state: State, drift: Drift) -> _Pods:
     cluster, observed = state.cluster, state.observed
     if cluster.spec.suspend:
         return _Pods(deletes=_suspend(observed))
+    if state.gate.is_shut:
+        return _Pods(deletes=_shut(state))
     live = [pod for pod in observed.pods if not pod.deleting]
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
@@ -139,7 +147,8 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
         return _Pods()
     creates: list[CreatePod] = []
     events: list[Event] = []
-    if not (heads or head_terminates or old_heads):
+    head_room = state.gate.room(labels.HEAD_GROUP, state.desired, observed.pods)
+    if not (heads or head_terminates or old_heads) and head_room != 0:
         creates.append(CreatePod(None))
     if old_heads:
         message = f"Waiting for head Pod {', '.join(old_heads)} of a deleted RayCluster of the same name to terminate"
@@ -155,13 +164,15 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     for group in cluster.groups:
         pods = [pod for pod in observed.pods if pod.is_worker and pod.group == group.group_name]
         members = [pod for pod in pods if _uid(pod) not in deletions]
-        replicas = desired_workers(group) // max(group.num_of_hosts or 1, 1)
+        hosts = max(group.num_of_hosts or 1, 1)
+        wanted = desired_workers(group) // hosts
+        replicas = state.gate.most(group.group_name, wanted, hosts)
         decided = decide_group(
             cluster.metadata.name,
             group,
             members,
             replicas,
-            autoscaled=features.autoscaling(cluster) and not group.suspend,
+            autoscaled=features.autoscaling(cluster) and not group.suspend and replicas == wanted,
             outdated=outdated,
             elsewhere=_pods_elsewhere(group, observed.pods),
             occupied=[pod.replica_index for pod in pods],
@@ -171,7 +182,8 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
         events += decided.events
         # Workers would join a head that is about to go.
         if not (head_terminates or old_heads or (heads and _uid(heads[0]) in deletions)):
-            creates += decided.creates
+            room = state.gate.room(group.group_name, state.desired, observed.pods)
+            creates += decided.creates if room is None else decided.creates[: room // hosts * hosts]
     if not creates and not deletions and effect is Effect.ROLLING_WORKERS:
         deletions = rolling_update(observed.pods, outdated)
         events += not_drained(live, deletions)

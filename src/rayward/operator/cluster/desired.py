@@ -13,7 +13,7 @@ from typing import Any
 
 from rayward.kinds.hashing import hash_version, release_hash
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.shapes import Totals, desired_workers, resources_of, template_record
+from rayward.kinds.shapes import Totals, desired_workers, pod_set_shapes, resources_of, template_record
 from rayward.kinds.validation import Problem, cluster_problems, cluster_warnings
 from rayward.kube.core.resource import (
     INGRESSES,
@@ -100,6 +100,11 @@ class Desired:
     def totals(self) -> Totals:
         """The resources of all pods."""
         return resources_of(self._cluster)
+
+    @cached_property
+    def shapes(self) -> dict[str, str]:
+        """The digest of each group's shape, which the quota gate admits."""
+        return {shape.group: shape.digest for shape in pod_set_shapes(self._cluster)}
 
     @cached_property
     def workers(self) -> int:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.errors import ApiError
@@ -29,6 +30,7 @@ from rayward.operator.cluster.apply import apply
 from rayward.operator.cluster.decide import decide
 from rayward.operator.cluster.drift import drift_of
 from rayward.operator.cluster.events import Outcome, events, failure
+from rayward.operator.cluster.gate import gate_of
 from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.metrics import ClusterMetrics
 from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe
@@ -45,8 +47,9 @@ _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096
 class ClusterReconciler(Reconciler[RayCluster, LocalState]):
     """Reconciles RayClusters."""
 
-    def __init__(self, environment: Environment, metrics: ClusterMetrics) -> None:
+    def __init__(self, environment: Environment, metrics: ClusterMetrics, queueing: Queueing = NO_QUEUES) -> None:
         super().__init__(NAME, environment, CLUSTERS, WRITE, LocalState)
+        self._queueing = queueing
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
@@ -67,7 +70,7 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         cluster = local.with_status(found)
         observed = observe(self._caches, cluster, local, self.clock.now())
         local.keep_pods({pod.metadata.uid for pod in observed.pods})
-        state = State(cluster, observed, local.desired(cluster))
+        state = State(cluster, observed, local.desired(cluster), gate_of(cluster, self._queueing))
 
         decision = decide(state, self.clock.utc())
         self._emit(cluster, local.new_events(decision.events, cluster.metadata.generation))
@@ -77,7 +80,7 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
             await self._read_logs(cluster, local, decision.logs)
             self.controller.add(found.key)
         if decision.writes:
-            outcomes = await apply(self.writer(cluster), cluster, local, decision)
+            outcomes = await apply(self.writer(cluster), cluster, local, decision, state.gate)
             if await self._report(state, local, decision, outcomes):
                 # The next reconcile sees what was written and reports the status.
                 self.controller.add(found.key)

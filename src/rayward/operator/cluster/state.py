@@ -17,6 +17,7 @@ from rayward.kube.core.resource import Resource
 from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.operator.cluster.desired import Desired
+from rayward.operator.cluster.gate import OPEN, Gate
 from rayward.operator.cluster.pod import RayPod
 
 Logs = Mapping[tuple[str, str], tuple[int, str]]
@@ -47,6 +48,7 @@ class State:
     cluster: RayCluster
     observed: Observed
     desired: Desired
+    gate: Gate = OPEN
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.raycluster import HeadInfo, RayCluster, RayClusterStatus
 from rayward.kinds.shapes import features, max_workers, min_workers
 from rayward.kube.core.meta import condition_of, is_true, rfc3339
@@ -17,6 +18,7 @@ from rayward.kube.core.service import Service
 from rayward.operator.cluster import conditions
 from rayward.operator.cluster.conditions import Conditions
 from rayward.operator.cluster.drift import NO_DRIFT, Drift, is_replacing
+from rayward.operator.cluster.gate import OPEN, Gate
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.pod_problems import IMAGE, PodProblem, pod_problems, version_mismatch
 from rayward.operator.cluster.state import Failure, Observed, State
@@ -49,6 +51,7 @@ def status_of(
     phase = _state(before.state, suspend, complete, bool(observed.pods))
     updated = Conditions(before.conditions, cluster.metadata.generation, now)
     updated.set(conditions.ACCEPTED, True, "SpecAccepted", "The spec is valid")
+    _set_quota(updated, state.gate)
     if failure is not None:
         updated.set(conditions.REPLICA_FAILURE, True, failure.reason, failure.message)
     else:
@@ -58,6 +61,9 @@ def status_of(
     _set_provisioned(updated, before.conditions, suspend, complete, bool(observed.pods))
     _set_suspension(updated, suspend, bool(observed.pods))
     _set_ready(updated, live, desired, observed, suspend, failure)
+    if state.gate.waits and not suspend:
+        why = state.gate.condition
+        updated.set(conditions.READY, False, "WaitingForQuota", why.message if why else "")
     updated.set_once_true(conditions.DRIFTED, bool(drift.pods), ("TemplateChanged", "InAgreement"), drift.message)
     mismatch = version_mismatch(live, cluster.spec.ray_version)
     updated.set_once_true(conditions.VERSION_MISMATCH, bool(mismatch), ("ImageTag", "InAgreement"), mismatch)
@@ -91,12 +97,13 @@ def status_of(
 
 
 def rejected_status(
-    cluster: RayCluster, observed: Observed, now: datetime, reason: str, message: str
+    cluster: RayCluster, observed: Observed, now: datetime, reason: str, message: str, gate: Gate = OPEN
 ) -> RayClusterStatus:
     """The status of a cluster whose spec is rejected: it shows what runs, and is stalled at this generation."""
     before = cluster.status
     updated = Conditions(before.conditions, cluster.metadata.generation, now)
     updated.set(conditions.ACCEPTED, False, reason, message)
+    _set_quota(updated, gate)
     live = [pod for pod in observed.pods if not pod.deleting]
     conditions.set_head_ready(updated, head_of(observed.pods))
     suspend = cluster.spec.suspend is True
@@ -213,6 +220,15 @@ def _set_provisioned(
 def _set_suspension(updated: Conditions, suspend: bool, pods: bool) -> None:
     updated.set(conditions.SUSPENDED, suspend and not pods, conditions.SUSPENDED)
     updated.set(conditions.SUSPENDING, suspend and pods, conditions.SUSPENDING)
+
+
+def _set_quota(updated: Conditions, gate: Gate) -> None:
+    """The grant that this reconcile acts by: the gate gives quota back only after it reads its answer here."""
+    found = gate.condition
+    if found is None:
+        updated.drop(QUOTA_RESERVED)
+    else:
+        updated.set(QUOTA_RESERVED, found.status, found.reason, found.message)
 
 
 def _set_ready(

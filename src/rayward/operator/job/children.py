@@ -30,6 +30,8 @@ _NOT_COPIED: Final = frozenset(
         labels.CONDITIONS,
         labels.STATUS_CHECK_TIMEOUT,
         labels.RETRY_UNKNOWN,
+        labels.SUSPENDED_BY,
+        labels.ADMITTED,
     )
 )
 

@@ -20,7 +20,7 @@ from rayward.operator.service.readiness import first_progress
 KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _NOT_COPIED: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", labels.PAUSE, labels.PROMOTE, labels.ABORT}
+    {"kubectl.kubernetes.io/last-applied-configuration", labels.PAUSE, labels.PROMOTE, labels.ABORT, labels.ADMITTED}
 )
 
 

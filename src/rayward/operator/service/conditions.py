@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
@@ -117,8 +118,19 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = _only_while(result, facts, now, RELEASE_FAILED, given_up, failure.reason, whole)
     missing = facts.decision.active.missing if facts.decision.active is not None else ""
     result = _only_while(result, facts, now, WORKERS_MISSING, bool(missing), "PodsNotRunning", missing)
+    result = _with_quota(result, facts, now)
     result = _only_while(result, facts, now, DRIFTED, facts.decision.drifted, "UpgradeStrategyNone", _DRIFT)
     return _only_while(result, facts, now, EXHAUSTED, facts.decision.exhausted, "RestartThresholdReached", _EXHAUSTED)
+
+
+def _with_quota(before: Conditions, facts: Facts, now: datetime) -> Conditions:
+    """Whether the RayCluster of this generation may run; left out where it is in no queue."""
+    target = facts.decision.pending or facts.decision.active
+    quota = target.quota if target is not None else None
+    if quota is None:
+        return without_condition(before, QUOTA_RESERVED)
+    message = f"RayCluster {target.name}: {quota.message}" if target is not None else ""
+    return _put(before, facts, now, QUOTA_RESERVED, quota.status, quota.reason, message)
 
 
 _DRIFT: Final = (

@@ -10,6 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels, names
+from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
@@ -231,7 +232,8 @@ def _child(
         delete_at=noted.delete_at,
         progress=noted.progress,
         progressed_at=noted.progressed_at,
-        suspended=bool(cluster.spec.suspend),
+        suspended=bool(cluster.spec.suspend) or _waits_for_quota(cluster),
+        quota=condition_of(cluster.status.conditions, QUOTA_RESERVED),
         head_ready=head is not None and head.ready,
         ready_pods=sum(pod.ready for pod in pods),
         problem=_problem(cluster),
@@ -305,10 +307,21 @@ def _release_hash(cluster: RayCluster, wanted: RayClusterSpec) -> str:
 def _released(cluster: RayCluster) -> datetime | None:
     created = cluster.metadata.creation_timestamp
     suspended = condition_of(cluster.status.conditions, cluster_conditions.SUSPENDED)
-    if cluster.spec.suspend or not created or (suspended is not None and suspended.status == "True"):
+    if (
+        cluster.spec.suspend
+        or _waits_for_quota(cluster)
+        or not created
+        or (suspended is not None and suspended.status == "True")
+    ):
         return None
-    since = suspended.last_transition_time if suspended is not None else None
-    return max(parse_time(created), parse_time(since)) if since else parse_time(created)
+    admitted = condition_of(cluster.status.conditions, QUOTA_RESERVED)
+    since = (found.last_transition_time for found in (suspended, admitted) if found is not None)
+    return max(parse_time(each) for each in (created, *since) if each)
+
+
+def _waits_for_quota(cluster: RayCluster) -> bool:
+    found = condition_of(cluster.status.conditions, QUOTA_RESERVED)
+    return found is not None and found.status == "False"
 
 
 def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:

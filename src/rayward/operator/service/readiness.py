@@ -29,6 +29,8 @@ _PROGRESS: Final = re.compile(r"head=(\d+) pods=(\d+) endpoints=(\d+) (\S*) (.*)
 
 def readiness_of(cluster: ChildCluster) -> Readiness:
     """How far the cluster is with the config it is to run; deadlines do not count here."""
+    if cluster.quota is not None and cluster.quota.status == "False":
+        return _waiting("WaitingForQuota", f"RayCluster {cluster.name}: {cluster.quota.message}"[:_MESSAGE_LIMIT])
     if cluster.suspended:
         return _waiting(CLUSTER_SUSPENDED, f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
     if not cluster.head_ready:

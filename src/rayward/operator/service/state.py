@@ -13,6 +13,7 @@ from enum import Enum
 from typing import Final
 
 from rayward.kinds.effects import ReleaseChange
+from rayward.kube.core.objects import Condition
 
 RUNNING: Final = "RUNNING"
 DEPLOY_FAILED: Final = "DEPLOY_FAILED"
@@ -78,6 +79,9 @@ class ChildCluster:
     progress: str = ""
     progressed_at: datetime | None = None
     suspended: bool = False
+    """It waits for somebody: for who suspended it, or for quota."""
+    quota: Condition | None = None
+    """Its condition QuotaReserved; None where it is in no queue."""
     head_ready: bool = False
     ready_pods: int = 0
     problem: str = ""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from rayward.kinds.kueue import names
 from rayward.quota.engine.amounts import Usage
 from rayward.quota.engine.assign import Assigner, Assignment, Mode, QueueRules, reduced
 from rayward.quota.engine.fair import Contender, FairPreemptor, fairest
@@ -18,6 +19,13 @@ from rayward.quota.engine.item import Grant, Item, usage_of
 from rayward.quota.engine.preempt import Attempt, Preemptor, Target
 from rayward.quota.engine.queue import PendingQueue, Requeue
 from rayward.quota.engine.tree import Node
+
+_GROUNDS: Final = {
+    names.IN_CLUSTER_QUEUE: "prioritization in the ClusterQueue",
+    names.IN_COHORT_RECLAMATION: "reclamation within the cohort",
+    names.IN_COHORT_FAIR_SHARING: "Fair Sharing within the cohort",
+    names.IN_COHORT_RECLAIM_WHILE_BORROWING: "reclamation within the cohort while borrowing",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +49,15 @@ class Evict:
     preemptor_uid: str
     preemptor_path: str
     path: str
+
+
+def preemption_message(decision: Evict, job: str) -> str:
+    """Why a workload is preempted, in Kueue's words; ``job`` is the uid of the preemptor's owner."""
+    return (
+        f"Preempted to accommodate a workload (UID: {decision.preemptor_uid or 'UNKNOWN'}, "
+        f"JobUID: {job or 'UNKNOWN'}) due to {_GROUNDS[decision.reason]}; "
+        f"preemptor path: {decision.preemptor_path}; preemptee path: {decision.path}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,24 +13,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from rayward.kinds.kueue import (
     AdmissionCheck,
     ClusterQueue,
-    Cohort,
     LocalQueue,
-    ResourceFlavor,
     Workload,
     names,
 )
 from rayward.kinds.kueue.workload import WorkloadStatus
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
-    CLUSTER_QUEUES,
-    COHORTS,
-    LOCAL_QUEUES,
-    RESOURCE_FLAVORS,
     WORKLOADS,
 )
 from rayward.kube.client import verbs
@@ -44,38 +36,25 @@ from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.shield import Shield
 from rayward.quota.engine import status as to
-from rayward.quota.engine.cycle import Admit, Evict, Pend
+from rayward.quota.engine.cycle import Admit, Evict, Pend, preemption_message
 from rayward.quota.engine.engine import Engine, Settings
 from rayward.quota.engine.item import Item
-from rayward.quota.engine.queuestatus import cluster_queue_status, local_queue_status
+from rayward.quota.engine.queuereports import QueueReports
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 from rayward.quota.engine.upkeep import PodsReady, Surroundings, upkeep
+from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, ALL_LOCAL_QUEUES, ALL_WORKLOADS
 
 NAME: Final = "quota"
 _PASS: Final = Key("", "")
 """The key whose reconcile is a pass of the engine."""
 _BATCH_SECONDS: Final = 0.01
 """Changes that come together are decided upon together."""
-_REPORT_SECONDS: Final = 0.25
-"""How old the numbers in a queue's status may be."""
 _SAY_AGAIN_SECONDS: Final = 5.0
 """How often the numbers in a waiting workload's message may change."""
 _LOOK_AGAIN_SECONDS: Final = 15.0
 
-_WORKLOADS: Final = Source(WORKLOADS, Workload)
-_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
-_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
-_COHORTS: Final = Source(COHORTS, Cohort)
-_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
-
-_GROUNDS: Final = {
-    names.IN_CLUSTER_QUEUE: "prioritization in the ClusterQueue",
-    names.IN_COHORT_RECLAMATION: "reclamation within the cohort",
-    names.IN_COHORT_FAIR_SHARING: "Fair Sharing within the cohort",
-    names.IN_COHORT_RECLAIM_WHILE_BORROWING: "reclamation within the cohort while borrowing",
-}
 
 _log = logging.getLogger(__name__)
 
@@ -100,15 +79,15 @@ class EngineReconciler:
         self._recorder = environment.recorder
         self._shield = Shield()
         cache = environment.informers.cache
-        self._workloads = cache(_WORKLOADS)
-        self._cluster_queues = cache(_CLUSTER_QUEUES)
-        self._local_queues = cache(_LOCAL_QUEUES)
+        self._workloads = cache(ALL_WORKLOADS)
+        self._cluster_queues = cache(ALL_CLUSTER_QUEUES)
+        self._local_queues = cache(ALL_LOCAL_QUEUES)
         self._caches: tuple[Cache[Any], ...] = (
             self._workloads,
             self._cluster_queues,
             self._local_queues,
-            cache(_COHORTS),
-            cache(_FLAVORS),
+            cache(ALL_COHORTS),
+            cache(ALL_FLAVORS),
             cache(_CHECKS),
             cache(_NAMESPACES),
         )
@@ -119,8 +98,8 @@ class EngineReconciler:
             observer=environment.observer,
             clock=environment.clock,
         )
-        self._reports = Controller("quota-queues", self._report, workers=4, clock=environment.clock)
-        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._reports.run,)
+        self._reports = QueueReports(environment, self.engine, self._caches, self._shield)
+        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._reports.controller.run,)
         self._alone = False
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
@@ -141,8 +120,8 @@ class EngineReconciler:
         self._workloads.subscribe(self._workload_changed)
         self._cluster_queues.subscribe(self._cluster_queue_changed)
         self._local_queues.subscribe(self._local_queue_changed)
-        cache(_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
-        cache(_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
+        cache(ALL_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
+        cache(ALL_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
         cache(_CHECKS).subscribe(self._changed(self._set_check, self.engine.remove_check))
         cache(_NAMESPACES).subscribe(self._changed(self._set_namespace, self.engine.remove_namespace))
 
@@ -185,7 +164,7 @@ class EngineReconciler:
         for workload in self._workloads.in_namespace(queue.metadata.namespace):
             if workload.spec.queue_name == queue.metadata.name:
                 self.controller.add(workload.key)
-        self._reports.add(queue.key, after=_REPORT_SECONDS)
+        self._reports.add(queue.key)
         self._retell(queue.spec.cluster_queue)
 
     def _workload_changed(self, old: Workload | None, new: Workload | None) -> None:
@@ -217,18 +196,18 @@ class EngineReconciler:
     def _told(self, item: Item | None) -> None:
         """The numbers of an item's queues change."""
         if item is not None and item.cluster_queue:
-            self._reports.add(Key("", item.cluster_queue), after=_REPORT_SECONDS)
-            self._reports.add(_key(item.queue), after=_REPORT_SECONDS)
+            self._reports.add(Key("", item.cluster_queue))
+            self._reports.add(_key(item.queue))
 
     def _retell(self, *queues: str) -> None:
         """What is said about queues, and about who waits there, may have to change."""
         for name in queues:
-            self._reports.add(Key("", name), after=_REPORT_SECONDS)
+            self._reports.add(Key("", name))
             for item in (*self.engine.pending.get(name, ()), *self.engine.holders.get(name, {}).values()):
                 self.controller.add(_key(item.key))
         for local in self._local_queues:
             if local.spec.cluster_queue in queues:
-                self._reports.add(local.key, after=_REPORT_SECONDS)
+                self._reports.add(local.key)
         self._soon()
 
     def _soon(self) -> None:
@@ -295,7 +274,8 @@ class EngineReconciler:
             return False
         now = self._now()
         if isinstance(decision, Evict):
-            message = self._preemption_message(decision)
+            preemptor = self.engine.workload(decision.preemptor)
+            message = preemption_message(decision, preemptor.metadata.label(names.JOB_UID) if preemptor else "")
             status = to.evicted(workload, names.BY_PREEMPTION, message, now, preempted=decision.reason)
             await self._apply(workload, status)
             self._recorder.event(WORKLOADS, workload, "Normal", "Preempted", message)
@@ -323,15 +303,6 @@ class EngineReconciler:
         await self._apply(replaced, to.finished(replaced, names.SLICE_REPLACED, message, self._now()))
         self._recorder.event(WORKLOADS, replaced, "Normal", names.SLICE_REPLACED, message)
         return True
-
-    def _preemption_message(self, decision: Evict) -> str:
-        preemptor = self.engine.workload(decision.preemptor)
-        job = preemptor.metadata.label(names.JOB_UID) if preemptor else ""
-        return (
-            f"Preempted to accommodate a workload (UID: {decision.preemptor_uid or 'UNKNOWN'}, "
-            f"JobUID: {job or 'UNKNOWN'}) due to {_GROUNDS[decision.reason]}; "
-            f"preemptor path: {decision.preemptor_path}; preemptee path: {decision.path}"
-        )
 
     async def _keep(self, workload: Workload) -> Result:
         found = upkeep(workload, self._around(workload), self._now())
@@ -413,42 +384,6 @@ class EngineReconciler:
         newest = self._workloads.get(_key(text))
         if newest is not None:
             self._give(newest)
-
-    # queues
-
-    async def _report(self, key: Key) -> Result:
-        if not all(cache.synced for cache in self._caches):
-            return Result(requeue_after=_REPORT_SECONDS)
-        if key.namespace:
-            local = self._local_queues.get(key)
-            if local is None:
-                return DONE
-            queue = self._cluster_queues.get(Key("", local.spec.cluster_queue))
-            status = local_queue_status(self.engine, local, queue, self._is_admitted, self._now())
-            await self._put_status(LOCAL_QUEUES, local, status)
-        elif (cluster_queue := self._cluster_queues.get(key)) is not None:
-            status = cluster_queue_status(self.engine, cluster_queue, self._is_admitted, self._now())
-            await self._put_status(CLUSTER_QUEUES, cluster_queue, status)
-        return DONE
-
-    async def _put_status(self, resource: Any, queue: ClusterQueue | LocalQueue, status: Any) -> None:
-        kind = type(queue)
-        if msgspec.convert({"status": status}, kind).status == queue.status:
-            return
-        meta = queue.metadata
-        body = {"metadata": {"uid": meta.uid}, "status": status}
-        namespace = meta.namespace or None
-        request = verbs.patch(resource, meta.name, body, PatchType.MERGE, namespace, subresource="status")
-        try:
-            answer = await self._shield(self._client.send_as(request, kind))
-        except NotFound:
-            return
-        cache: Any = self._local_queues if meta.namespace else self._cluster_queues
-        self._reports.wrote(queue.key, cache, answer)
-
-    def _is_admitted(self, item: Item) -> bool:
-        workload = self.engine.workload(item.key)
-        return workload is not None and workload.admitted
 
     def _now(self) -> datetime:
         return self._clock.utc()

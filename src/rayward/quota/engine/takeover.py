@@ -5,18 +5,15 @@ from __future__ import annotations
 from typing import Any, Final
 
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import Forbidden, NotFound
+from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_str
-from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.renewal import is_renewed
 
 LEASE: Final = "c1f6bfd2.kueue.x-k8s.io"
 """Kueue's leader election, in whichever namespace it runs."""
 _SELECTOR: Final = "app.kubernetes.io/name=kueue"
-_LONG_AGO_SECONDS: Final = 300.0
-_LEASE_SECONDS: Final = 15.0
-_POLL_SECONDS: Final = 1.0
 
 Object = dict[str, Any]
 
@@ -46,35 +43,12 @@ async def _find(client: Client, clock: Clock) -> str:
             if as_dict(found.get("status")).get("readyReplicas"):
                 return f"Deployment {_place(found)}"
         for found in (await client.list(LEASES, None, field_selector=f"metadata.name={LEASE}")).items:
-            if await _is_renewed(client, found, clock):
+            if await is_renewed(client, found, clock):
                 return f"Lease {_place(found)}"
     except Forbidden:
         # whoever may not look for it cannot be told; the rights that the engine asks for include it
         return ""
     return ""
-
-
-async def _is_renewed(client: Client, lease: Object, clock: Clock) -> bool:
-    spec = as_dict(lease.get("spec"))
-    renewed = as_str(spec.get("renewTime"))
-    if not spec.get("holderIdentity") or not renewed:
-        return False
-    if (clock.utc() - parse_time(renewed)).total_seconds() > _LONG_AGO_SECONDS:
-        return False
-    seconds = spec.get("leaseDurationSeconds")
-    deadline = clock.now() + (seconds if isinstance(seconds, int) else _LEASE_SECONDS)
-    namespace = as_str(as_dict(lease.get("metadata")).get("namespace"))
-    while clock.now() < deadline:
-        await clock.sleep(_POLL_SECONDS)
-        try:
-            spec = as_dict((await client.get(LEASES, LEASE, namespace)).get("spec"))
-        except NotFound:
-            return False
-        if not spec.get("holderIdentity"):
-            return False
-        if spec.get("renewTime") != renewed:
-            return True
-    return False
 
 
 def _place(found: Object) -> str:

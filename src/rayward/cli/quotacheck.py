@@ -1,0 +1,173 @@
+"""Whether a Ray object would get quota, asked of the objects that a server has."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from rayward.kinds import labels
+from rayward.kinds.admission import Admission, Queueing
+from rayward.kinds.hashing import release_hash
+from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kinds.resources import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    RAY_SERVICES,
+    RESOURCE_FLAVORS,
+    WORKLOADS,
+)
+from rayward.kube.client.errors import Forbidden, NotFound
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.objects import KubeObject, ObjectMeta
+from rayward.kube.core.resource import Resource
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.quota.gate.demand import default_submitter, demand_of
+from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
+
+T = TypeVar("T", bound=KubeObject)
+
+_EMBEDDED = Queueing(Admission.EMBEDDED)
+_SPECS = {
+    RAY_CLUSTERS.kind: ("spec",),
+    RAY_SERVICES.kind: ("spec", "rayClusterConfig"),
+    RAY_JOBS.kind: ("spec", "rayClusterSpec"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a queue would say about one object."""
+
+    object: str
+    verdict: Verdict
+
+    def line(self) -> str:
+        """For people."""
+        verdict = self.verdict
+        if verdict.never_fits or verdict.problem:
+            return f"{self.object}: {verdict.message}"
+        return f"{self.object}: {'fits now' if verdict.fits_now else 'waits'}. {verdict.message}"
+
+    def document(self) -> Object:
+        """For programs."""
+        verdict = self.verdict
+        answer = "never" if verdict.never_fits or verdict.problem else "now" if verdict.fits_now else "later"
+        return {
+            "object": self.object,
+            "clusterQueue": verdict.cluster_queue,
+            "fits": answer,
+            "need": dict(verdict.need),
+            "have": dict(verdict.have),
+            "most": dict(verdict.most),
+            "heldBy": [{"owner": who, "resources": dict(what)} for who, what in verdict.held_by],
+            "message": verdict.message,
+        }
+
+
+def read_ledger(client: SyncClient) -> Ledger:
+    """The queues of a server; empty where it has none of Kueue's kinds, or may not be asked."""
+    return Ledger(
+        Objects(
+            flavors=_list(client, RESOURCE_FLAVORS, ResourceFlavor),
+            cohorts=_list(client, COHORTS, Cohort),
+            cluster_queues=_list(client, CLUSTER_QUEUES, ClusterQueue),
+            local_queues=_list(client, LOCAL_QUEUES, LocalQueue),
+            workloads=_list(client, WORKLOADS, Workload),
+        ),
+        time.time(),
+    )
+
+
+def is_queued(manifest: Object) -> bool:
+    """Whether an object is one of Ray's and names a queue."""
+    meta = msgspec.convert(section(manifest, "metadata"), ObjectMeta)
+    return str(manifest.get("kind")) in _SPECS and bool(_EMBEDDED.queue_of(meta))
+
+
+def check(
+    client: SyncClient, ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = False
+) -> Answer | None:
+    """How an object would stand; None for one that is in no queue.
+
+    An object that runs already is asked about as an upgrade of it: a RayService keeps what it holds until the new
+    release serves, and every other object gives up what it holds. ``applied`` is for one that was written a moment
+    ago: what its RayService holds now is of the release before.
+    """
+    kind = str(manifest.get("kind"))
+    meta = msgspec.convert(section(manifest, "metadata"), ObjectMeta)
+    queue = _EMBEDDED.queue_of(meta)
+    if kind not in _SPECS or not queue:
+        return None
+    spec: Any = manifest
+    for part in _SPECS[kind]:
+        spec = section(spec, part)
+    if not spec:
+        return None
+    namespace = meta.namespace or namespace
+    name = meta.name or "unnamed"
+    origin = {} if kind == RAY_CLUSTERS.kind else {labels.ORIGIN_KIND: kind, labels.ORIGIN_NAME: name}
+    cluster = RayCluster(
+        metadata=ObjectMeta(name=name, namespace=namespace, labels={**(meta.labels or {}), **origin}),
+        spec=msgspec.convert(spec, RayClusterSpec),
+    )
+    demand = demand_of(cluster, _submitter(kind, manifest))
+    owner = f"{kind} {namespace}/{name}"
+    own = ledger.usage_of(owner)
+    asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
+    surges = (
+        _holds_another_release(client, manifest, namespace)
+        if applied
+        else _is_another_release(client, manifest, namespace)
+    )
+    replaces = kind != RAY_SERVICES.kind or not surges
+    verdict = ledger.verdict(asked, {} if replaces else own)
+    if replaces and own:
+        # what it holds now is given back, or goes on being used
+        return Answer(owner, dataclasses.replace(verdict, fits_now=not verdict.never_fits))
+    return Answer(owner, verdict)
+
+
+def _is_another_release(client: SyncClient, manifest: Object, namespace: str) -> bool:
+    """Whether the RayService that runs would get another cluster."""
+    try:
+        live = client.get(RAY_SERVICES, str(section(manifest, "metadata").get("name")), namespace)
+    except NotFound:
+        return False
+    before, after = (section(section(one, "spec"), "rayClusterConfig") for one in (live, manifest))
+    return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
+
+
+def _holds_another_release(client: SyncClient, manifest: Object, namespace: str) -> bool:
+    """Whether the RayCluster that serves is of another release than a RayService asks for."""
+    active = section(section(manifest, "status"), "activeServiceStatus").get("rayClusterName")
+    if not active:
+        return False
+    try:
+        live = client.get(RAY_CLUSTERS, str(active), namespace)
+    except NotFound:
+        return False
+    before, after = section(live, "spec"), section(section(manifest, "spec"), "rayClusterConfig")
+    return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
+
+
+def _submitter(kind: str, manifest: Object) -> Object | None:
+    spec = section(manifest, "spec")
+    if kind != RAY_JOBS.kind or spec.get("submissionMode", "K8sJobMode") != "K8sJobMode":
+        return None
+    template = section(spec, "submitterPodTemplate")
+    return section(template, "spec") if template else default_submitter()
+
+
+def _list(client: SyncClient, resource: Resource, kind: type[T]) -> list[T]:
+    try:
+        return [msgspec.convert(one, kind) for one in client.list(resource).items]
+    except (NotFound, Forbidden):
+        return []

@@ -1,0 +1,79 @@
+"""Writes the statuses of queues: how much is used and who waits, a moment after it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from rayward.kinds.kueue import ClusterQueue, LocalQueue
+from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES
+from rayward.kube.client import verbs
+from rayward.kube.client.errors import NotFound
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.objects import Key
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.registry import Environment
+from rayward.kube.runtime.shield import Shield
+from rayward.quota.engine.engine import Engine
+from rayward.quota.engine.item import Item
+from rayward.quota.engine.queuestatus import cluster_queue_status, local_queue_status
+from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_LOCAL_QUEUES
+
+_REPORT_SECONDS: Final = 0.25
+"""How old the numbers in a queue's status may be."""
+
+
+class QueueReports:
+    """Reports on queues once every cache that the engine was filled from is there."""
+
+    def __init__(self, environment: Environment, engine: Engine, caches: Sequence[Cache[Any]], shield: Shield) -> None:
+        self._client = environment.client
+        self._clock = environment.clock
+        self._engine = engine
+        self._caches = caches
+        self._shield = shield
+        self._cluster_queues = environment.informers.cache(ALL_CLUSTER_QUEUES)
+        self._local_queues = environment.informers.cache(ALL_LOCAL_QUEUES)
+        self.controller = Controller("quota-queues", self._report, workers=4, clock=environment.clock)
+
+    def add(self, key: Key) -> None:
+        """The numbers of a queue change: a LocalQueue's key has a namespace."""
+        self.controller.add(key, after=_REPORT_SECONDS)
+
+    async def _report(self, key: Key) -> Result:
+        if not all(cache.synced for cache in self._caches):
+            return Result(requeue_after=_REPORT_SECONDS)
+        now = self._clock.utc()
+        if key.namespace:
+            local = self._local_queues.get(key)
+            if local is None:
+                return DONE
+            queue = self._cluster_queues.get(Key("", local.spec.cluster_queue))
+            status = local_queue_status(self._engine, local, queue, self._is_admitted, now)
+            await self._put_status(LOCAL_QUEUES, local, status)
+        elif (cluster_queue := self._cluster_queues.get(key)) is not None:
+            status = cluster_queue_status(self._engine, cluster_queue, self._is_admitted, now)
+            await self._put_status(CLUSTER_QUEUES, cluster_queue, status)
+        return DONE
+
+    async def _put_status(self, resource: Any, queue: ClusterQueue | LocalQueue, status: Any) -> None:
+        kind = type(queue)
+        if msgspec.convert({"status": status}, kind).status == queue.status:
+            return
+        meta = queue.metadata
+        body = {"metadata": {"uid": meta.uid}, "status": status}
+        namespace = meta.namespace or None
+        request = verbs.patch(resource, meta.name, body, PatchType.MERGE, namespace, subresource="status")
+        try:
+            answer = await self._shield(self._client.send_as(request, kind))
+        except NotFound:
+            return
+        cache: Any = self._local_queues if meta.namespace else self._cluster_queues
+        self.controller.wrote(queue.key, cache, answer)
+
+    def _is_admitted(self, item: Item) -> bool:
+        workload = self._engine.workload(item.key)
+        return workload is not None and workload.admitted

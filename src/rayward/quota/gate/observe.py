@@ -1,0 +1,241 @@
+"""Reads one RayCluster, its Workloads and its pods from the caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from rayward.kinds import labels
+from rayward.kinds.admission import Queueing, is_acknowledged, read_grant
+from rayward.kinds.kueue import (
+    ClusterQueue,
+    Cohort,
+    LocalQueue,
+    ResourceFlavor,
+    Workload,
+    WorkloadPriorityClass,
+    names,
+)
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.rayjob import RayJob, SubmissionMode
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
+from rayward.kinds.validation import cluster_problems, listed
+from rayward.kube.core.meta import controller_of
+from rayward.kube.core.objects import Key, KubeObject, Slim
+from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.quantity import QuantityError
+from rayward.kube.runtime.cache import Cache, by_label
+from rayward.kube.runtime.registry import Informers, Source
+from rayward.quota.gate.demand import MAX_POD_SETS, Demand, Terms, default_submitter, demand_of
+from rayward.quota.gate.state import PodUse, State
+from rayward.quota.sources import (
+    ALL_CLUSTER_QUEUES,
+    ALL_COHORTS,
+    ALL_FLAVORS,
+    ALL_LOCAL_QUEUES,
+    ALL_WORKLOADS,
+    BY_CLUSTER,
+)
+
+BASE: Final = "base"
+SURGE: Final = "surge"
+BY_ORIGIN: Final = "origin"
+_MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
+_TERMINAL: Final = ("Succeeded", "Failed")
+
+
+class _Phase(Slim, frozen=True, gc=False):
+    phase: str = ""
+
+
+_NO_PHASE: Final = _Phase()
+
+
+class GatePod(KubeObject, frozen=True, gc=False):
+    """A pod, by whether it uses anything."""
+
+    status: _Phase = _NO_PHASE
+
+
+_by_cluster = by_label(labels.CLUSTER)
+_by_origin = by_label(labels.ORIGIN_NAME)
+_CLUSTERS: Final = Source(RAY_CLUSTERS, RayCluster, indexes={BY_ORIGIN: _by_origin})
+_PODS: Final = Source(PODS, GatePod, {"label_selector": labels.CLUSTER}, indexes={BY_CLUSTER: _by_cluster})
+_SUBMITTERS: Final = Source(
+    PODS,
+    GatePod,
+    {"label_selector": f"{labels.ORIGIN_KIND}={RAY_JOBS.kind},!{labels.CLUSTER}"},
+    indexes={BY_ORIGIN: _by_origin},
+)
+_JOBS: Final = Source(RAY_JOBS, RayJob)
+_SERVICES: Final = Source(RAY_SERVICES, KubeObject, metadata_only=True)
+_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)
+
+
+@dataclass(frozen=True)
+class Caches:
+    """What the gate reads."""
+
+    clusters: Cache[RayCluster]
+    workloads: Cache[Workload]
+    """All of them, others' too."""
+    pods: Cache[GatePod]
+    submitters: Cache[GatePod]
+    jobs: Cache[RayJob]
+    services: Cache[KubeObject]
+    flavors: Cache[ResourceFlavor]
+    cluster_queues: Cache[ClusterQueue]
+    local_queues: Cache[LocalQueue]
+    cohorts: Cache[Cohort]
+    priorities: Cache[WorkloadPriorityClass]
+
+
+def caches_of(informers: Informers) -> Caches:
+    """The gate's caches."""
+    cache = informers.cache
+    return Caches(
+        clusters=cache(_CLUSTERS),
+        workloads=cache(ALL_WORKLOADS),
+        pods=cache(_PODS),
+        submitters=cache(_SUBMITTERS),
+        jobs=cache(_JOBS),
+        services=cache(_SERVICES),
+        flavors=cache(ALL_FLAVORS),
+        cluster_queues=cache(ALL_CLUSTER_QUEUES),
+        local_queues=cache(ALL_LOCAL_QUEUES),
+        cohorts=cache(ALL_COHORTS),
+        priorities=cache(_PRIORITIES),
+    )
+
+
+def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> State:
+    """What there is; how it stands in its queue is told by who knows the queues."""
+    text = str(key)
+    mine = (one for one in caches.workloads.find(BY_CLUSTER, text) if one.metadata.label(labels.CLUSTER_UID))
+    workloads = sorted(mine, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
+    pods: dict[str, tuple[PodUse, ...]] = {}
+    lingering = False
+    for pod in caches.pods.find(BY_CLUSTER, text):
+        if pod.status.phase in _TERMINAL:
+            continue
+        if pod.metadata.label(labels.NODE_TYPE) == labels.REDIS_CLEANUP:
+            lingering = True
+            continue
+        owner = controller_of(pod)
+        uid = owner.uid if owner is not None else ""
+        pods[uid] = (*pods.get(uid, ()), _use(pod))
+    cluster = caches.clusters.get(key)
+    if cluster is None:
+        job = next((one.metadata.label(labels.ORIGIN_NAME) for one in workloads if _of_job(one)), "")
+        lingering = lingering or submitting(caches, key.namespace, job)
+        return State(workloads=tuple(workloads), pods=pods, lingering=lingering)
+    queue = queueing.queue_of(cluster.metadata) if cluster.spec.managed_by in _MANAGERS else ""
+    job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
+    found = caches.jobs.get(Key(key.namespace, job)) if job else None
+    demand, problem = _demand(cluster, _submitter(cluster, found)) if queue else (None, None)
+    priority, unknown = _priority(caches, cluster)
+    grant = read_grant(cluster)
+    return State(
+        cluster=cluster,
+        terms=Terms(queue, role_of(caches, cluster), *priority) if queue else None,
+        demand=demand,
+        problem=problem or (unknown if queue else None),
+        stopped=stopped or ("spec.suspend is true" if cluster.spec.suspend else ""),
+        grant=grant,
+        acknowledged=is_acknowledged(grant, cluster.status.conditions),
+        workloads=tuple(workloads),
+        pods=pods,
+        lingering=lingering,
+        flavors={one.metadata.name: one for one in caches.flavors},
+        job=job,
+        job_suspended=found is not None and bool(found.spec.suspend),
+    )
+
+
+def role_of(caches: Caches, cluster: RayCluster) -> str:
+    """``surge`` for a cluster of a RayService that is to replace one that serves."""
+    if is_promoted(cluster):
+        return BASE
+    return SURGE if any(is_promoted(one) for one in siblings(caches, cluster)) else BASE
+
+
+def is_promoted(cluster: RayCluster) -> bool:
+    """Whether a RayService has sent, or was about to send, requests to it."""
+    return bool(cluster.metadata.annotation(labels.PROMOTED))
+
+
+def siblings(caches: Caches, cluster: RayCluster) -> list[RayCluster]:
+    """The other RayClusters of its RayService."""
+    meta = cluster.metadata
+    if meta.label(labels.ORIGIN_KIND) != RAY_SERVICES.kind:
+        return []
+    found = caches.clusters.find(BY_ORIGIN, f"{meta.namespace}/{meta.label(labels.ORIGIN_NAME)}")
+    return [
+        one
+        for one in found
+        if one.metadata.uid != meta.uid and one.metadata.label(labels.ORIGIN_KIND) == RAY_SERVICES.kind
+    ]
+
+
+def submitting(caches: Caches, namespace: str, job: str) -> bool:
+    """Whether a submitter of a RayJob still runs."""
+    found = caches.submitters.find(BY_ORIGIN, f"{namespace}/{job}") if job else ()
+    return any(pod.status.phase not in _TERMINAL for pod in found)
+
+
+def keys_of_job(caches: Caches, namespace: str, job: str) -> Iterable[Key]:
+    """The RayClusters of a RayJob, those too of which only Workloads are left."""
+    clusters = (one.key for one in caches.clusters.find(BY_ORIGIN, f"{namespace}/{job}") if _of_job(one))
+    left = (
+        Key(namespace, one.metadata.label(labels.CLUSTER))
+        for one in caches.workloads.in_namespace(namespace)
+        if _of_job(one) and one.metadata.label(labels.ORIGIN_NAME) == job and one.metadata.label(labels.CLUSTER_UID)
+    )
+    return {*clusters, *left}
+
+
+def _of_job(found: KubeObject) -> bool:
+    return found.metadata.label(labels.ORIGIN_KIND) == RAY_JOBS.kind
+
+
+def _use(pod: GatePod) -> PodUse:
+    head = pod.metadata.label(labels.NODE_TYPE) == labels.HEAD
+    group = labels.HEAD_GROUP if head else pod.metadata.label(labels.GROUP)
+    return PodUse(group, pod.metadata.annotation(labels.WORKLOAD))
+
+
+def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
+    if cluster.metadata.label(labels.SUBMISSION_MODE) != SubmissionMode.K8S_JOB:
+        return None
+    template = job.spec.submitter_pod_template if job is not None else None
+    return section(template, "spec") if template else default_submitter()
+
+
+def _demand(cluster: RayCluster, submitter: Object | None) -> tuple[Demand | None, tuple[str, str] | None]:
+    problems = cluster_problems(cluster)
+    if problems:
+        return None, ("InvalidSpec", listed(problems))
+    try:
+        demand = demand_of(cluster, submitter)
+    except QuantityError as error:
+        return None, ("InvalidSpec", str(error))
+    if len(demand.sets) > MAX_POD_SETS:
+        message = (
+            f"{len(demand.sets)} pod sets (the head, {len(cluster.groups)} worker groups"
+            f"{', the submitter' if submitter is not None else ''}) are more than the {MAX_POD_SETS} that a Workload "
+            "can have: merge worker groups of one shape"
+        )
+        return None, ("TooManyPodSets", message)
+    return demand, None
+
+
+def _priority(caches: Caches, cluster: RayCluster) -> tuple[tuple[int, str], tuple[str, str] | None]:
+    name = cluster.metadata.label(names.PRIORITY_CLASS)
+    if not name:
+        return (0, ""), None
+    found = caches.priorities.get(Key("", name))
+    if found is None:
+        return (0, ""), ("PriorityClassNotFound", f"WorkloadPriorityClass {name} does not exist")
+    return (found.value, name), None

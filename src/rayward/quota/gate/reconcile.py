@@ -1,0 +1,197 @@
+"""Observe, decide, apply, report: the gate before the pods of one RayCluster."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Any, Final
+
+from rayward.kinds import labels
+from rayward.kinds.admission import Queueing
+from rayward.kinds.kueue import Workload, names
+from rayward.kinds.rayjob import DeploymentStatus, RayJob
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS
+from rayward.kube.core.objects import Key, KubeObject
+from rayward.kube.core.resource import Resource
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.events import EventFilter
+from rayward.kube.runtime.predicates import label_key
+from rayward.kube.runtime.registry import Environment
+from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
+from rayward.quota.gate.apply import GATE, Applier
+from rayward.quota.gate.decide import decide
+from rayward.quota.gate.metrics import GateMetrics
+from rayward.quota.gate.observe import caches_of, is_promoted, keys_of_job, observe, siblings, submitting
+from rayward.quota.gate.standing import REJECT, Standings
+from rayward.quota.gate.state import State
+
+NAME: Final = "quota-gate"
+_SAY_AGAIN_SECONDS: Final = 5.0
+"""How old the numbers in the condition of a cluster that waits may be."""
+_RETRY_SECONDS: Final = 1.0
+
+
+class GateReconciler:
+    """Asks for quota for RayClusters, and lets them run what was admitted."""
+
+    def __init__(self, environment: Environment, metrics: GateMetrics, queueing: Queueing) -> None:
+        self._client = environment.client
+        self._clock = environment.clock
+        self._recorder = environment.recorder
+        self._metrics = metrics
+        self._queueing = queueing
+        self._shield = Shield()
+        self._caches = caches = caches_of(environment.informers)
+        self._standings = Standings(caches, environment.clock)
+        self._emitted: dict[Key, EventFilter] = {}
+        self.controller = Controller(
+            NAME,
+            self._reconcile,
+            workers=environment.workers,
+            observer=environment.observer,
+            clock=environment.clock,
+        )
+        self._jobs = Controller("quota-gate-jobs", self._reconcile_job, workers=2, clock=environment.clock)
+        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._jobs.run,)
+        self.controller.watch(caches.clusters, self._keys_of_cluster)
+        self.controller.watch(caches.workloads, label_key(labels.CLUSTER))
+        self.controller.watch(caches.pods, label_key(labels.CLUSTER))
+        self.controller.watch(caches.submitters, self._keys_of_submitter)
+        self.controller.watch(caches.services, self._keys_of_service)
+        self.controller.watch(caches.jobs, lambda old, new: self._keys_of_job(new or old))
+        self._jobs.watch(caches.jobs)
+        self._jobs.watch(caches.workloads, self._job_of_workload)
+
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
+        """Wait for the answers to what was sent."""
+        await self._shield.drain(seconds)
+
+    async def _reconcile(self, key: Key) -> Result:
+        state = self._observe(key)
+        decision = decide(state)
+
+        if decision.violation:
+            self._metrics.violated(key.namespace)
+        self._emit(key, state, [(event.type, event.reason, event.message) for event in decision.events])
+
+        applier = self._applier(self.controller, key)
+        for write in decision.writes:
+            await applier.apply(write, state.cluster, self._clock.utc())
+
+        self._report(key, state)
+        waits = state.cluster is not None and state.terms is not None and _waiting(state) is not None
+        return Result(requeue_after=_SAY_AGAIN_SECONDS) if waits else DONE
+
+    def _observe(self, key: Key) -> State:
+        cluster = self._caches.clusters.get(key)
+        stopped = ""
+        if cluster is not None and self._queueing.queue_of(cluster.metadata):
+            successor = self._standings.replaced_by(cluster)
+            if successor:
+                stopped = f"Stopped to make room for RayCluster {successor} ({labels.QUOTA_POLICY}=Recreate)"
+        state = observe(self._caches, key, self._queueing, stopped)
+        if cluster is None or state.terms is None:
+            return state
+        rejects = not is_promoted(cluster) and self._standings.policy(cluster) == REJECT
+        if rejects and any(is_promoted(one) for one in siblings(self._caches, cluster)):
+            state = dataclasses.replace(state, rejects=cluster.metadata.label(labels.ORIGIN_NAME))
+        waiting = _waiting(state)
+        return state if waiting is None else dataclasses.replace(state, standing=self._standings.of(cluster, waiting))
+
+    def _report(self, key: Key, state: State) -> None:
+        """An event where the condition that an operator will report is news."""
+        if state.cluster is None:
+            self._emitted.pop(key, None)
+        elif state.terms is None:
+            ours = state.cluster.metadata.label(labels.QUEUE_NAME)
+            if ours and state.cluster.metadata.label(names.QUEUE_NAME):
+                message = f"Label {names.QUEUE_NAME} leaves this object to Kueue; {labels.QUEUE_NAME} is ignored"
+                self._emit(key, state, [("Warning", "ManagedByKueue", message)])
+        elif state.standing.never_fits:
+            self._emit(key, state, [("Warning", "ExceedsMaxQuota", state.standing.never_fits)])
+
+    def _emit(self, key: Key, state: State, events: Iterable[tuple[Any, str, str]]) -> None:
+        if state.cluster is None:
+            return
+        known = self._emitted.setdefault(key, EventFilter())
+        for kind, reason, message in events:
+            if known.is_new(state.cluster.metadata.generation, reason, message):
+                self._recorder.event(RAY_CLUSTERS, state.cluster, kind, reason, message)
+
+    def _applier(self, controller: Controller, key: Key) -> Applier:
+        shown: dict[Resource, Cache[Any]] = {
+            RAY_CLUSTERS: self._caches.clusters,
+            WORKLOADS: self._caches.workloads,
+            RAY_JOBS: self._caches.jobs,
+        }
+
+        def wrote(resource: Resource, answer: KubeObject) -> None:
+            if resource in shown:
+                controller.wrote(key, shown[resource], answer)
+
+        return Applier(self._client, self._shield, key.namespace, wrote)
+
+    # jobs that the gate suspended
+
+    async def _reconcile_job(self, key: Key) -> Result:
+        """Resume a RayJob once nothing of its preempted attempt is left: its next one waits in the queue."""
+        caches = self._caches
+        if not all(cache.synced for cache in (caches.jobs, caches.workloads, caches.pods, caches.submitters)):
+            return Result(requeue_after=_RETRY_SECONDS)
+        job = caches.jobs.get(key)
+        if job is None or job.deleting or job.metadata.annotation(labels.SUSPENDED_BY) != GATE:
+            return DONE
+        applier = self._applier(self._jobs, key)
+        if not job.spec.suspend:
+            await applier.resume(job, clear=True)
+        elif job.status.job_deployment_status == DeploymentStatus.SUSPENDED and not self._left_of(job):
+            await applier.resume(job, clear=False)
+        return DONE
+
+    def _left_of(self, job: RayJob) -> bool:
+        namespace, name = job.metadata.namespace, job.metadata.name
+        if submitting(self._caches, namespace, name):
+            return True
+        states = (observe(self._caches, key, self._queueing) for key in keys_of_job(self._caches, namespace, name))
+        return any(
+            state.cluster is not None or any(not one.finished for one in state.workloads) or any(state.pods.values())
+            for state in states
+        )
+
+    # whom a change concerns
+
+    def _keys_of_cluster(self, old: Any, new: Any) -> Iterable[Key]:
+        found = new or old
+        return {found.key, *(one.key for one in siblings(self._caches, found))}
+
+    def _keys_of_service(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        found = new or old
+        if found is None:
+            return ()
+        clusters = self._caches.clusters.find("origin", str(found.key))
+        return [one.key for one in clusters if one.metadata.label(labels.ORIGIN_KIND) == RAY_SERVICES.kind]
+
+    def _keys_of_submitter(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        found = new or old
+        if found is None:
+            return ()
+        meta = found.metadata
+        return keys_of_job(self._caches, meta.namespace, meta.label(labels.ORIGIN_NAME))
+
+    def _keys_of_job(self, job: RayJob | None) -> Iterable[Key]:
+        return () if job is None else keys_of_job(self._caches, job.metadata.namespace, job.metadata.name)
+
+    def _job_of_workload(self, old: Workload | None, new: Workload | None) -> Iterable[Key]:
+        found = new or old
+        if found is None or found.metadata.label(labels.ORIGIN_KIND) != RAY_JOBS.kind:
+            return ()
+        return (Key(found.metadata.namespace, found.metadata.label(labels.ORIGIN_NAME)),)
+
+
+def _waiting(state: State) -> Workload | None:
+    """The newest Workload of the cluster that waits for quota."""
+    assert state.cluster is not None
+    uid = state.cluster.metadata.uid
+    mine = [one for one in state.workloads if one.metadata.label(labels.CLUSTER_UID) == uid]
+    return next((one for one in reversed(mine) if not one.finished and not one.reserved), None)

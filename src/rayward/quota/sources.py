@@ -1,0 +1,20 @@
+"""The collections that engine and gate both watch, each once for a process."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rayward.kinds import labels
+from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from rayward.kube.runtime.cache import by_label
+from rayward.kube.runtime.registry import Source
+
+BY_CLUSTER: Final = "cluster"
+"""Workloads by the RayCluster that they are for."""
+
+ALL_WORKLOADS: Final = Source(WORKLOADS, Workload, indexes={BY_CLUSTER: by_label(labels.CLUSTER)})
+ALL_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
+ALL_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
+ALL_COHORTS: Final = Source(COHORTS, Cohort)
+ALL_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)

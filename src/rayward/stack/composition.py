@@ -1,0 +1,78 @@
+"""Which controllers a process runs: the operator's kinds, the recorders of changes, and who sees to quota."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rayward.changes import recording
+from rayward.changes.timeline import Store, recorder
+from rayward.kinds.admission import Admission, Queueing
+from rayward.kube.client.api import Client
+from rayward.kube.runtime.registry import Registration
+from rayward.operator.cluster.observe import CLUSTERS, RAY_PODS
+from rayward.operator.errors import OperatorError
+from rayward.operator.job.observe import RAY_JOBS_WHOLE
+from rayward.operator.process import Compose, Settings
+from rayward.operator.ray.reach import Reach
+from rayward.operator.registry import registrations
+from rayward.operator.service.observe import RAY_SERVICES_WHOLE
+from rayward.quota import engine, gate, machine
+from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
+
+_KINDS = (CLUSTERS, RAY_SERVICES_WHOLE, RAY_JOBS_WHOLE)
+
+
+def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = None) -> Compose:
+    """The entries of all rooms, on shared watches.
+
+    ``machine_queue`` names queues that cover the nodes; the timeline is kept in memory without a ``store``.
+    """
+
+    def compose(reach: Reach) -> Sequence[Registration]:
+        timeline = recorder.registration(store or Store(), _KINDS, RAY_PODS)
+        found = (*registrations(reach, queueing), *recording.registrations(*_KINDS), timeline)
+        if queueing.admission is Admission.NONE:
+            return found
+        found = (*found, gate.registration(queueing))
+        if queueing.admission is Admission.EMBEDDED:
+            found = (*found, engine.REGISTRATION)
+            if machine_queue:
+                found = (*found, machine.registration(machine_queue))
+        return found
+
+    return compose
+
+
+def check_settings(settings: Settings) -> None:
+    """Refuse what cannot work.
+
+    Raises:
+        OperatorError: Quota is asked for in some namespaces only.
+    """
+    admission = settings.queueing.admission
+    if admission is not Admission.NONE and settings.namespaces:
+        raise OperatorError(
+            f"--admission={admission} does not go together with --watch-namespace",
+            "queues are shared by all namespaces, and whoever admits has to see all of them",
+            "rayward operator run without --watch-namespace, or with --admission=none",
+        )
+    if (settings.queueing.default_queue or settings.machine_queue) and admission is not Admission.EMBEDDED:
+        raise OperatorError(
+            "--default-queue and --machine-queue need --admission=embedded",
+            "Kueue has a default of its own: a LocalQueue named default",
+            "rayward operator run --admission=embedded --default-queue=default",
+        )
+
+
+async def check_alone(client: Client) -> None:
+    """Refuse to admit beside Kueue.
+
+    Raises:
+        OperatorError: Kueue's manager is at work.
+    """
+    try:
+        await ensure_alone(client)
+    except KueueIsAliveError as error:
+        raise OperatorError(
+            "Kueue's manager is at work here", str(error), "rayward operator run --admission=kueue"
+        ) from error

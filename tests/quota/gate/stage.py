@@ -1,0 +1,252 @@
+"""Queues, the gate, the engine and the operator on one server, with simulated Ray and a simulated kubelet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any, Final, Self
+
+from prometheus_client import CollectorRegistry
+
+from rayward.kinds import labels
+from rayward.kinds.admission import Admission, Queueing
+from rayward.kinds.resources import (
+    CLUSTER_QUEUES,
+    LOCAL_QUEUES,
+    RAY_CLUSTERS,
+    RAY_JOBS,
+    WORKLOAD_PRIORITY_CLASSES,
+    WORKLOADS,
+)
+from rayward.kube.client.access import Access
+from rayward.kube.client.api import Client
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import PODS
+from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.runtime.manager import Manager
+from rayward.kube.runtime.metrics import Metrics
+from rayward.operator.base.writing import WORKERS
+from rayward.operator.registry import registrations
+from rayward.quota import engine, gate
+from tests.operator.service.stage import ServiceStage, cluster_config, service
+from tests.operator.stage import condition, running, template
+from tests.quota.engine.building import groups
+from tests.quota.engine.stage import install as install_queues
+
+FLAVOR: Final = "default-flavor"
+QUEUEING: Final = Queueing(Admission.EMBEDDED)
+
+Object = dict[str, Any]
+
+
+class GateStage(ServiceStage):
+    """One namespace with a ClusterQueue of its own, and a LocalQueue ``q``."""
+
+    @classmethod
+    @asynccontextmanager
+    async def on(cls, access: Access) -> AsyncGenerator[Self]:
+        async with Client.connect(access) as client:
+            await install_queues(client)
+        async with super().on(access) as made:
+            yield made
+            await made.client.delete(CLUSTER_QUEUES, made.namespace)
+
+    @asynccontextmanager
+    async def operator(
+        self, client: Client | None = None, registry: CollectorRegistry | None = None
+    ) -> AsyncGenerator[Manager]:
+        """Operator and gate in this namespace, the engine over all."""
+        client = client or self.client
+        recorder = EventRecorder(client, "rayward-operator")
+        ours = [*registrations(self.reach, QUEUEING), gate.registration(QUEUEING)]
+        measured = Metrics(registry or CollectorRegistry())
+        made = Manager(client, ours, self.namespace, recorder=recorder, metrics=measured, workers=WORKERS)
+        admits = Manager(
+            client,
+            [engine.REGISTRATION],
+            recorder=recorder,
+            metrics=Metrics(CollectorRegistry()),
+            workers=WORKERS,
+        )
+        async with running(made.run, admits.run, recorder.run):
+            yield made
+
+    async def queue(self, cpu: Any, **spec: Any) -> None:
+        """The ClusterQueue has so much; made, or changed."""
+        body: Object = {
+            "apiVersion": CLUSTER_QUEUES.api_version,
+            "kind": "ClusterQueue",
+            "metadata": {"name": self.namespace},
+            "spec": {
+                "namespaceSelector": {},
+                "resourceGroups": groups({FLAVOR: {"cpu": cpu, "memory": "100Gi"}}),
+                **spec,
+            },
+        }
+        await self.client.apply(CLUSTER_QUEUES, body, field_manager="tests", force=True)
+        local: Object = {
+            "apiVersion": LOCAL_QUEUES.api_version,
+            "kind": "LocalQueue",
+            "metadata": {"name": "q", "namespace": self.namespace},
+            "spec": {"clusterQueue": self.namespace},
+        }
+        await self.client.apply(LOCAL_QUEUES, local, field_manager="tests", force=True)
+
+    async def priority(self, name: str, value: int) -> None:
+        """A WorkloadPriorityClass."""
+        body: Object = {
+            "apiVersion": WORKLOAD_PRIORITY_CLASSES.api_version,
+            "kind": WORKLOAD_PRIORITY_CLASSES.kind,
+            "metadata": {"name": name},
+            "value": value,
+        }
+        await self.client.apply(WORKLOAD_PRIORITY_CLASSES, body, field_manager="tests", force=True)
+
+    async def create_cluster(self, name: str, cpu: Any = 1, groups: list[Object] | None = None, **more: Any) -> Object:
+        """A RayCluster in the queue."""
+        body = {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayCluster",
+            "metadata": {"name": name, "labels": {labels.QUEUE_NAME: "q", **more.pop("labels", {})}},
+            "spec": {
+                "rayVersion": "2.52.0",
+                "headGroupSpec": {"rayStartParams": {}, "template": sized(cpu)},
+                "workerGroupSpecs": groups or [],
+                **more,
+            },
+        }
+        return await self.client.create(RAY_CLUSTERS, body, self.namespace)
+
+    async def create_job(self, name: str, head: Any) -> Object:
+        """A RayJob in the queue whose entrypoint is submitted by the operator itself."""
+        body = {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayJob",
+            "metadata": {"name": name, "labels": {labels.QUEUE_NAME: "q"}},
+            "spec": {
+                "entrypoint": "python -c 1",
+                "submissionMode": "HTTPMode",
+                "shutdownAfterJobFinishes": True,
+                "rayClusterSpec": release(head),
+            },
+        }
+        return await self.client.create(RAY_JOBS, body, self.namespace)
+
+    async def until_workload_pods(self, job: str, count: int) -> None:
+        """Wait until so many pods of a RayJob's clusters run."""
+
+        async def holds() -> bool:
+            found = [pod for pod in await self.pods() if pod["metadata"]["labels"][labels.CLUSTER].startswith(job)]
+            return len(found) == count
+
+        await self.eventually(holds)
+
+    async def until_job_waits(self, job: str) -> None:
+        """Wait until a RayJob has a cluster that waits for quota, and the gate's suspension is over."""
+
+        async def holds() -> bool:
+            found = await self.client.get(RAY_JOBS, job, self.namespace)
+            clusters = [one for one in await self.clusters() if one["metadata"]["name"].startswith(job)]
+            waits = [condition(one, "QuotaReserved").get("status") for one in clusters] == ["False"]
+            return waits and not found["spec"].get("suspend")
+
+        await self.eventually(holds)
+
+    async def workloads(self, cluster: str = "") -> list[Object]:
+        """Workloads that are not finished, of one cluster or all."""
+        found = [one for one in await self.objects(WORKLOADS) if condition(one, "Finished").get("status") != "True"]
+        named = [one for one in found if not cluster or one["metadata"]["labels"].get(labels.CLUSTER) == cluster]
+        return sorted(named, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
+
+    async def pods_of(self, cluster: str) -> list[Object]:
+        """Pods of one RayCluster, terminating ones too."""
+        return [pod for pod in await self.objects(PODS) if pod["metadata"]["labels"].get(labels.CLUSTER) == cluster]
+
+    async def until_pods_of(self, cluster: str, count: int) -> None:
+        """Wait for so many pods."""
+
+        async def holds() -> bool:
+            return len(await self.pods_of(cluster)) == count
+
+        await self.eventually(holds)
+
+    async def until_next_second(self) -> None:
+        """Times of objects are whole seconds: wait until what happens next is later than what happened before."""
+        begun = int(time.time())
+
+        async def holds() -> bool:
+            return int(time.time()) > begun
+
+        await self.eventually(holds)
+
+    async def until_quota(self, cluster: str, status: str, reason: str = "", message: str = "") -> Object:
+        """Wait for the condition of a RayCluster, and give it back."""
+        found: Object = {}
+
+        async def holds() -> bool:
+            nonlocal found
+            found = condition(await self.cluster(cluster), "QuotaReserved")
+            said = found.get("status") == status and reason in ("", found.get("reason"))
+            return said and message in found.get("message", "")
+
+        await self.eventually(holds)
+        return found
+
+    async def until_no_workloads(self) -> None:
+        """Wait until nobody holds or asks for anything."""
+
+        async def holds() -> bool:
+            return not await self.objects(WORKLOADS)
+
+        await self.eventually(holds)
+
+    async def used(self) -> float:
+        """CPUs of all pods that exist."""
+        return float(sum(cpus(pod) for pod in await self.objects(PODS)))
+
+    async def scale(self, cluster: str, replicas: int, group: int = 0) -> None:
+        """Set the replicas of a worker group, as an autoscaler does."""
+        change = [{"op": "replace", "path": f"/spec/workerGroupSpecs/{group}/replicas", "value": replicas}]
+        await self.client.patch(RAY_CLUSTERS, cluster, change, PatchType.JSON, self.namespace)
+
+
+def sized(cpu: Any, image: str = "rayproject/ray:1") -> Object:
+    """A pod template that asks for CPUs."""
+    made = template(image=image)
+    made["spec"]["containers"][0]["resources"] = {"requests": {"cpu": str(cpu)}}
+    return made
+
+
+def group(name: str = "w", replicas: int = 2, cpu: Any = 1, **more: Any) -> Object:
+    """A worker group."""
+    return {
+        "groupName": name,
+        "replicas": replicas,
+        "minReplicas": 0,
+        "maxReplicas": 10,
+        "rayStartParams": {},
+        "template": sized(cpu),
+        **more,
+    }
+
+
+def queued_service(
+    head: Any = 1, image: str = "rayproject/ray:1", groups: list[Object] | None = None, **more: Any
+) -> Object:
+    """A RayService in the queue."""
+    metadata = {"labels": {labels.QUEUE_NAME: "q"}, "annotations": more.pop("metadata_annotations", {})}
+    return service(release(head, image, groups), metadata=metadata, **more)
+
+
+def release(head: Any = 1, image: str = "rayproject/ray:1", groups: list[Object] | None = None) -> Object:
+    """The cluster of a release."""
+    made = cluster_config(image, groups)
+    made["headGroupSpec"]["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": str(head)}}
+    return made
+
+
+def cpus(pod: Object) -> float:
+    """What a pod asks for."""
+    asked = [one.get("resources", {}).get("requests", {}).get("cpu", "0") for one in pod["spec"]["containers"]]
+    return sum(float(each[:-1]) / 1000 if each.endswith("m") else float(each) for each in asked)

@@ -1,0 +1,69 @@
+"""Mistakes in queues and objects end in a condition, and go on when they are corrected."""
+
+from __future__ import annotations
+
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES
+from tests.quota.gate.stage import GateStage, group
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_queue_that_is_not_there_is_named_and_may_come_later(ray: GateStage) -> None:
+    async with ray.operator():
+        await ray.create_cluster("one")
+        await ray.until_quota("one", "False", message=f"LocalQueue {ray.namespace}/q does not exist")
+        await ray.queue(1)
+        await ray.until_pods_of("one", 1)
+
+
+async def test_a_flavor_that_is_not_there_makes_the_queue_inactive_and_says_so(ray: GateStage) -> None:
+    missing = [
+        {
+            "coveredResources": ["cpu", "memory"],
+            "flavors": [
+                {
+                    "name": "none",
+                    "resources": [{"name": "cpu", "nominalQuota": 5}, {"name": "memory", "nominalQuota": "9Gi"}],
+                }
+            ],
+        }
+    ]
+    await ray.queue(1, resourceGroups=missing)
+    async with ray.operator():
+        await ray.create_cluster("one")
+        await ray.until_quota("one", "False", message="is not active")
+        await ray.queue(1)
+        await ray.until_pods_of("one", 1)
+
+
+async def test_a_priority_class_that_is_not_there_and_too_many_groups_are_told(ray: GateStage) -> None:
+    await ray.queue(100)
+    async with ray.operator():
+        await ray.create_cluster("one", labels={"kueue.x-k8s.io/priority-class": f"{ray.namespace}-none"})
+        await ray.until_quota("one", "False", "PriorityClassNotFound")
+        await ray.create_cluster("two", groups=[group(f"g{at}", replicas=0) for at in range(18)])
+        found = await ray.until_quota("two", "False", "TooManyPodSets")
+        assert "19 pod sets" in found["message"]
+        assert not await ray.workloads()
+        await ray.priority(f"{ray.namespace}-none", 1)
+        await ray.patch({"metadata": {"labels": {"touched": "yes"}}}, "one")
+        await ray.until_pods_of("one", 1)
+
+
+async def test_a_queue_deleted_while_it_holds_workloads_loses_nothing(ray: GateStage) -> None:
+    await ray.queue(2)
+    async with ray.operator():
+        await ray.create_cluster("one")
+        await ray.until_pods_of("one", 1)
+        await ray.client.delete(LOCAL_QUEUES, "q", ray.namespace)
+        await ray.client.delete(CLUSTER_QUEUES, ray.namespace)
+        await ray.create_cluster("two")
+        await ray.until_quota("two", "False", message="does not exist")
+        assert len(await ray.pods_of("one")) == 1
+        await ray.queue(2)
+        await ray.until_pods_of("two", 1)
+        assert len(await ray.pods_of("one")) == 1
+        assert {one["metadata"]["labels"][labels.CLUSTER] for one in await ray.workloads()} == {"one", "two"}

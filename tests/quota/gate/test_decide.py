@@ -1,0 +1,268 @@
+"""The gate's decisions, one row of the race table each; and rounds of them on a world without an API server."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.admission import Grant, GroupGrant
+from rayward.kinds.kueue import Workload, names
+from rayward.kinds.raycluster import RayCluster
+from rayward.quota.gate.decide import decide
+from rayward.quota.gate.demand import Demand, Terms, demand_of, workload_body
+from rayward.quota.gate.state import (
+    CreateWorkload,
+    Decision,
+    FinishWorkload,
+    PatchWorkload,
+    PodUse,
+    ReleaseWorkload,
+    Standing,
+    State,
+    SuspendJob,
+    Unreserve,
+    WriteGrant,
+)
+from tests.quota.gate.stage import group, sized
+
+TERMS = Terms("q")
+
+
+def cluster(head: Any = 1, groups: list[dict[str, Any]] | None = None, uid: str = "c", **meta: Any) -> RayCluster:
+    """A RayCluster of a head and a group ``w`` of two workers."""
+    spec = {
+        "headGroupSpec": {"template": sized(head)},
+        "workerGroupSpecs": [group(replicas=2)] if groups is None else groups,
+    }
+    body = {"metadata": {"name": "one", "namespace": "ns", "uid": uid, **meta}, "spec": spec}
+    return msgspec.convert(body, RayCluster)
+
+
+def workload(
+    of: RayCluster,
+    *conditions: str,
+    counts: Mapping[str, int] | None = None,
+    after: str = "",
+    replaces: Workload | None = None,
+    created: int = 0,
+    **meta: Any,
+) -> Workload:
+    """The Workload that asks for a cluster; conditions are those that are True."""
+    demand = demand_of(of)
+    demand = demand.with_counts(counts) if counts is not None else demand
+    body: dict[str, Any] = workload_body(of, demand, TERMS, replaces, after)
+    body["metadata"] |= {"uid": f"w{created}", "creationTimestamp": f"2026-01-01T00:00:{created:02d}Z", **meta}
+    assignments = [{"name": one.name, "count": one.count, "flavors": {"cpu": "f"}} for one in demand.sets]
+    status: dict[str, Any] = {
+        "conditions": [
+            {"type": kind, "status": "True", "reason": names.BY_PREEMPTION if kind == names.EVICTED else kind}
+            for kind in conditions
+        ]
+    }
+    if names.QUOTA_RESERVED in conditions:
+        status["admission"] = {"clusterQueue": "cq", "podSetAssignments": assignments}
+    return msgspec.convert({**body, "status": status}, Workload)
+
+
+HELD = (names.QUOTA_RESERVED, names.ADMITTED)
+EVICTED = (*HELD, names.EVICTED)
+
+
+def pods(of: Workload | None, **groups: int) -> tuple[PodUse, ...]:
+    """Pods made by a Workload."""
+    mark = of.metadata.annotation(names.SLICE_NAME) if of is not None else ""
+    return tuple(
+        PodUse(labels.HEAD_GROUP if name == "head" else name, mark) for name, n in groups.items() for _ in range(n)
+    )
+
+
+def state(of: RayCluster, *workloads: Workload, **more: Any) -> State:
+    """What the gate reads."""
+    running = more.pop("running", ())
+    values: dict[str, Any] = {"terms": TERMS, "demand": demand_of(of), **more}
+    return State(cluster=of, workloads=workloads, pods={of.metadata.uid: running} if running else {}, **values)
+
+
+def granted(decision: Decision) -> Grant:
+    """The grant that is written."""
+    return next(write.grant for write in decision.writes if isinstance(write, WriteGrant))
+
+
+def settled(before: State) -> State:
+    """The same after its grant was written and the operator has answered."""
+    for write in decide(before).writes:
+        if isinstance(write, WriteGrant):
+            before = dataclasses.replace(before, grant=write.grant)
+    return dataclasses.replace(before, acknowledged=True)
+
+
+def of(decision: Decision, kind: type[Any]) -> list[Any]:
+    """The writes of one kind."""
+    return [write for write in decision.writes if isinstance(write, kind)]
+
+
+def test_a_new_cluster_asks_for_exactly_its_pods_and_may_run_none() -> None:
+    decision = decide(state(cluster()))
+    assert granted(decision).is_closed
+    (made,) = of(decision, CreateWorkload)
+    sets = {
+        one["name"]: (one["count"], one["template"]["spec"]["containers"][0]["resources"])
+        for one in made.body["spec"]["podSets"]
+    }
+    assert sets == {"head": (1, {"requests": {"cpu": "1"}}), "w": (2, {"requests": {"cpu": "1"}})}
+    assert not made.body["metadata"]["ownerReferences"][0]["controller"]
+    assert made.body["metadata"]["finalizers"] == [labels.WORKLOAD_FINALIZER]
+    assert names.JOB_UID not in made.body["metadata"]["labels"]
+
+
+def test_an_admitted_workload_lets_its_pods_run_and_no_more() -> None:
+    found = granted(decide(state(cluster(), workload(cluster(), *HELD))))
+    assert {name: one.pods for name, one in found.groups.items()} == {labels.HEAD_GROUP: 1, "w": 2}
+    assert found.groups["w"].shape == demand_of(cluster()).sets[1].shape
+
+
+@pytest.mark.parametrize("conditions", [(), (names.QUOTA_RESERVED,), EVICTED], ids=["waiting", "unchecked", "evicted"])
+def test_without_admission_nothing_may_run(conditions: tuple[str, ...]) -> None:
+    assert granted(decide(state(cluster(), workload(cluster(), *conditions)))).is_closed
+
+
+def test_a_second_edit_while_the_first_waits_is_asked_for_in_its_place() -> None:
+    waits = workload(cluster())
+    decision = decide(state(cluster(head=2), waits))
+    (patch,) = of(decision, PatchWorkload)
+    assert patch.workload is waits
+    assert patch.change["spec"]["podSets"][0]["template"]["spec"]["containers"][0]["resources"]["requests"] == {
+        "cpu": "2"
+    }
+    assert not of(decision, CreateWorkload)
+
+
+def test_more_pods_of_one_shape_are_a_slice_with_the_same_names_in_the_same_order() -> None:
+    holder = workload(cluster(), *HELD)
+    more = cluster(groups=[group(replicas=3)])
+    decision = decide(state(more, holder, running=pods(holder, head=1, w=2)))
+    (made,) = of(decision, CreateWorkload)
+    assert made.body["metadata"]["annotations"][names.SLICE_REPLACEMENT_FOR] == str(holder.key)
+    assert [(one["name"], one["count"]) for one in made.body["spec"]["podSets"]] == [("head", 1), ("w", 3)]
+    assert {name: one.pods for name, one in granted(decision).groups.items()} == {labels.HEAD_GROUP: 1, "w": 2}
+
+
+def test_other_shapes_are_a_workload_of_their_own_and_pods_that_stay_are_not_asked_for_twice() -> None:
+    holder = workload(cluster(), *HELD)
+    edited = cluster(groups=[group(replicas=2, cpu=2)])
+    decision = decide(state(edited, holder, running=pods(holder, head=1, w=1)))
+    (made,) = of(decision, CreateWorkload)
+    assert names.SLICE_REPLACEMENT_FOR not in made.body["metadata"]["annotations"]
+    assert [(one["name"], one["count"]) for one in made.body["spec"]["podSets"]] == [("head", 0), ("w", 1)]
+    grant = granted(decision)
+    assert (grant.of("w").pods, grant.of("w").held, grant.of(labels.HEAD_GROUP).held) == (0, 1, 1)
+
+
+def test_fewer_pods_give_quota_back_when_they_are_gone_and_the_operator_has_seen_the_grant() -> None:
+    holder = workload(cluster(), *HELD)
+    fewer = cluster(groups=[group(replicas=0)])
+    still = settled(state(fewer, holder, running=pods(holder, head=1, w=2)))
+    assert not of(decide(still), PatchWorkload)
+    gone = state(fewer, holder, running=pods(holder, head=1), grant=still.grant, acknowledged=True)
+    assert not of(decide(gone), PatchWorkload), "the grant still lets two workers run"
+    (patch,) = of(decide(settled(gone)), PatchWorkload)
+    assert [one["count"] for one in patch.change["spec"]["podSets"]] == [1, 0]
+
+
+def test_an_evicted_workload_keeps_its_quota_until_its_last_pod_is_gone() -> None:
+    evicted = workload(cluster(), *EVICTED)
+    running = settled(state(cluster(), evicted, running=pods(evicted, w=1)))
+    assert not of(decide(running), Unreserve)
+    unseen = state(cluster(), evicted, grant=running.grant, acknowledged=False)
+    assert not of(decide(unseen), Unreserve), "the operator may still make a pod by the grant before"
+    (write,) = of(decide(settled(unseen)), Unreserve)
+    assert write.workload is evicted
+
+
+def test_a_slice_that_waits_for_an_evicted_one_is_finished_with_the_eviction() -> None:
+    evicted = workload(cluster(), *EVICTED)
+    more = cluster(groups=[group(replicas=3)])
+    waits = workload(more, replaces=evicted, created=1)
+    decision = decide(settled(state(more, evicted, waits)))
+    assert [write.workload for write in of(decision, FinishWorkload)] == [waits]
+    assert [write.workload for write in of(decision, Unreserve)] == [evicted]
+
+
+def test_a_preempted_job_is_suspended_in_the_gates_name() -> None:
+    evicted = workload(cluster(), *EVICTED)
+    assert of(decide(state(cluster(), evicted, job="j")), SuspendJob) == [SuspendJob("j", mark=True)]
+    assert not of(decide(state(cluster(), evicted, job="j", job_suspended=True)), SuspendJob)
+
+
+def test_quota_of_a_deleted_cluster_returns_when_its_last_pod_is_gone() -> None:
+    left = workload(cluster(), *HELD)
+    assert not decide(State(workloads=(left,), pods={"c": pods(left, head=1)})).writes
+    assert not decide(State(workloads=(left,), lingering=True)).writes
+    assert of(decide(State(workloads=(left,))), FinishWorkload)
+    done = workload(cluster(), *HELD, names.FINISHED)
+    assert of(decide(State(workloads=(done,))), ReleaseWorkload) == [ReleaseWorkload(done, delete=True)]
+
+
+def test_a_cluster_of_the_same_name_does_not_inherit_quota() -> None:
+    old = workload(cluster(uid="before"), *HELD)
+    decision = decide(state(cluster(), old))
+    assert granted(decision).is_closed
+    assert of(decision, CreateWorkload)
+    assert [write.workload for write in of(decision, FinishWorkload)] == [old]
+
+
+def test_a_suspended_cluster_gives_its_quota_back() -> None:
+    holder = workload(cluster(), *HELD)
+    before = state(cluster(), holder, stopped="spec.suspend is true", running=pods(holder, head=1))
+    assert granted(decide(before)).is_closed
+    assert not of(decide(settled(before)), FinishWorkload)
+    after = settled(state(cluster(), holder, stopped="spec.suspend is true"))
+    assert of(decide(after), FinishWorkload)
+
+
+def test_a_workload_that_somebody_deletes_stops_its_pods_first() -> None:
+    deleted = workload(cluster(), *HELD, deletionTimestamp="2026-01-01T00:01:00Z")
+    before = state(cluster(), deleted, running=pods(deleted, head=1, w=2))
+    assert granted(decide(before)).is_closed
+    assert not of(decide(settled(before)), FinishWorkload)
+    assert of(decide(settled(state(cluster(), deleted))), FinishWorkload)
+
+
+def test_a_forged_grant_is_a_violation_and_closed() -> None:
+    forged = Grant(uid="c", workload="x", groups={"w": GroupGrant(pods=5)})
+    decision = decide(state(cluster(), workload(cluster()), grant=forged, acknowledged=True))
+    assert decision.violation
+    assert granted(decision).is_closed
+    honest = settled(state(cluster(), workload(cluster(), *HELD)))
+    assert not decide(honest).violation
+
+
+def test_a_problem_keeps_the_cluster_out_of_its_queue_and_is_said() -> None:
+    decision = decide(state(cluster(), demand=None, problem=("TooManyPodSets", "19 pod sets")))
+    assert not of(decision, CreateWorkload)
+    assert (granted(decision).reason, granted(decision).message) == ("TooManyPodSets", "19 pod sets")
+
+
+def test_what_can_never_fit_says_so() -> None:
+    decision = decide(state(cluster(), workload(cluster()), standing=Standing(never_fits="never")))
+    assert (granted(decision).reason, granted(decision).message) == ("ExceedsMaxQuota", "never")
+
+
+def test_the_same_state_has_the_same_decision_and_a_settled_one_has_none() -> None:
+    holder = workload(cluster(), *HELD)
+    now = settled(state(cluster(), holder, running=pods(holder, head=1, w=2)))
+    assert decide(now) == decide(now)
+    assert not decide(now).writes
+
+
+@pytest.mark.parametrize("names_", [["W", "w"], ["head", "submitter"], ["a.b", "a-b"], ["x" * 63, "y"]])
+def test_pod_sets_have_names_that_kueue_takes_and_no_name_twice(names_: list[str]) -> None:
+    demand: Demand = demand_of(cluster(groups=[group(name) for name in names_]))
+    found = [one.name for one in demand.sets]
+    assert len(set(found)) == len(found) == 3
+    assert all(len(name) <= 63 and name == name.lower() and "." not in name for name in found)
