@@ -21,6 +21,7 @@ from rayward.changes.steps import run_async
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.access import Access
+from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import (
@@ -100,9 +101,16 @@ def _paused(body: Object) -> Object:
 
 async def test_quota_is_seven(ray: ServiceStage, cli: Callable[..., Any]) -> None:
     hard = {"count/rayclusters.ray.io": "0"}
-    await ray.client.create(
-        RESOURCE_QUOTAS, {"metadata": {"name": "none"}, "spec": {"hard": hard}, "status": {"hard": hard}}, ray.namespace
-    )
+    await ray.client.create(RESOURCE_QUOTAS, {"metadata": {"name": "none"}, "spec": {"hard": hard}}, ray.namespace)
+    # what a quota controller writes: the server counts only against that
+    status = {"status": {"hard": hard, "used": hard}}
+    await ray.client.patch(RESOURCE_QUOTAS, "none", status, PatchType.MERGE, ray.namespace, subresource="status")
+
+    async def counts() -> bool:
+        return (await cli("apply", "--dry-run=server", "-f", "-", stdin=_text(manifest()))).code == 7
+
+    # the server learns of a quota by a watch of its own
+    await ray.eventually(counts)
     done = await cli("apply", "-f", "-", stdin=_text(manifest()))
     assert done.code == 7, (done.code, done.err)
 
@@ -238,7 +246,6 @@ async def test_two_writers_and_the_autoscaler_lose_nothing(ray: ServiceStage, sd
     """A thousand edits of one object at once: sizes by the autoscaler, images and variables by two people."""
     from rayward.changes.intents import SetEnv
     from rayward.kinds.resources import RAY_CLUSTERS
-    from rayward.kube.client.options import PatchType
     from tests.operator.stage import group
 
     body = manifest(groups=[group("a"), group("b")], suspend=True, enableInTreeAutoscaling=True)
