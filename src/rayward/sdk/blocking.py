@@ -413,9 +413,7 @@ class Client:
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
         return self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
-    def replace(
-        self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False
-    ) -> Written:
+    def replace(self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False) -> Written:
         """Get, mutate, replace; ``mutate`` runs again on fresh state when another writer was faster.
 
         Raises:
@@ -528,9 +526,7 @@ class Client:
         Raises:
             Invalid: Another operator acts, which cannot.
         """
-        return self._roll(
-            ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
-        )
+        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
 
     def reconcile(self, ref: Ref | str) -> Written:
         """Have the operator look at an object again; nothing else changes."""
@@ -665,9 +661,7 @@ class Client:
         if written.before is not None:
             notes.append(self._run(revisions.record(ref, written.before), ref))
         notes.append(
-            self._run(
-                revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref
-            )
+            self._run(revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref)
         )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 
