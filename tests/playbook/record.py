@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 from rayward import AsyncClient
 from rayward.changes.steps import run_async
@@ -25,9 +26,21 @@ async def _record(kubeconfig: Path, name: str) -> None:
         ray.compose = composed(NO_QUEUES)
         ref = AsyncClient(ray.client, namespace=ray.namespace).ref(await SCENES[name](ray))
         evidence = await run_async(ray.client, gather(ref))
-        text = json.dumps({"ref": str(ref), **evidence.document()}, indent=1, sort_keys=True)
+        document = _without_managed({"ref": str(ref), **evidence.document()})
+        text = json.dumps(document, separators=(",", ":"), sort_keys=True)
         (FOLDER / f"{name}.json").write_text(text.replace(ray.namespace, "team") + "\n")
     print(name)
+
+
+def _without_managed(value: Any) -> Any:
+    """No rule reads managed fields, which are most of every object."""
+    if isinstance(value, dict):
+        found: dict[str, Any] = value
+        return {name: _without_managed(part) for name, part in found.items() if name != "managedFields"}
+    if isinstance(value, list):
+        items: list[Any] = value
+        return [_without_managed(part) for part in items]
+    return value
 
 
 def main() -> None:

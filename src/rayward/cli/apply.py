@@ -20,7 +20,7 @@ from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
 from rayward.cli import manifests, naming, precheck
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
-from rayward.cli.changing import current_user
+from rayward.cli.changing import Waits, current_user
 from rayward.cli.durations import DurationType
 from rayward.cli.explain import explained
 from rayward.cli.failure import Code, CommandError
@@ -86,7 +86,7 @@ def command(
       rayward apply --plan plan.json
     """  # noqa: D301
     if plan is not None:
-        return _apply_plan(plan, form, target)
+        return _apply_plan(plan, form, target, Waits(timeout, on_failure) if wait else None)
     if not files:
         raise click.UsageError("Missing option '-f' / '--filename'.")
     wanted = manifests.read(files, recursive=recursive)
@@ -152,9 +152,9 @@ def _settle(
     return 0
 
 
-def _apply_plan(file: Path, form: Form | None, target: Target) -> int:
+def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | None) -> int:
     from rayward.changes.refs import ref_of
-    from rayward.cli.changing import changing, show
+    from rayward.cli.changing import changing, settle, show
 
     try:
         document: Object = orjson.loads(file.read_bytes())
@@ -164,7 +164,9 @@ def _apply_plan(file: Path, form: Form | None, target: Target) -> int:
     with changing(target) as (client, session):
         session.say_where()
         done = client.apply_plan(document)
-        show(ref_of(done.object), done, form, dry=False)
+        ref = ref_of(done.object)
+        show(ref, done, form, dry=False)
+        settle(client, ref, done, waits)
     return 0
 
 

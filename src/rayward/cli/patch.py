@@ -8,13 +8,14 @@ import click
 
 from rayward.changes.outcomes import Invalid
 from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 from rayward.kube.machinery.jsonvalue import is_list, is_object
 
 
 @click.command("patch")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--type", "kind", type=click.Choice(["merge", "json"]), default="merge", help="Kind of patch.")
 @click.option("-p", "--patch", "text", required=True, help="The patch, as JSON or YAML.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")

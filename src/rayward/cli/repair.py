@@ -8,6 +8,7 @@ from rayward.changes.finalizers import Stuck
 from rayward.changes.refs import Ref
 from rayward.cli import manifests
 from rayward.cli.changing import Waits, changing, ref_of, settle, show, waiting_options
+from rayward.cli.completion import complete_objects
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType
 from rayward.cli.output import answer, answer_json, output_option, tell
@@ -15,7 +16,7 @@ from rayward.cli.target import Target, target_options
 
 
 @click.command("recreate")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("-f", "--filename", "file", help="Make it again as this manifest says (default: as it is).")
 @click.option("--approve", default="", metavar="NAME", help="The object's name, typed: it is deleted and made again.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
@@ -49,7 +50,7 @@ def _recreate(
 
 
 @click.command("unstick")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--finalizer", default="", help="Which one to remove (default: the only one).")
 @click.option("--approve", default="", metavar="NAME", help="The object's name, typed: remove one finalizer.")
 @output_option

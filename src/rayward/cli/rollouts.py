@@ -10,6 +10,7 @@ import click
 from rayward.changes.outcomes import UsageError
 from rayward.changes.writing import Written
 from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, waiting_options
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 from rayward.sdk import Client
@@ -30,7 +31,7 @@ def _command(name: str) -> click.Command:
     about, example = _ABOUT[name]
 
     @click.command(name, help=f"{about}\n\n\b\nExamples:\n  rayward {name} {example}")
-    @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+    @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
     @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
     @waiting_options
     @target_options
@@ -57,7 +58,7 @@ def _run(
 
 
 @click.command("upgrade")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...", shell_complete=complete_objects)
 @click.option("--pause", "paused", is_flag=True, help="Hold the new cluster before its switch, until promote.")
 @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
@@ -82,7 +83,7 @@ def _upgrade(
 
 
 @click.command("rollout")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]", shell_complete=complete_objects)
 @click.option("--cause", default="rollout", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options

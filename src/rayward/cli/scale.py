@@ -6,12 +6,13 @@ import click
 
 from rayward.changes.outcomes import UsageError
 from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 
 
 @click.command("scale")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--group", required=True, help="The worker group.")
 @click.option("--replicas", type=click.IntRange(min=0), help="How many replicas it has.")
 @click.option("--min", "least", type=click.IntRange(min=0), help="The fewest that the autoscaler may leave.")

@@ -6,12 +6,13 @@ import click
 
 from rayward.changes.outcomes import UsageError
 from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, waiting_options
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 
 
 @click.command("set")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...", shell_complete=complete_objects)
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
 @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")

@@ -10,6 +10,7 @@ import msgspec
 from rayward.changes.timeline import Entry, Store
 from rayward.changes.timeline.page import page
 from rayward.cli.changing import changing, ref_of
+from rayward.cli.completion import complete_objects
 from rayward.cli.durations import DurationType
 from rayward.cli.grid import Grid, lay_out
 from rayward.cli.output import answer, answer_json, folder_of, tell
@@ -21,7 +22,7 @@ _LONGEST = 160
 
 
 @click.command("timeline")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--since", type=DurationType(), default=0.0, help="Only what is not older, such as 2h (default: all).")
 @click.option("-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Form.")
 @target_options

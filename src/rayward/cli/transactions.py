@@ -6,6 +6,7 @@ import click
 
 from rayward.changes.outcomes import UsageError
 from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, teller, waiting_options
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 
@@ -33,7 +34,7 @@ _HELP = {
 
 def _command(name: str) -> click.Command:
     @click.command(name, help=_HELP[name])
-    @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]")
+    @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]", shell_complete=complete_objects)
     @click.option("--undo", is_flag=True, help="Take back one that was not finished.")
     @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
     @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")

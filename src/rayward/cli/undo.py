@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from rayward.cli.changing import Waits, changing, ref_of, settle, show, waiting_options
+from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.output import tell
 from rayward.cli.target import Target, target_options
 
 
 @click.command("undo")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--to-revision", type=click.IntRange(min=1), help="Which revision (default: the last that differs).")
 @click.option("--override-gitops", is_flag=True, help="Also where a GitOps tool applies the spec.")
 @click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")

@@ -6,13 +6,14 @@ import click
 
 from rayward.changes.judging import Verdict
 from rayward.cli.changing import changing, ref_of
+from rayward.cli.completion import complete_objects
 from rayward.cli.durations import DurationType
 from rayward.cli.output import answer, answer_json, output_option, tell
 from rayward.cli.target import Target, target_options
 
 
 @click.command("wait")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever.")
 @output_option
 @target_options

@@ -5,12 +5,13 @@ from __future__ import annotations
 import click
 
 from rayward.cli.changing import changing, ref_of
+from rayward.cli.completion import complete_objects
 from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
 
 
 @click.command("why")
-@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME")
+@click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--evidence", is_flag=True, help="With -o json: also every object that was read.")
 @output_option
 @target_options
