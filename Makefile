@@ -4,7 +4,7 @@ PY := .venv/bin/python
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns 1 -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube lint bench bench-upgrade down clean lock record record-ray
+.PHONY: demo test soak test-ray test-kube lint bench bench-upgrade down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -31,7 +31,11 @@ demo: .venv/run.stamp .venv/ray.stamp
 
 # Everything that needs PyPI alone. Four at once on two cores: half of them wait for programs that they started.
 test: .venv/dev.stamp .venv/ray.stamp
-	@$(PYTEST) -n 4 --dist worksteal -m "not kube and not ray" tests
+	@$(PYTEST) -n 4 --dist worksteal -m "not kube and not ray and not soak" tests
+
+# Every way to break a release that we know, on real Ray, as a table to be read.
+soak: .venv/dev.stamp .venv/ray.stamp
+	@$(PYTEST) -s -m soak tests/ray
 
 # The long suites on real Ray.
 test-ray: .venv/dev.stamp .venv/ray.stamp
