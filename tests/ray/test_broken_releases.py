@@ -111,9 +111,7 @@ CASES: Final = [
     ),
     Case("config of 130 kB", _serve(args={"text": "x" * 130_000}), "may have 120000"),
     Case("service type", _patch((f"{_HEAD}/serviceType", "Foo")), "no type of a Service", f"{_HEAD}/serviceType"),
-    Case(
-        "incremental strategy", _patch(("/spec/upgradeStrategy", {"type": "NewClusterWithIncrementalUpgrade"})), "once"
-    ),
+    Case("incremental strategy", _patch((_STRATEGY, {"type": "NewClusterWithIncrementalUpgrade"})), "once", _STRATEGY),
     Case("new cluster, module that raises", _new(broken("crash")), "RuntimeError: the weights are missing"),
     Case("new cluster, constructor that raises", _new(broken("ctor")), "RuntimeError: no weights"),
     Case("image that is not there", lambda service: service.set_image("example.com/ray:missing"), "example.com/ray"),
