@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from rayward.cli import up
-from rayward.stack import control, state
+from rayward.stack import control, settings
 from rayward.stack.folder import Folder
 from rayward.stack.settings import Settings
 from rayward.stack.state import PartState, StackState
@@ -163,7 +163,7 @@ def test_the_size_and_the_images_of_the_last_time_are_remembered(tmp_path: Path)
     (environment / "bin").mkdir(parents=True)
     flags = ("--nodes", "1", "--cpus", "8", "--memory", "16Gi")
     images = ("--image", f"ray={environment}", "--image", f"old={gone}")
-    state.write(place, StackState(1, 0.0, settings=Settings((*flags, *images))))
+    settings.write(place.settings, Settings((*flags, *images)))
     assert up._remembered(place, None, None, ()) == ("8", "16Gi", (f"ray={environment}",))
     assert up._remembered(place, "2", None, ("ray=x",)) == ("2", "16Gi", ("ray=x",))
     assert up._remembered(Folder(tmp_path / "new"), None, None, ()) == (None, None, ())

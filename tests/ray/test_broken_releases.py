@@ -119,7 +119,7 @@ CASES: Final = [
     Case(
         "worker larger than the node",
         _patch((f"{_WORKERS}/{_CONTAINER}/resources", {"requests": {"cpu": "500"}, "limits": {"cpu": "500"}})),
-        "500",
+        "Insufficient cpu",
     ),
 ]
 
