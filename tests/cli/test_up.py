@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rayward.stack import control
+from rayward.cli import up
+from rayward.stack import control, settings
 from rayward.stack.folder import Folder
 from rayward.stack.settings import Settings
 from rayward.stack.state import PartState, StackState
@@ -154,3 +155,15 @@ def test_flags_that_are_not_in_force_are_told_to_programs_too(monkeypatch: pytes
     assert (done.code, failure["reason"]) == (5, "Conflict")
     assert failure["message"] == "it runs already, and not with --gpus 1"
     assert failure["why"] == "--gpus 1: it was started with --gpus 0"
+
+
+def test_the_size_and_the_images_of_the_last_time_are_remembered(tmp_path: Path) -> None:
+    place = Folder(tmp_path)
+    environment, gone = tmp_path / "env", tmp_path / "gone"
+    (environment / "bin").mkdir(parents=True)
+    flags = ("--nodes", "1", "--cpus", "8", "--memory", "16Gi")
+    images = ("--image", f"ray={environment}", "--image", f"old={gone}")
+    settings.write(place.settings, Settings((*flags, *images)))
+    assert up._remembered(place, None, None, ()) == ("8", "16Gi", (f"ray={environment}",))
+    assert up._remembered(place, "2", None, ("ray=x",)) == ("2", "16Gi", ("ray=x",))
+    assert up._remembered(Folder(tmp_path / "new"), None, None, ()) == (None, None, ())

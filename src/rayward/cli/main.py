@@ -15,15 +15,15 @@ from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import tell_failure
 
 _COMMANDS = {
-    "up": "Start Kubernetes on this machine, without Kubernetes.",
-    "down": "Stop it; --purge wipes its data.",
+    "up": "Start a local Kubernetes API with Ray's operator on this machine.",
+    "down": "Stop it; --purge deletes its data too.",
     "status": "Show what runs.",
     "doctor": "Say whether pods can run on this machine, and what to change.",
     "init": "Make a folder with a small Ray Serve application and its manifest.",
     "lint": "Check manifests without a server.",
     "diff": "Show what applying manifests would change.",
     "plan": "Predict what applying manifests does: which pods restart, what it costs.",
-    "apply": "Make objects as a file says, or change them to it.",
+    "apply": "Create or update objects from manifests.",
     "set": "Change an image, a variable, a size or resources by a guarded patch.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch that loses nothing.",
@@ -50,7 +50,7 @@ _COMMANDS = {
     "rerun": "Run a RayJob again by a new name.",
     "get": "List objects.",
     "describe": "Show an object with its conditions and events.",
-    "logs": "Print what a pod or a RayJob says.",
+    "logs": "Print the logs of a pod, of a RayJob, or of the replicas of a RayService.",
     "exec": "Run a command in a pod.",
     "port-forward": "Reach a port of a pod from this machine.",
     "delete": "Delete objects and wait until they are gone.",

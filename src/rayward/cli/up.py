@@ -87,8 +87,8 @@ def _remembered(
     folder: Folder, cpus: str | None, memory: str | None, images: tuple[str, ...]
 ) -> tuple[str | None, str | None, tuple[str, ...]]:
     """The size and images of the last time, where none are given: a plain ``up`` after ``down`` is the same again."""
-    before = state.read(folder)
-    known: Flags = before.settings.flags if before is not None and before.settings is not None else {}
+    before = settings.read(folder.settings)
+    known: Flags = before.flags if before is not None else {}
     kept: Flags = {flag: known[flag] for flag in ("--cpus", "--memory", "--image") if flag in known}
     # An environment that was deleted since is not asked for again.
     environments = tuple(one for one in kept.get("--image", ()) if (Path(one.partition("=")[2]) / "bin").is_dir())

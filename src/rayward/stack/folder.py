@@ -45,6 +45,11 @@ class Folder:
         return self.root / "timeline"
 
     @property
+    def settings(self) -> Path:
+        """What the stack was last started with; it outlives ``down`` and a crash."""
+        return self.root / "settings.json"
+
+    @property
     def run(self) -> Path:
         """What is true only while the stack runs; gone after ``down``."""
         return self.root / "run"
@@ -60,7 +65,20 @@ class Folder:
         return self.run / "state.json"
 
 
-_OWN = ("store.db*", "pki", "node", "logs", "timeline", "run", "port", "kubeconfig", ".kubeconfig.*", ".port.*", "lock")
+_OWN = (
+    "store.db*",
+    "settings.json",
+    "pki",
+    "node",
+    "logs",
+    "timeline",
+    "run",
+    "port",
+    "kubeconfig",
+    ".kubeconfig.*",
+    ".port.*",
+    "lock",
+)
 
 
 def wipe(folder: Folder) -> None:

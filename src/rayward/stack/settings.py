@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 import msgspec
@@ -28,6 +29,21 @@ class Settings(msgspec.Struct, frozen=True):
             **({_API_ONLY: ()} if self.node is None else paired(self.node)),
             _OPERATOR: ("rayward" if self.operator else "none",),
         }
+
+
+def write(path: Path, settings: Settings) -> None:
+    """Remember them for the next start, whole or not at all."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_bytes(msgspec.json.encode(settings))
+    temporary.replace(path)
+
+
+def read(path: Path) -> Settings | None:
+    """Those of the last start; None where there was none."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Settings)
+    except (OSError, msgspec.DecodeError):
+        return None
 
 
 def paired(words: Iterable[str]) -> Flags:

@@ -16,7 +16,7 @@ from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 
-from rayward.stack import leftovers, process, state
+from rayward.stack import leftovers, process, settings, state
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part, parts
 from rayward.stack.settings import Settings
@@ -68,9 +68,9 @@ class _Running:
 class Supervisor:
     """Keeps the parts of one data folder alive."""
 
-    def __init__(self, folder: Folder, wanted: tuple[Part, ...], settings: Settings | None = None) -> None:
+    def __init__(self, folder: Folder, wanted: tuple[Part, ...], chosen: Settings | None = None) -> None:
         self._folder = folder
-        self._settings = settings
+        self._settings = chosen
         self._parts = [_Running(part) for part in wanted]
         self._started = time.time()
         self._born = process.born(os.getpid())
@@ -91,6 +91,8 @@ class Supervisor:
         await asyncio.to_thread(leftovers.end_parts, state.read(self._folder), _GRACE_SECONDS)
         shutil.rmtree(self._folder.run, ignore_errors=True)
         self._folder.run.mkdir(mode=0o700)
+        if self._settings is not None:
+            settings.write(self._folder.settings, self._settings)
         self._folder.logs.mkdir(mode=0o700, exist_ok=True)
         self._publish()
         keepers = [asyncio.create_task(self._keep(running)) for running in self._parts]
@@ -239,13 +241,13 @@ def main() -> int:
     folder = Folder(options.data_dir)
     if state.take_lock(folder) is None:
         return 0
-    settings = Settings(None if options.api_only else tuple(options.node), options.operator)
-    wanted = parts(folder, port=options.port, node=settings.node, operator=settings.operator)
-    return asyncio.run(_main(folder, wanted, settings))
+    chosen = Settings(None if options.api_only else tuple(options.node), options.operator)
+    wanted = parts(folder, port=options.port, node=chosen.node, operator=chosen.operator)
+    return asyncio.run(_main(folder, wanted, chosen))
 
 
-async def _main(folder: Folder, wanted: tuple[Part, ...], settings: Settings) -> int:
-    return await Supervisor(folder, wanted, settings).run()
+async def _main(folder: Folder, wanted: tuple[Part, ...], chosen: Settings) -> int:
+    return await Supervisor(folder, wanted, chosen).run()
 
 
 if __name__ == "__main__":

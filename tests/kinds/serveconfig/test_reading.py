@@ -51,10 +51,10 @@ def test_a_repeated_key_counts_the_last_time_and_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "line", "column", "words"),
     [
-        pytest.param("a: [1,\nb: 2", 1, 4, "no YAML", id="an open bracket"),
-        pytest.param("a: 1\n\tb: 2", 2, 1, "no YAML", id="a tab"),
-        pytest.param("a: b: c", 1, 5, "no YAML", id="two colons"),
-        pytest.param("a: 1\nb: \x01", 2, 4, "no YAML", id="a control character"),
+        pytest.param("a: [1,\nb: 2", 1, 4, "not YAML", id="an open bracket"),
+        pytest.param("a: 1\n\tb: 2", 2, 1, "not YAML", id="a tab"),
+        pytest.param("a: b: c", 1, 5, "not YAML", id="two colons"),
+        pytest.param("a: 1\nb: \x01", 2, 4, "not YAML", id="a control character"),
         pytest.param("a: *x", 1, 4, "refers to nothing", id="an unknown alias"),
         pytest.param("a: &x\n  b: *x", 2, 6, "refers to nothing", id="an alias of itself"),
         pytest.param("a: !Foo 1", 1, 4, "tag", id="a tag"),

@@ -19,6 +19,8 @@ BEHAVIOURS: Final = {
     "app:two": replace(_QUICK, word="two"),
     "app:three": replace(_QUICK, word="three"),
     "app:broken": replace(_QUICK, build_error="ModuleNotFoundError: No module named 'app'"),
+    "app:raises": replace(_QUICK, constructor_error="RuntimeError: no weights"),
+    "app:huge": replace(_QUICK, cpus=16.0),
     "app:hangs": replace(_QUICK, hangs=True),
     "app:sickly": replace(_QUICK, sick_after=1.5, stop_seconds=3.0),
 }

@@ -71,7 +71,7 @@ def read(text: str, *, may_be_program: bool = True) -> Reading:
         before = text[: position if isinstance(position, int) else 0]
         line, column = before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1
         reason = getattr(error, "reason", None) or "it cannot be read"
-        raise _error(f"this is no YAML: {reason}; delete the character", line, column) from None
+        raise _error(f"this is not YAML: {reason}; delete the character", line, column) from None
     return builder.reading
 
 
@@ -233,7 +233,7 @@ def _unreadable(error: yaml.MarkedYAMLError, text: str) -> ServeConfigError:
         mark = error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark is not None else (1, 1)
     told = ", ".join(_told(error))
-    return _error(f"this is no YAML: {told}; mend the indentation, quotes or brackets here", line, column)
+    return _error(f"this is not YAML: {told}; correct the indentation, quotes or brackets here", line, column)
 
 
 def _told(error: yaml.MarkedYAMLError) -> Iterator[str]:

@@ -55,7 +55,7 @@ def summary(text: str, service: str) -> str:
         return " ".join(plain(text).split())[-_LONGEST:]
     hint = next((hint for exception, hint in _HINTS if cause.startswith(exception)), _HINT)
     whole = f"; whole traceback: rayward describe rayservice {service}" if service else ""
-    return f"{cause[:_LONGEST]}. {hint}{whole}"
+    return f"{cause[:_LONGEST].rstrip('.')}. {hint}{whole}"
 
 
 def detail_of(text: str) -> str:

@@ -56,6 +56,8 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
             status = app.status if app else NOT_STARTED
             reason = "ServeUnhealthy" if status == UNHEALTHY else "ServeDeploying"
             message = (app.unscheduled or app.message if app else "") or cluster.problem
+            if app is not None and app.unscheduled and cluster.missing:
+                message = f"{message}; {cluster.missing}"
             return _waiting(reason, _application(name, status, message, cluster.service))
     if cluster.endpoints == 0:
         return _waiting("NoReadyEndpoints", f"RayCluster {cluster.name} has no ready Serve endpoint")
