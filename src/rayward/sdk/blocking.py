@@ -230,7 +230,7 @@ class Client:
         ref: Ref | str,
         generation: int | None = None,
         *,
-        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        timeout: float = 600.0,
         tell: Callable[[Verdict], None] | None = None,
     ) -> Waited:
         """Wait until a generation is true: a RayService on it with the old release out of traffic, and so on.
@@ -258,7 +258,7 @@ class Client:
         self,
         written: Written,
         *,
-        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        timeout: float = 600.0,
         on_failure: Literal["rollback", "hold"] | None = None,
         tell: Callable[[Verdict], None] | None = None,
     ) -> Waited:
@@ -419,9 +419,7 @@ class Client:
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
         return self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
-    def replace(
-        self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False
-    ) -> Written:
+    def replace(self, ref: Ref | str, mutate: Callable[[Object], Object | None], *, dry_run: bool = False) -> Written:
         """Get, mutate, replace; ``mutate`` runs again on fresh state when another writer was faster.
 
         Raises:
@@ -534,9 +532,7 @@ class Client:
         Raises:
             Invalid: Another operator acts, which cannot.
         """
-        return self._roll(
-            ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
-        )
+        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
 
     def reconcile(self, ref: Ref | str) -> Written:
         """Have the operator look at an object again; nothing else changes."""
@@ -547,7 +543,7 @@ class Client:
         ref: Ref | str,
         *settings: Intent,
         cause: str = "",
-        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        timeout: float = 600.0,
         tell: Callable[[Verdict], None] | None = None,
     ) -> Written:
         """Suspend a RayCluster, change it and resume it, as one transaction.
@@ -577,7 +573,7 @@ class Client:
         ref: Ref | str,
         *settings: Intent,
         cause: str = "",
-        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        timeout: float = 600.0,
         tell: Callable[[Verdict], None] | None = None,
     ) -> Written:
         """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
@@ -623,7 +619,7 @@ class Client:
         wanted: Object | None = None,
         *,
         approve: str = "",
-        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        timeout: float = 600.0,
         say: Callable[[str], None] = lambda text: None,
     ) -> Written:
         """Delete an object in the foreground and make it again, as it was or as a manifest says; history is kept.
@@ -701,7 +697,7 @@ class Client:
         """
         self._run(joblog.show(self._ref(ref), write), ref)
 
-    def stop(self, ref: Ref | str, *, timeout: float = 120.0) -> Object:  # noqa: ASYNC109 - both twins have it
+    def stop(self, ref: Ref | str, *, timeout: float = 120.0) -> Object:
         """End a RayJob before its time; one that Ray does not have yet is suspended.
 
         Raises:
@@ -722,9 +718,7 @@ class Client:
         if written.before is not None:
             notes.append(self._run(revisions.record(ref, written.before), ref))
         notes.append(
-            self._run(
-                revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref
-            )
+            self._run(revisions.record(ref, written.object, cause=cause, user=self.user, before=written.before), ref)
         )
         return dataclasses.replace(written, notes=tuple(note for note in notes if note))
 
