@@ -124,12 +124,6 @@ CASES = [
         differs=NEVER_A_SERVER_ERROR,
         ours=bad_request_in(0),
     ),
-    case(
-        "a watch from before the server's memory has expired",
-        watch("rayclusters?resourceVersion=1&timeoutSeconds=2", 0),
-        differs="the real server remembers a custom kind only since it was installed; ours has the whole history",
-        ours={0: {"events": []}},
-    ),
     case("a watch from the future waits", watch("leases?resourceVersion=999999999&timeoutSeconds=5", 0)),
     case(
         "a bad selector is refused",
