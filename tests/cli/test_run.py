@@ -116,13 +116,14 @@ def test_one_interrupt_leaves_the_job_and_a_second_asks_whether_to_stop_it(
     rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
     ours, theirs = os.openpty()
     command = [sys.executable, "-m", "rayward.cli", *rayward.words("logs", "rayjob/long", "-f")]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as following:
+    patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
         os.close(theirs)
         screen = _Screen(ours)
         try:
             screen.until(b"New: no operator has acted on it yet")
             following.send_signal(signal.SIGINT)
-            screen.until(b"rayjob/long goes on")
+            screen.until(b"rayjob/long is still running")
             screen.until(b"press Ctrl-C once more")
             following.send_signal(signal.SIGINT)
             screen.until(b"Stop rayjob/long?")

@@ -85,7 +85,7 @@ def follow(ref: Ref, write: Write, tell: Tell | None = None) -> Operation[Waited
             except errors.Forbidden as error:
                 may_read = False
                 if tell is not None:
-                    tell(f"its log is shown when it has ended: {error.message}")
+                    tell(f"the log of {ref} is shown after it ends: {error.message}")
         if over:
             patience -= 1
             if mine.whole or not job_id or patience <= 0 or not (yield from _has_cluster(ref, live)):
@@ -165,7 +165,10 @@ def _stream(
         if not node:
             return
         if not once and str(info.get("status")) not in _ENDED:
-            yield from _grow(dashboard, job_id, node, mine, write)
+            ended = yield from _grow(dashboard, job_id, node, mine, write)
+            if not ended:
+                # the stream ended before its driver: whoever called opens another one
+                return
         # read anew to the end that it has now: nothing is added to the log of a driver that has ended
         yield from _rest(dashboard, job_id, node, mine, write)
         mine.whole = not once
@@ -176,7 +179,8 @@ def _stream(
         return
 
 
-def _grow(dashboard: RayDashboard, job_id: str, node: str, mine: _Printed, write: Write) -> Operation[None]:
+def _grow(dashboard: RayDashboard, job_id: str, node: str, mine: _Printed, write: Write) -> Operation[bool]:
+    """Write the log as it grows; whether the driver has ended, and not just the stream."""
     mine.skip = mine.count
     request = dashboard.log(job_id, node, follow=True)
     while True:
@@ -185,8 +189,9 @@ def _grow(dashboard: RayDashboard, job_id: str, node: str, mine: _Printed, write
             write(mine.take(part))
             continue
         info: Object = yield Send(dashboard.job(job_id))
-        if part is None or str(info.get("status")) in _ENDED:
-            return
+        ended = str(info.get("status")) in _ENDED
+        if part is None or ended:
+            return ended
 
 
 def _rest(dashboard: RayDashboard, job_id: str, node: str, mine: _Printed, write: Write) -> Operation[None]:

@@ -70,7 +70,7 @@ def pack(folder: Path) -> Package:
         Invalid: It is too large, or holds nothing.
     """
     if not folder.is_dir():
-        raise UsageError(f"{folder} is no folder", "--working-dir names the folder with the code", "rayward run -h")
+        raise UsageError(f"{folder} is not a folder", "--working-dir names the folder with the code", "rayward run -h")
     skipped: list[str] = []
     files: list[_Found] = []
     total = 0

@@ -95,7 +95,7 @@ def manifest(run: Run, ref: Ref, package: Package | None) -> Object:
             quantity.parse(text)
         except quantity.QuantityError as error:
             following = "rayward run --cpus 4 --memory 8Gi -- ..."
-            raise UsageError(f"{flag} {text} is no quantity", str(error), following) from error
+            raise UsageError(f"{flag} {text} is not a quantity", str(error), following) from error
     amounts: Object = {"cpu": run.cpus, "memory": run.memory, **({"nvidia.com/gpu": str(run.gpus)} if run.gpus else {})}
     own: Object = {"cpu": _HEAD_CPUS, "memory": _HEAD_MEMORY} if run.workers else amounts
     spec: Object = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -14,7 +15,7 @@ from rayward.cli.output import tell
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.sdk import Client
 
-_SECOND_THOUGHTS = 3.0
+_SECOND_THOUGHTS = float(os.environ.get("RAYWARD_INTERRUPT_SECONDS") or 3)
 
 
 def follow(client: Client, ref: Ref) -> int:
@@ -37,10 +38,10 @@ def how_to_return(ref: Ref) -> str:
 
 
 def _leave(client: Client, ref: Ref) -> int:
-    tell(f"\n{ref} goes on; {how_to_return(ref)}")
-    if not terminal.is_terminal():
-        return Code.INTERRUPTED
     try:
+        tell(f"\n{ref} is still running; {how_to_return(ref)}")
+        if not terminal.is_terminal():
+            return Code.INTERRUPTED
         tell("press Ctrl-C once more to stop it")
         time.sleep(_SECOND_THOUGHTS)
     except KeyboardInterrupt:

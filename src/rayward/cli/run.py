@@ -86,9 +86,21 @@ def command(
         return follow(client, ref)
 
 
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except OSError:
+        # too long for a name: a program, say
+        return False
+
+
 def _packed(folder: Path | None, program: tuple[str, ...]) -> packing.Package | None:
     if folder is None:
-        local = [word for word in program if not word.startswith("-") and Path(word).is_file()]
+        local = [
+            word
+            for before, word in zip(("", *program), program, strict=False)
+            if not word.startswith("-") and before != "-c" and _is_file(word)
+        ]
         # a program of the image may have the name of a file here
         if local and not Path(local[0]).is_absolute():
             again = shlex.join(["rayward", "run", "--working-dir", ".", "--", *program])

@@ -193,7 +193,7 @@ def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], p
             quantity.parse(value or "1")
         except quantity.QuantityError as error:
             following = f"rayward up {name} {'4' if name == '--cpus' else '16Gi'}"
-            raise CommandError(Code.USAGE, f"{name} {value} is no quantity", str(error), following) from error
+            raise CommandError(Code.USAGE, f"{name} {value} is not a quantity", str(error), following) from error
     for image in images:
         name, found, environment = image.partition("=")
         if not found or not name or not (Path(environment) / "bin").is_dir():

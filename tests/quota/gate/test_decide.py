@@ -248,6 +248,26 @@ def test_a_problem_keeps_the_cluster_out_of_its_queue_and_is_said() -> None:
     assert (granted(decision).reason, granted(decision).message) == ("TooManyPodSets", "19 pod sets")
 
 
+@pytest.mark.parametrize("reason", ["InvalidSpec", "TooManyPodSets"])
+def test_an_edit_with_a_problem_stops_nothing_that_was_admitted(reason: str) -> None:
+    holder = workload(cluster(), *HELD)
+    before = settled(state(cluster(), holder, running=pods(holder, head=1, w=2)))
+    edited = dataclasses.replace(before, demand=None, problem=(reason, "no"))
+    decision = decide(settled(edited))
+    held = {group: granted.held for group, granted in granted(decide(edited)).groups.items()}
+    assert held == {"headgroup": 1, "w": 2}
+    assert not of(decision, FinishWorkload)
+    assert not of(decision, Unreserve)
+
+
+def test_the_quota_of_a_preempted_cluster_whose_job_has_ended_is_given_back() -> None:
+    evicted = workload(cluster(), *EVICTED)
+    running = settled(state(cluster(), evicted, job="j", job_suspended=True))
+    assert not of(decide(running), Unreserve)
+    ended = dataclasses.replace(running, job="")
+    assert of(decide(ended), Unreserve)
+
+
 def test_what_can_never_fit_says_so() -> None:
     decision = decide(state(cluster(), workload(cluster()), standing=Standing(never_fits="never")))
     assert (granted(decision).reason, granted(decision).message) == ("ExceedsMaxQuota", "never")

@@ -93,7 +93,7 @@ def _pod_set_problems(template: dict[str, Any], at: str) -> Iterator[Problem]:
                 yield Problem(f"{path}.requests[pods]", "Invalid", "the name pods is reserved for the number of pods")
             for name, value in {**limits, **requests}.items():
                 if _read(value) is None:
-                    yield Problem(path, "Invalid", f"{name}: {value!r} is no quantity")
+                    yield Problem(path, "Invalid", f"{name}: {value!r} is not a quantity")
                 elif name in limits and name in requests and _over(requests[name], limits[name]):
                     yield Problem(path, "Invalid", f"the request of {name} is over its limit")
 

@@ -183,13 +183,20 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
         # Workers would join a head that is about to go.
         if not (head_terminates or old_heads or (heads and _uid(heads[0]) in deletions)):
             room = state.gate.room(group.group_name, state.desired, observed.pods)
-            creates += decided.creates if room is None else decided.creates[: room // hosts * hosts]
+            creates += decided.creates if room is None else _within(decided.creates, room, hosts)
     if not creates and not deletions and effect is Effect.ROLLING_WORKERS:
         deletions = rolling_update(observed.pods, outdated)
         events += not_drained(live, deletions)
     staying = [pod for pod in live if _uid(pod) not in deletions]
     adopted = adopt(cluster, state.desired, staying)
     return _Pods(_deletes(live, deletions), tuple(creates), adopted, tuple(events))
+
+
+def _within(creates: Sequence[CreatePod], room: int, hosts: int) -> list[CreatePod]:
+    """What there is room for: hosts that complete a replica first, then whole replicas."""
+    begun = [new for new in creates if new.replica_name][:room]
+    fresh = [new for new in creates if not new.replica_name]
+    return [*begun, *fresh[: (room - len(begun)) // hosts * hosts]]
 
 
 def _removed_groups(groups: Iterable[str]) -> list[Event]:

@@ -13,13 +13,14 @@ import msgspec
 from msgspec.structs import replace
 
 from rayward.kinds import labels, names
+from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.durations import duration
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kinds.validation import job_problems, listed
 from rayward.kube.core.job import Job
-from rayward.kube.core.meta import is_controlled_by
+from rayward.kube.core.meta import condition_of, is_controlled_by
 from rayward.kube.core.objects import Condition, Key
 from rayward.kube.core.resource import JOBS, PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
@@ -30,7 +31,7 @@ from rayward.operator.base.tokens import Tokens
 from rayward.operator.cluster.observe import ALL_SERVICES, BY_CLUSTER, BY_OWNER, CLUSTERS, RAY_PODS
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
-from rayward.operator.job.annotations import Attempt
+from rayward.operator.job.annotations import Attempt, moment
 from rayward.operator.job.children import SUBMITTER
 from rayward.operator.job.facts import Cluster, Submitter
 from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State
@@ -158,6 +159,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
     problems = _problems(job, local)
     spec = memory.remembered(attempt) if problems and attempt is not None else memory.in_force(attempt, job)
     timeout = duration(job.metadata.annotation(labels.STATUS_CHECK_TIMEOUT)) or STATUS_CHECK_TIMEOUT
+    quota = condition_of(observed.cluster.status.conditions, QUOTA_RESERVED) if observed.cluster is not None else None
     state = State(
         job=job,
         attempt=attempt,
@@ -167,6 +169,8 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
+        waits_for_quota=quota is not None and quota.status == "False",
+        admitted_at=moment(quota.last_transition_time) if quota is not None else None,
         refusal=local.refusals.get(observed.job_id, ""),
         unanswered_since=local.unanswered_since,
         timeout=timeout,

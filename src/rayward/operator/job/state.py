@@ -56,6 +56,10 @@ class State:
     """Whether all worker groups of the cluster are suspended already."""
     log_tail: str | None = None
     """The end of the driver's log; None until it was read or could not be."""
+    waits_for_quota: bool = False
+    """Whether its cluster is in a queue, and not admitted."""
+    admitted_at: datetime | None = None
+    """When its cluster got its quota; None where none is needed."""
     refusal: str = ""
     """Why Ray will never take the submission."""
     unanswered_since: datetime | None = None
@@ -108,10 +112,12 @@ class State:
         return began + self.timeout if began is not None else None
 
     def deadlines(self) -> tuple[datetime | None, datetime | None]:
-        """Of the attempt, and of its start."""
+        """Of the attempt, and of its start; neither runs while the cluster waits for quota."""
         began = moment(self.status.start_time)
-        if began is None:
+        if began is None or self.waits_for_quota:
             return None, None
+        if self.admitted_at is not None:
+            began = max(began, self.admitted_at)
         active, start = self.spec.active_deadline_seconds, self.spec.pre_running_deadline_seconds
         return (
             began + timedelta(seconds=active) if active else None,

@@ -41,7 +41,7 @@ from rayward.quota.gate.state import (
 
 VIOLATION = "GateViolation"
 _PODS_GONE = "All pods are gone"
-_SUPERSEDED = "The RayCluster asks for other pods now"
+_SUPERSEDED = "The RayCluster no longer requests these pods"
 
 
 def decide(state: State) -> Decision:
@@ -91,7 +91,8 @@ class _Step:
         same = [one for one in same if not one.deleting]
         holder = _newest(one for one in same if _holds(one))
         others = [one for one in self.live if one not in same]
-        keep = [one for one in others if _holds(one)] if active else []
+        # A spec that cannot be counted asks for nothing, and takes nothing away from what runs.
+        keep = [] if self.state.stopped else [one for one in others if _holds(one)]
         want: Mapping[str, int] = {}
         if active and demand is not None:
             want = self._wanted(demand, holder, same)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,7 @@ from rayward.kinds.kueue import (
     names,
 )
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.rayjob import RayJob, SubmissionMode
+from rayward.kinds.rayjob import DeploymentStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
 from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of
@@ -44,6 +44,8 @@ SURGE: Final = "surge"
 BY_ORIGIN: Final = "origin"
 _MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
 _TERMINAL: Final = ("Succeeded", "Failed")
+_ENDED: Final = (DeploymentStatus.COMPLETE, DeploymentStatus.FAILED)
+"""RayJobs that run no more: suspending one would do nothing for the cluster that it left behind."""
 
 
 class _Phase(Slim, frozen=True, gc=False):
@@ -115,7 +117,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> 
     text = str(key)
     mine = (one for one in caches.workloads.find(BY_CLUSTER, text) if one.metadata.label(labels.CLUSTER_UID))
     workloads = sorted(mine, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
-    pods: dict[str, tuple[PodUse, ...]] = {}
+    pods: dict[str, list[PodUse]] = {}
     lingering = False
     for pod in caches.pods.find(BY_CLUSTER, text):
         if pod.status.phase in _TERMINAL:
@@ -125,17 +127,20 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> 
             continue
         owner = controller_of(pod)
         uid = owner.uid if owner is not None else ""
-        pods[uid] = (*pods.get(uid, ()), _use(pod))
+        pods.setdefault(uid, []).append(_use(pod))
     cluster = caches.clusters.get(key)
     if cluster is None:
         job = next((one.metadata.label(labels.ORIGIN_NAME) for one in workloads if _of_job(one)), "")
         lingering = lingering or submitting(caches, key.namespace, job)
-        return State(workloads=tuple(workloads), pods=pods, lingering=lingering)
+        return State(workloads=tuple(workloads), pods=_by_uid(pods), lingering=lingering)
     queue = queueing.queue_of(cluster.metadata) if cluster.spec.managed_by in _MANAGERS else ""
     job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
     found = caches.jobs.get(Key(key.namespace, job)) if job else None
     demand, problem = _demand(cluster, _submitter(cluster, found)) if queue else (None, None)
     priority, unknown = _priority(caches, cluster)
+    if any(one.metadata.label(labels.CLUSTER_UID) == cluster.metadata.uid and not one.finished for one in workloads):
+        # the priority was read when the Workload was made; a class that goes away takes nothing from it
+        unknown = None
     grant = read_grant(cluster)
     return State(
         cluster=cluster,
@@ -146,12 +151,16 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> 
         grant=grant,
         acknowledged=is_acknowledged(grant, cluster.status.conditions),
         workloads=tuple(workloads),
-        pods=pods,
+        pods=_by_uid(pods),
         lingering=lingering,
         flavors={one.metadata.name: one for one in caches.flavors},
-        job=job,
+        job=job if found is not None and found.status.job_deployment_status not in _ENDED else "",
         job_suspended=found is not None and bool(found.spec.suspend),
     )
+
+
+def _by_uid(pods: Mapping[str, Sequence[PodUse]]) -> dict[str, tuple[PodUse, ...]]:
+    return {uid: tuple(found) for uid, found in pods.items()}
 
 
 def role_of(caches: Caches, cluster: RayCluster) -> str:

@@ -59,6 +59,7 @@ class GateReconciler:
         self.controller.watch(caches.pods, label_key(labels.CLUSTER))
         self.controller.watch(caches.submitters, self._keys_of_submitter)
         self.controller.watch(caches.services, self._keys_of_service)
+        self.controller.watch(caches.priorities, self._keys_of_priority)
         self.controller.watch(caches.jobs, lambda old, new: self._keys_of_job(new or old))
         self._jobs.watch(caches.jobs)
         self._jobs.watch(caches.workloads, self._job_of_workload)
@@ -137,7 +138,9 @@ class GateReconciler:
     async def _reconcile_job(self, key: Key) -> Result:
         """Resume a RayJob once nothing of its preempted attempt is left: its next one waits in the queue."""
         caches = self._caches
-        if not all(cache.synced for cache in (caches.jobs, caches.workloads, caches.pods, caches.submitters)):
+        if not all(
+            cache.synced for cache in (caches.jobs, caches.clusters, caches.workloads, caches.pods, caches.submitters)
+        ):
             return Result(requeue_after=_RETRY_SECONDS)
         job = caches.jobs.get(key)
         if job is None or job.deleting or job.metadata.annotation(labels.SUSPENDED_BY) != GATE:
@@ -171,6 +174,11 @@ class GateReconciler:
             return ()
         clusters = self._caches.clusters.find("origin", str(found.key))
         return [one.key for one in clusters if one.metadata.label(labels.ORIGIN_KIND) == RAY_SERVICES.kind]
+
+    def _keys_of_priority(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        found = new or old
+        name = found.metadata.name if found is not None else ""
+        return [one.key for one in self._caches.clusters if one.metadata.label(names.PRIORITY_CLASS) == name]
 
     def _keys_of_submitter(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
         found = new or old
