@@ -403,7 +403,9 @@ def _of(found: Object) -> Object:
 
 def _name(metadata: Object) -> str:
     name, prefix = metadata["name"], metadata.get("generateName")
-    return name if not prefix or name.removeprefix(prefix).isdigit() else f"{prefix}<suffix>"
+    # a StatefulSet's pods are numbered; five digits are a random end that has no letter in it
+    ordinal = name.removeprefix(prefix or "")
+    return name if not prefix or (ordinal.isdigit() and len(ordinal) < 5) else f"{prefix}<suffix>"
 
 
 def _workload(found: Object, resource: Resource) -> Object:

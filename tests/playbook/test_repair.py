@@ -100,10 +100,12 @@ async def test_what_was_left_behind_is_deleted_or_adopted(ray: ServiceStage, sdk
     await ray.client.patch(
         PODS, head["metadata"]["name"], {"metadata": {"ownerReferences": None}}, PatchType.MERGE, ray.namespace
     )
-    lost = {"metadata": {"name": "lost", "labels": {labels.CLUSTER: "gone"}}, **template()}
-    await ray.client.create(PODS, lost, ray.namespace)
+    marks = {labels.CLUSTER: "gone", labels.IDENTIFIER: "gone-head"}
+    await ray.client.create(PODS, {"metadata": {"name": "lost", "labels": marks}, **template()}, ray.namespace)
+    own = {"metadata": {"name": "user", "labels": {labels.CLUSTER: "gone"}}, **template()}
+    await ray.client.create(PODS, own, ray.namespace)
     found = await sdk.leftovers()
     assert {(one.name, one.action) for one in found} == {("lost", "delete"), (head["metadata"]["name"], "adopt")}
     await sdk.clean(*found)
     assert await sdk.leftovers() == ()
-    assert [pod["metadata"]["uid"] for pod in await ray.pods()] == [head["metadata"]["uid"]]
+    assert {pod["metadata"]["name"] for pod in await ray.pods()} == {head["metadata"]["name"], "user"}

@@ -154,7 +154,7 @@ def unstick(
     if chosen.holder.cleans_clusters:
         for name in stuck.clusters:
             try:
-                yield Send(verbs.delete(RAY_CLUSTERS, name, ref.namespace, propagation_policy="Foreground"))
+                yield Send(verbs.delete(RAY_CLUSTERS, name, ref.namespace, propagation_policy="Background"))
             except errors.NotFound:
                 continue
     yield from _remove(ref, stuck.object, chosen.finalizer, manager)

@@ -34,7 +34,7 @@ class Leftover:
         uid: Which one of that name.
         why: In words.
         action: ``delete`` where the owner is gone, ``adopt`` where it is there and not its owner.
-        owner: The owner that it gets.
+        owners: Its owners once it is adopted.
     """
 
     resource: Resource
@@ -42,7 +42,7 @@ class Leftover:
     uid: str
     why: str
     action: Literal["delete", "adopt"]
-    owner: Object | None = None
+    owners: tuple[Object, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.resource.kind.lower()}/{self.name}"
@@ -54,6 +54,10 @@ class Leftover:
 
 def find(namespace: str) -> Operation[tuple[Leftover, ...]]:
     """Every leftover of a namespace; nothing is changed."""
+    # children before owners: one that is made in between is of an owner that the second look shows
+    children: list[tuple[Resource, str, list[Object]]] = []
+    for resource, label in _CHILDREN:
+        children.append((resource, label, (yield from _listed(resource, namespace, label))))
     owners: dict[tuple[str, str], Object] = {}
     for resource in _OWNERS.values():
         for one in (yield from _listed(resource, namespace, "")):
@@ -63,8 +67,8 @@ def find(namespace: str) -> Operation[tuple[Leftover, ...]]:
     for one in (yield from _listed(CONTROLLER_REVISIONS, namespace, RECREATION)):
         uids.add(str(section(section(one, "data"), "from").get("uid")))
     found: list[Leftover] = []
-    for resource, label in _CHILDREN:
-        for one in (yield from _listed(resource, namespace, label)):
+    for resource, label, listed in children:
+        for one in listed:
             leftover = _judged(resource, label, one, owners, uids)
             if leftover is not None:
                 found.append(leftover)
@@ -88,7 +92,7 @@ def clean(namespace: str, leftovers: tuple[Leftover, ...]) -> Operation[None]:
             if one.action == "delete":
                 yield Send(verbs.delete(one.resource, one.name, namespace, uid=one.uid))
             else:
-                change = {"metadata": {"uid": one.uid, "ownerReferences": [one.owner]}}
+                change = {"metadata": {"uid": one.uid, "ownerReferences": list(one.owners)}}
                 yield Send(verbs.patch(one.resource, one.name, change, PatchType.MERGE, namespace))
         except (errors.NotFound, errors.Conflict):
             # gone, or another one by now
@@ -102,13 +106,20 @@ def _judged(
     if metadata.get("deletionTimestamp"):
         return None
     name, uid = str(metadata["name"]), str(metadata["uid"])
-    references = [owner for owner in entries(metadata, "ownerReferences") if owner.get("kind") in _OWNERS]
+    owned = entries(metadata, "ownerReferences")
+    if any(owner.get("controller") and owner.get("kind") not in _OWNERS for owner in owned):
+        # a Job's pod, say
+        return None
+    references = [owner for owner in owned if owner.get("kind") in _OWNERS]
     if any(str(owner.get("uid")) in uids for owner in references):
         return None
     if references:
         gone = references[0]
         why = f"its owner {gone.get('kind')} {gone.get('name')} ({gone.get('uid')}) is gone"
         return Leftover(resource, name, uid, why, "delete")
+    if resource in (PODS, SERVICES) and labels.IDENTIFIER not in section(metadata, "labels"):
+        # a user's own, with the label of a cluster
+        return None
     value = str(section(metadata, "labels").get(label) or "")
     if resource is CONTROLLER_REVISIONS:
         return None if value in uids else Leftover(resource, name, uid, f"its owner {value} is gone", "delete")
@@ -124,7 +135,7 @@ def _judged(
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    return Leftover(resource, name, uid, f"{kind} {value} is not its owner", "adopt", reference)
+    return Leftover(resource, name, uid, f"{kind} {value} is not its owner", "adopt", (*owned, reference))
 
 
 def _listed(resource: Resource, namespace: str, label: str) -> Operation[list[Object]]:

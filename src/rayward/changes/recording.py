@@ -110,11 +110,13 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
         writer = self.writer(found)
         try:
             before = await self._before(found)
-            await writer.create(CONTROLLER_REVISIONS, manifest_of(ref, live, before=before))
+            made = await writer.create(CONTROLLER_REVISIONS, manifest_of(ref, live, before=before))
         except (AlreadyExists, Forbidden):
             # the SDK was faster; or the namespace is being deleted
             return
-        known = [_listed(one) for one in self._revisions.find(_BY_UID, found.metadata.uid)]
+        cached = {one.metadata.name: one for one in self._revisions.find(_BY_UID, found.metadata.uid)}
+        # the cache does not show the last one yet
+        known = [_listed(one) for one in (cached | {made.metadata.name: made}).values()]
         for name in surplus(known):
             one = self._revisions.get(Key(ref.namespace, name))
             if one is not None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rayward.changes import history, writing
+from rayward.changes.deleting import propagation_of
 from rayward.changes.outcomes import NotFound, UsageError, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import OWNER, PREDECESSORS
@@ -52,6 +53,10 @@ def recreate(
     stored = yield from _stored(ref)
     if stored is None and live is None:
         raise NotFound(f"{ref} is not there", "and none is being made again", f"rayward get {ref.kind.lower()}")
+    if stored is not None and _is_untouched(live, stored):
+        # killed before anything was deleted: what is live now counts, and is asked about again
+        yield from _forget(ref, stored)
+        stored = None
     if stored is None:
         assert live is not None
         if approve != ref.name:
@@ -77,6 +82,12 @@ def recreate(
     yield from history.record(ref, live, cause="recreate", user=user)
     yield from _forget(ref, stored)
     return Written(live)
+
+
+def _is_untouched(live: Object | None, stored: Object) -> bool:
+    if live is None or live["metadata"].get("deletionTimestamp"):
+        return False
+    return live["metadata"]["uid"] == section(stored["data"], "from").get("uid")
 
 
 def _manifest(ref: Ref, live: Object, wanted: Object | None) -> Object:
@@ -161,7 +172,11 @@ def _delete(ref: Ref, live: Object, timeout: float) -> Operation[None]:
     try:
         yield Send(
             verbs.delete(
-                ref.resource, ref.name, ref.namespace, propagation_policy="Foreground", uid=str(metadata["uid"])
+                ref.resource,
+                ref.name,
+                ref.namespace,
+                propagation_policy=propagation_of({"kind": ref.kind, **live}),
+                uid=str(metadata["uid"]),
             )
         )
     except errors.NotFound:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import click
 
+from rayward.changes.deleting import propagation_of
 from rayward.cli import fetch, manifests, naming
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
 from rayward.cli.durations import DurationType
@@ -84,8 +85,7 @@ def command(
         absent: list[_Doomed] = []
         for one in doomed:
             try:
-                chosen = cascade or ("foreground" if one.kind.resource.group == GROUP else "background")
-                options["propagation_policy"] = _CASCADE[chosen]
+                options["propagation_policy"] = _CASCADE[cascade] if cascade else _propagation(session, one)
                 session.client.delete(one.kind.resource, one.name, one.namespace, **options)
             except NotFound as error:
                 missing = missing or error
@@ -100,6 +100,13 @@ def command(
             _until_gone(session, gone, timeout)
         if missing is not None and not ignore_not_found:
             raise missing
+
+
+def _propagation(session: Session, one: _Doomed) -> Propagation:
+    resource = one.kind.resource
+    if resource.group != GROUP:
+        return "Background"
+    return propagation_of({"kind": resource.kind, **session.client.get(resource, one.name, one.namespace)})
 
 
 def _answer_json(gone: list[_Doomed], absent: list[_Doomed]) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from rayward.operator.ray.errors import Unreachable
-from rayward.operator.ray.observation import ProxyPod, Routes, Target
+from rayward.operator.ray.observation import UNSEEN, Observation, ProxyPod, Routes, Target
 from rayward.operator.ray.reach import Answer, Ask, Place, PodPort
 from rayward.operator.ray.routes import ask_routes
 
@@ -47,8 +47,8 @@ async def test_a_proxy_has_all_routes_when_it_leads_to_every_application() -> No
         early=Answer(503, b"Route table is not populated yet."),
         other=Answer(200, b"<html>"),
     )
-    found = await ask_routes(proxies, _target("whole", "half", "empty", "early", "other", "away"), {})
-    assert found == {
+    found = await ask_routes(proxies, _target("whole", "half", "empty", "early", "other", "away"), UNSEEN)
+    assert found.routes == {
         "whole/0": Routes.ALL,
         "half/0": Routes.MISSING,
         "empty/0": Routes.MISSING,
@@ -60,11 +60,19 @@ async def test_a_proxy_has_all_routes_when_it_leads_to_every_application() -> No
 
 async def test_a_proxy_that_had_all_routes_is_not_asked_again() -> None:
     proxies = Proxies(one=_routes(x="a", y="b"), two=_routes(x="a"))
-    known = await ask_routes(proxies, _target("one", "two"), {})
+    known = await ask_routes(proxies, _target("one", "two"), UNSEEN)
     await ask_routes(proxies, _target("one", "two"), known)
     assert sorted(proxies.asked) == ["one", "two", "two"]
 
 
+async def test_it_is_asked_again_when_it_is_to_lead_to_another_application() -> None:
+    proxies = Proxies(one=_routes(x="a"))
+    known = await ask_routes(proxies, _target("one", routed=frozenset({"a"})), UNSEEN)
+    assert known.routes == {"one/0": Routes.ALL}
+    known = await ask_routes(proxies, _target("one"), known)
+    assert known.routes == {"one/0": Routes.MISSING}
+
+
 async def test_pods_that_are_gone_are_forgotten() -> None:
-    known = {"gone/0": Routes.ALL}
-    assert await ask_routes(Proxies(), _target(), known) == {}
+    known = Observation(routes={"gone/0": Routes.ALL}, routed=frozenset({"a", "b"}))
+    assert (await ask_routes(Proxies(), _target(), known)).routes == {}

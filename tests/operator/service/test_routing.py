@@ -75,6 +75,12 @@ def test_a_proxy_that_cannot_be_asked_is_believed_as_far_as_the_controller_knows
     assert head_label(pod(label="true"), seen(Routes.SILENT, app="DEPLOYING", starting=True)) == "false"
 
 
+def test_workers_behind_a_wall_come_back_when_the_controller_says_so() -> None:
+    worker = pod(labels.WORKER, "false")
+    assert serve_label(worker, seen(Routes.SILENT), _APP, serving=True, excluded=False) == "true"
+    assert serve_label(worker, seen(Routes.SILENT, app="DEPLOYING"), _APP, serving=True, excluded=False) == "false"
+
+
 def test_workers_of_a_session_that_starts_anew_take_requests_when_they_have_routes() -> None:
     worker = pod(labels.WORKER, "true")
     assert serve_label(worker, seen(None, starting=True), _APP, serving=True, excluded=False) == "false"

@@ -93,6 +93,8 @@ class Observation(msgspec.Struct, frozen=True):
     failure: Failure | None = None
     starting: bool = False
     routes: Mapping[str, Routes] = _NO_ROUTES
+    routed: frozenset[str] = frozenset()
+    """The applications that ``routes`` speaks of."""
     unscheduled: Mapping[str, str] = _NO_PROBLEMS
     """Why no node has room for replicas of an application that has none, by its name."""
     tracebacks: Mapping[str, str] = _NO_PROBLEMS

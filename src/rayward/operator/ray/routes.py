@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import msgspec
+from msgspec.structs import replace
 
 from rayward.operator.ray.errors import RayError
-from rayward.operator.ray.observation import ProxyPod, Routes, Target
+from rayward.operator.ray.observation import Observation, ProxyPod, Routes, Target
 from rayward.operator.ray.reach import Ask, Reach
 
 _ROUTES: Final = Ask("GET", "/-/routes", seconds=5.0, max_body=1024 * 1024)
@@ -21,8 +22,9 @@ _AT_ONCE: Final = 32
 _UNAVAILABLE: Final = 503
 
 
-async def ask_routes(reach: Reach, target: Target, known: Mapping[str, Routes]) -> Mapping[str, Routes]:
-    """What each proxy of ``target`` answers; those that led everywhere once are not asked again."""
+async def ask_routes(reach: Reach, target: Target, seen: Observation) -> Observation:
+    """``seen`` with what each proxy of ``target`` answers; those that led everywhere once are not asked again."""
+    known: Mapping[str, Routes] = seen.routes if target.routed <= seen.routed else {}
     unknown = [pod for pod in target.proxies if known.get(pod.incarnation) is not Routes.ALL]
     limit = asyncio.Semaphore(_AT_ONCE)
 
@@ -32,7 +34,8 @@ async def ask_routes(reach: Reach, target: Target, known: Mapping[str, Routes]) 
 
     answers = await asyncio.gather(*map(asked, unknown))
     found = {pod.incarnation: Routes.ALL for pod in target.proxies}
-    return found | {pod.incarnation: answer for pod, answer in zip(unknown, answers, strict=True)}
+    found |= {pod.incarnation: answer for pod, answer in zip(unknown, answers, strict=True)}
+    return replace(seen, routes=found, routed=target.routed)
 
 
 async def _ask(reach: Reach, pod: ProxyPod, wanted: frozenset[str]) -> Routes:

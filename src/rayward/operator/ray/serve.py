@@ -69,16 +69,14 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
                 seen = replace(seen, starting=not serve.applications)
                 if holds(serve, deploy.config):
                     seen = replace(seen, deployed=deploy.key, refusal="")
-                    return replace(seen, routes=await ask_routes(reach, target, seen.routes))
+                    return await ask_routes(reach, target, seen)
             seen, answer = await _deployed(dashboard, deploy, seen), None
         serve = answer or await dashboard.serve()
-        routes = await ask_routes(reach, target, seen.routes)
+        seen = await ask_routes(reach, target, seen)
         unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
         starting = seen.starting and not _all_run(serve)
         tracebacks = _tracebacks(serve, seen)
-        return replace(
-            seen, serve=serve, starting=starting, routes=routes, unscheduled=unscheduled, tracebacks=tracebacks
-        )
+        return replace(seen, serve=serve, starting=starting, unscheduled=unscheduled, tracebacks=tracebacks)
     except RayError as error:
         return replace(seen, failure=_failure(error))
 

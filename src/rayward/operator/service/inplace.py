@@ -32,6 +32,7 @@ def decide(
             progress=progress_of(active),
             remedies=0 if active.remedies else None,
             healthy=active.unhealthy_since is not None,
+            answered=active.deserted_since is not None,
         )
         return Decision(active=active, annotate=(change,), readiness=config_not_sent(active))
     readiness = readiness_of(active)
@@ -102,6 +103,9 @@ def _raised(active: ChildCluster) -> Readiness | None:
 def _unschedulable(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
     """A config whose replicas fit on no node while those of the last one are gone: requests wait for nothing."""
     since = active.deserted_since
+    if since is not None and active.progressed_at is not None:
+        # replicas that were missing before this config came are not held against it
+        since = max(since, active.progressed_at)
     if not active.good_config or since is None or now - since < policy.scheduling_timeout or active.serve is None:
         return None
     for app in active.serve.applications:

@@ -42,7 +42,8 @@ def serve_label(
     answer = observation.routes.get(incarnation_of(pod))
     if pod.is_head:
         return str(not excluded and _head_serves(pod, observation, required, current, answer)).lower()
-    if answer is Routes.ALL:
+    if answer is Routes.ALL or (answer is Routes.SILENT and _all_run(observation, required)):
+        # Where Serve's port is not to be reached from here, the controller's word has to do; the probe still counts.
         return "true"
     return "false" if serving and (observation.starting or answer is Routes.MISSING) else current
 
@@ -90,8 +91,14 @@ def _head_serves(
     if not healthy or answer is not Routes.SILENT:
         return healthy and answer is Routes.ALL
     # Serve's port is not to be reached from here: the controller's word has to do.
-    running = all((app := serve.applications.get(name)) is not None and app.status == RUNNING for name in required)
-    return running or (current == "true" and not observation.starting)
+    return _all_run(observation, required) or (current == "true" and not observation.starting)
+
+
+def _all_run(observation: Observation, required: frozenset[str]) -> bool:
+    serve = observation.serve
+    if serve is None or observation.starting:
+        return False
+    return all((app := serve.applications.get(name)) is not None and app.status == RUNNING for name in required)
 
 
 def _routed_applications(config: str) -> frozenset[str]:
