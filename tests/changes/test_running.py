@@ -70,7 +70,7 @@ def test_the_code_is_mounted_where_the_runtime_environment_says() -> None:
 def test_mistakes_are_told_before_anything_is_sent() -> None:
     with pytest.raises(UsageError, match="nothing to run"):
         manifest(replace(RUN, command=()), _ref("n"), None)
-    with pytest.raises(UsageError, match="--memory 1Xi is no quantity"):
+    with pytest.raises(UsageError, match="--memory 1Xi is not a quantity"):
         manifest(replace(RUN, memory="1Xi"), _ref("n"), None)
     with pytest.raises(Invalid) as failure:
         manifest(replace(RUN, runtime_env="env_vars:\n  A: 1\n"), _ref("n"), None)
