@@ -78,5 +78,5 @@ def test_a_huge_folder_is_given_up_before_all_of_it_is_read(tmp_path: Path, monk
 def test_an_empty_folder_and_no_folder_are_rejected(tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="holds no file"):
         pack(tmp_path)
-    with pytest.raises(UsageError, match="no folder"):
+    with pytest.raises(UsageError, match="not a folder"):
         pack(tmp_path / "nowhere")
