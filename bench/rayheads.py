@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from tests.operator.ray.jobs import Script
+from tests.operator.ray.simulated import SimulatedHead, dashboard
 from tests.operator.service.heads import PodHeads
 
 from rayward.net.loop import run_loop
@@ -20,26 +21,14 @@ JOB = Script(pending_seconds=0.2, run_seconds=1.0, log="done\n")
 async def _serve(port: int) -> None:
     heads = PodHeads()
 
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        body = b""
-        while True:
-            message = await receive()
-            body += message.get("body", b"")
-            if not message.get("more_body"):
-                break
+    def dialled(scope: Any) -> SimulatedHead:
         # The address that was dialled tells the heads apart: all of 127.0.0.0/8 is this machine.
         address = str(scope["server"][0])
         head = heads.find(PodPort("default", address, address, port))
         head.scripts.setdefault("work", JOB)
-        headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
-        query = scope["query_string"].decode()
-        target = f"{scope['path']}?{query}" if query else scope["path"]
-        reply = head.answer(scope["method"], target, headers, body)
-        await asyncio.sleep(reply.seconds)
-        await send({"type": "http.response.start", "status": reply.status, "headers": []})
-        await send({"type": "http.response.body", "body": reply.body})
+        return head
 
-    server = Server(application, listen("0.0.0.0", port))
+    server = Server(dashboard(dialled), listen("0.0.0.0", port))
     await server.start()
     await asyncio.Event().wait()
 

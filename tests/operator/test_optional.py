@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from rayward.kube.client.errors import NotFound
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, Resource
 from rayward.kube.runtime.cache import Cache
@@ -115,7 +116,7 @@ async def _created(ray: Stage, resource: Resource) -> None:
     async def made() -> bool:
         try:
             await ray.client.create(resource, body, ray.namespace)
-        except Exception:
+        except NotFound:
             # a definition is served a moment after it is accepted
             await asyncio.sleep(0.05)
             return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -245,9 +245,8 @@ class SimulatedReach:
         return Answer(reply.status, reply.body)
 
 
-@asynccontextmanager
-async def listening(head: SimulatedHead, host: str = "127.0.0.1") -> AsyncGenerator[int]:
-    """The dashboard of ``head`` on an address of this machine; the port is given."""
+def dashboard(find: Callable[[Any], SimulatedHead]) -> Callable[[Any, Any, Any], Awaitable[None]]:
+    """The dashboard of the head that ``find`` names for a connection, as an ASGI application."""
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         body = b""
@@ -259,11 +258,19 @@ async def listening(head: SimulatedHead, host: str = "127.0.0.1") -> AsyncGenera
         headers = {name.decode().lower(): value.decode() for name, value in scope["headers"]}
         query = scope["query_string"].decode()
         target = f"{scope['path']}?{query}" if query else scope["path"]
-        reply = head.answer(scope["method"], target, headers, body)
+        reply = find(scope).answer(scope["method"], target, headers, body)
         await SYSTEM_CLOCK.sleep(reply.seconds)
         await send({"type": "http.response.start", "status": reply.status, "headers": []})
         await send({"type": "http.response.body", "body": reply.body})
 
+    return application
+
+
+@asynccontextmanager
+async def listening(head: SimulatedHead, host: str = "127.0.0.1") -> AsyncGenerator[int]:
+    """The dashboard of ``head`` on an address of this machine; the port is given."""
+
+    application = dashboard(lambda _scope: head)
     listener = listen(host, 0)
     server = Server(application, listener)
     await server.start()
