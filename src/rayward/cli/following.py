@@ -15,7 +15,7 @@ from rayward.cli.output import tell
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.sdk import Client
 
-_SECOND_THOUGHTS = float(os.environ.get("RAYWARD_INTERRUPT_SECONDS") or 3)
+_SECOND_THOUGHTS = 3.0
 
 
 def follow(client: Client, ref: Ref) -> int:
@@ -43,12 +43,19 @@ def _leave(client: Client, ref: Ref) -> int:
         if not terminal.is_terminal():
             return Code.INTERRUPTED
         tell("press Ctrl-C once more to stop it")
-        time.sleep(_SECOND_THOUGHTS)
+        time.sleep(_seconds())
     except KeyboardInterrupt:
         if click.confirm(f"\nStop {ref}?", default=False, err=True):
             client.stop(ref)
             tell(f"{ref} was stopped")
     return Code.INTERRUPTED
+
+
+def _seconds() -> float:
+    try:
+        return max(float(os.environ.get("RAYWARD_INTERRUPT_SECONDS") or _SECOND_THOUGHTS), 0)
+    except ValueError:
+        return _SECOND_THOUGHTS
 
 
 def write(part: bytes) -> None:
