@@ -1,23 +1,27 @@
-"""Write the blocking twin of the asynchronous SDK client: ``python tools/twins.py``."""
+"""Write the blocking twin of the asynchronous SDK client, file by file: ``python tools/twins.py``."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOURCE = ROOT / "src/rayward/sdk/asynchronous.py"
-TWIN = ROOT / "src/rayward/sdk/blocking.py"
+SOURCE = ROOT / "src/rayward/sdk/asynchronous"
+TWIN = ROOT / "src/rayward/sdk/blocking"
 
+_WRITTEN = "# Written by tools/twins.py from the module of the same name in rayward.sdk.asynchronous, never edited.\n"
 _WORDS = (
     (
-        '"""The client of the playbook, on the event loop; its blocking twin is written from this file."""',
-        '"""The client of the playbook, waiting for each answer; written by tools/twins.py, never edited."""',
+        "on the event loop: one module a topic; its blocking twin is written from this folder.",
+        "waiting for each answer: the twin of ``rayward.sdk.asynchronous``.",
     ),
     ("from rayward.kube.client.api import Client as ApiClient\n", ""),
     (
-        "from rayward.kube.core.meta",
-        "from rayward.kube.client.sync import SyncClient as ApiClient\nfrom rayward.kube.core.meta",
+        "import find_access\n",
+        "import find_access\nfrom rayward.kube.client.sync import SyncClient as ApiClient\n",
     ),
+    ("rayward.sdk.asynchronous", "rayward.sdk.blocking"),
     ("AsyncClient", "Client"),
     ("async def __aenter__", "def __enter__"),
     ("async def __aexit__", "def __exit__"),
@@ -27,6 +31,7 @@ _WORDS = (
     ("await ", ""),
     ("run_async", "run"),
     ("AsyncIterator", "Iterator"),
+    ("  # noqa: ASYNC109 - both twins have it", ""),
 )
 
 
@@ -34,8 +39,18 @@ def twin(source: str) -> str:
     """The blocking text of an asynchronous one."""
     for asynchronous, blocking in _WORDS:
         source = source.replace(asynchronous, blocking)
-    return source
+    return _WRITTEN + source
+
+
+def twins() -> dict[Path, str]:
+    """Every file of the blocking client, with its text."""
+    return {TWIN / source.name: twin(source.read_text()) for source in sorted(SOURCE.glob("*.py"))}
 
 
 if __name__ == "__main__":
-    TWIN.write_text(twin(SOURCE.read_text()))
+    TWIN.mkdir(exist_ok=True)
+    for path, text in twins().items():
+        path.write_text(text)
+    for path in set(TWIN.glob("*.py")) - set(twins()):
+        path.unlink()
+    subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", str(TWIN)], check=True)

@@ -1,0 +1,75 @@
+"""Changes of several steps: suspend, change and resume as one, finished or taken back as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rayward.changes import predicting, transactions
+from rayward.changes.intents import Intent
+from rayward.changes.judging import Verdict
+from rayward.changes.refs import Ref
+from rayward.changes.writing import Written
+from rayward.kinds.effects import Rules
+from rayward.sdk.asynchronous.connection import Connection
+
+
+class Transactions(Connection):
+    """Verbs that suspend an object to change it."""
+
+    async def reassemble(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayCluster, change it and resume it, as one transaction.
+
+        Killed anywhere, calling it again goes on; ``undo_transaction`` takes it back instead.
+
+        Raises:
+            Invalid: It cannot be suspended; nothing was written.
+            WaitTimeout: It is not suspended in time, and stays in the transaction.
+        """
+        about = self._ref(ref)
+        rules = await self._operator(about)
+        operation = transactions.run_transaction(
+            about,
+            settings,
+            rules=rules,
+            manager=self.field_manager,
+            cause=cause,
+            user=self.user,
+            timeout=timeout,
+            tell=tell,
+        )
+        return await self._run(operation, about)
+
+    async def edit(
+        self,
+        ref: Ref | str,
+        *settings: Intent,
+        cause: str = "",
+        timeout: float = 600.0,  # noqa: ASYNC109 - both twins have it
+        tell: Callable[[Verdict], None] | None = None,
+    ) -> Written:
+        """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
+
+        Raises:
+            Invalid: It has ended, or cannot be suspended; nothing was written.
+            WaitTimeout: As of ``reassemble``, and so is the rest.
+        """
+        return await self.reassemble(ref, *settings, cause=cause, timeout=timeout, tell=tell)
+
+    async def undo_transaction(self, ref: Ref | str) -> Written:
+        """Take back a ``reassemble`` or ``edit`` that was not finished: the spec from before it, and resumed.
+
+        Raises:
+            NotFound: None is pending.
+        """
+        operation = transactions.undo_transaction(self._ref(ref), manager=self.field_manager, user=self.user)
+        return await self._run(operation, ref)
+
+    async def _operator(self, ref: Ref) -> Rules:
+        return await self._run(predicting.operator_of(ref, await self.get(ref)), ref)

@@ -1,0 +1,53 @@
+# Written by tools/twins.py from the module of the same name in rayward.sdk.asynchronous, never edited.
+"""Predictions: what a manifest would do, and applying exactly what was predicted."""
+
+from __future__ import annotations
+
+from rayward.changes import predicting, writing
+from rayward.changes.planning import Plan, check_base
+from rayward.changes.refs import ref_of
+from rayward.changes.writing import Written
+from rayward.kinds.effects import Rules
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.sdk.blocking.writes import Writes
+
+
+class Plans(Writes):
+    """Verbs that ask before anything is written."""
+
+    def plan(self, wanted: Object, *, force_conflicts: bool = False, rules: Rules | None = None) -> Plan:
+        """Predict what applying a manifest does, with every changed field's effect; nothing is changed.
+
+        Args:
+            wanted: The manifest.
+            force_conflicts: Predict for an apply with ``force_conflicts``.
+            rules: Whose operator acts on the object; found out where it is not given.
+
+        Raises:
+            Conflict: Another manager owns a field, so that the apply would be refused.
+            Invalid: The server rejects the manifest.
+        """
+        ref = ref_of(wanted, self.namespace)
+        operation = predicting.predict(ref, wanted, manager=self.field_manager, force=force_conflicts, rules=rules)
+        return self._run(operation, ref)
+
+    def apply_plan(self, document: Object) -> Written:
+        """Apply a plan that was saved; refused where the object has moved since.
+
+        Args:
+            document: What ``Plan.document()`` gave.
+
+        Raises:
+            Conflict: The object is of another generation than the plan.
+        """
+        wanted = section(document, "wanted")
+        ref = ref_of(wanted, self.namespace)
+        live = self._run(writing.read_or_none(ref), ref)
+        check_base(document, live)
+        return self.apply(wanted)
+
+    def diff(self, wanted: Object, *, show_all: bool = False) -> str:
+        """What applying a manifest would change, as a unified diff; empty where nothing."""
+        ref = ref_of(wanted, self.namespace)
+        operation = predicting.compare(ref, wanted, manager=self.field_manager, show_all=show_all)
+        return self._run(operation, ref)

@@ -1,0 +1,99 @@
+# Written by tools/twins.py from the module of the same name in rayward.sdk.asynchronous, never edited.
+"""What is known of an object: revisions, timeline, statistics, the cause of its state; and the way back."""
+
+from __future__ import annotations
+
+from rayward.changes import history as revisions
+from rayward.changes import leftovers
+from rayward.changes.outcomes import NotFound
+from rayward.changes.refs import Ref
+from rayward.changes.revisions import Revision, Undo
+from rayward.changes.timeline import Entry, Store, read_timeline
+from rayward.changes.timeline.reading import ordered
+from rayward.changes.timeline.stats import Stats, stats_of
+from rayward.changes.why import Diagnosis, Evidence, explain, gather
+from rayward.changes.writing import Written
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from rayward.sdk.blocking.connection import Connection
+
+
+class Records(Connection):
+    """Verbs that read what happened, and ``undo``."""
+
+    def why(self, ref: Ref | str) -> tuple[Diagnosis, Evidence]:
+        """Why an object is not as it was asked for: one cause, and what it was read from.
+
+        Raises:
+            NotFound: The object is not there.
+        """
+        evidence = self._run(gather(self._ref(ref)), ref)
+        return explain(evidence), evidence
+
+    def history(self, ref: Ref | str) -> tuple[Revision, ...]:
+        """Every recorded generation, the oldest first; generations that nobody saw are marked gaps.
+
+        Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
+        """
+        return self._run(revisions.history(self._ref(ref)), ref)
+
+    def timeline(self, ref: Ref | str, store: Store | None = None) -> tuple[Entry, ...]:
+        """What happened to an object and what belongs to it, the oldest first.
+
+        Args:
+            ref: The object; with a store it may be gone.
+            store: What the operator's process recorded; without one, what the API server still knows.
+
+        Raises:
+            NotFound: The object is gone, and nothing was recorded.
+        """
+        about = self._ref(ref)
+        kept = tuple(one for one in store.read() if one.concerns(str(about))) if store is not None else ()
+        kept = tuple(one for one in kept if one.namespace == about.namespace)
+        try:
+            known = self._run(read_timeline(about), about)
+        except NotFound:
+            if not kept:
+                raise
+            known = ()
+        earlier = [one for one in known if not kept or one.at < kept[0].at or one.what == "event"]
+        return ordered((*earlier, *kept))
+
+    def stats(self, *refs: Ref | str) -> Stats:
+        """How the changes of these objects went, together; of every object of the namespace where none is named."""
+        named = [self._ref(ref) for ref in refs]
+        if not named:
+            for resource in (RAY_SERVICES, RAY_CLUSTERS, RAY_JOBS):
+                found = self._run(leftovers.roots(resource, self.namespace))
+                named += [Ref(resource.kind, name, self.namespace) for name in found]
+        histories = [self._run(revisions.history(ref), ref) for ref in named]
+        return stats_of(histories)
+
+    def undo(
+        self,
+        ref: Ref | str,
+        to_revision: int | None = None,
+        *,
+        override_gitops: bool = False,
+        dry_run: bool = False,
+    ) -> tuple[Undo, Written]:
+        """Go back to an earlier revision, by default to the last one that differs.
+
+        Sizes that were changed since are kept, and named in the result. An undo can be undone.
+
+        Raises:
+            NotFound: There is nothing to go back to.
+            Conflict: A GitOps tool applies the spec, and ``override_gitops`` is not set.
+        """
+        operation = revisions.undo(
+            self._ref(ref),
+            to=to_revision,
+            override_gitops=override_gitops,
+            dry_run=dry_run,
+            manager=self.field_manager,
+            user=self.user,
+        )
+        return self._run(operation, ref)
+
+    def diff_revisions(self, ref: Ref | str, one: int, other: int | None = None) -> str:
+        """The difference between two revisions, or between one and the live object."""
+        return self._run(revisions.compare_revisions(self._ref(ref), one, other), ref)

@@ -1,0 +1,78 @@
+# Written by tools/twins.py from the module of the same name in rayward.sdk.asynchronous, never edited.
+"""Repair: finalizers that hold an object, objects to be made again, and what others left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from rayward.changes import finalizers, leftovers, recreating
+from rayward.changes.finalizers import Stuck
+from rayward.changes.leftovers import Leftover
+from rayward.changes.refs import Ref
+from rayward.changes.writing import Written
+from rayward.kube.core.meta import rfc3339
+from rayward.kube.machinery.jsonvalue import Object
+from rayward.sdk.blocking.connection import Connection
+
+
+def _now() -> str:
+    return rfc3339(datetime.now(UTC))
+
+
+class Repair(Connection):
+    """Verbs that delete or adopt; each destructive one needs the object's name as its approval."""
+
+    def stuck(self, ref: Ref | str) -> Stuck:
+        """Who holds which finalizer of an object, and what its removal would leave behind; nothing is changed."""
+        return self._run(finalizers.inspect(self._ref(ref)), ref)
+
+    def unstick(self, ref: Ref | str, finalizer: str = "", *, approve: str = "") -> Stuck:
+        """Clean up where it is known how, and remove exactly one finalizer of an object that is being deleted.
+
+        Args:
+            ref: The object.
+            finalizer: Which one; may be left out where there is but one.
+            approve: The object's name, typed: without it nothing is done.
+
+        Raises:
+            UsageError: It is not approved, or not said which.
+            Invalid: The object is not being deleted.
+        """
+        about, manager = self._ref(ref), self.field_manager
+        operation = finalizers.unstick(about, finalizer, now=_now(), approve=approve, manager=manager)
+        return self._run(operation, ref)
+
+    def recreate(
+        self,
+        ref: Ref | str,
+        wanted: Object | None = None,
+        *,
+        approve: str = "",
+        timeout: float = 600.0,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> Written:
+        """Delete an object in the foreground and make it again, as it was or as a manifest says; history is kept.
+
+        Raises:
+            UsageError: ``approve`` is not the object's name.
+            WaitTimeout: It is not gone in time; calling it again goes on.
+        """
+        operation = recreating.recreate(
+            self._ref(ref),
+            wanted,
+            approve=approve,
+            timeout=timeout,
+            manager=self.field_manager,
+            user=self.user,
+            say=say,
+        )
+        return self._run(operation, ref)
+
+    def leftovers(self) -> tuple[Leftover, ...]:
+        """Objects of the namespace whose owner is gone, or that lost it; nothing is changed."""
+        return self._run(leftovers.find(self.namespace))
+
+    def clean(self, *found: Leftover) -> None:
+        """Delete leftovers whose owner is gone, and adopt those whose owner is there."""
+        self._run(leftovers.clean(self.namespace, found))

@@ -1,0 +1,99 @@
+# Written by tools/twins.py from the module of the same name in rayward.sdk.asynchronous, never edited.
+"""Steering of rollouts: pause, promote, abort, retry, restart, and changes by new clusters or new workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from rayward.changes import predicting, rollouts
+from rayward.changes.intents import Intent
+from rayward.changes.refs import Ref
+from rayward.changes.writing import Written
+from rayward.kinds.effects import Rules
+from rayward.kube.core.meta import rfc3339
+from rayward.kube.machinery.jsonvalue import Object
+from rayward.sdk.blocking.writes import Writes
+
+
+def _now() -> str:
+    return rfc3339(datetime.now(UTC))
+
+
+class Rollouts(Writes):
+    """Verbs that steer an upgrade by annotations and settings."""
+
+    def resume(self, ref: Ref | str) -> Written:
+        """Take back a suspension, and the pause of an upgrade."""
+        return self._roll(ref, lambda about, live, _: rollouts.resume(about, live))
+
+    def pause(self, ref: Ref | str) -> Written:
+        """Let the clusters of upgrades become ready and wait before the switch.
+
+        Raises:
+            Invalid: Another operator acts, which has no such thing.
+        """
+        return self._roll(ref, rollouts.pause)
+
+    def promote(self, ref: Ref | str) -> Written:
+        """Let the pending cluster take the traffic, though upgrades are paused.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return self._roll(ref, rollouts.promote)
+
+    def abort(self, ref: Ref | str) -> Written:
+        """Give up the upgrade in progress; its generation is not tried again, until ``retry`` or another edit.
+
+        Raises:
+            Invalid: No upgrade is in progress.
+        """
+        return self._roll(ref, rollouts.abort)
+
+    def retry(self, ref: Ref | str, *, cause: str = "retry") -> Written:
+        """Ask again for a release that was given up or aborted.
+
+        Raises:
+            Invalid: None was.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.retry(about, live, _now()), cause)
+
+    def restart(self, ref: Ref | str, *, cause: str = "restart") -> Written:
+        """Make a new cluster of the release that serves, and switch to it.
+
+        Raises:
+            Invalid: Its upgrade strategy makes no new clusters.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.restart(about, live, _now()), cause)
+
+    def upgrade(self, ref: Ref | str, *settings: Intent, paused: bool = False, cause: str = "") -> Written:
+        """Change a RayService by a new cluster, also where its Serve config alone changes.
+
+        Args:
+            ref: The service.
+            settings: What changes.
+            paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
+            cause: Why; kept with the revision.
+        """
+        return self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
+
+    def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
+        """Replace the workers of a RayCluster one by one, with these settings or as they are.
+
+        Raises:
+            Invalid: Another operator acts, which cannot.
+        """
+        return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
+
+    def reconcile(self, ref: Ref | str) -> Written:
+        """Have the operator look at an object again; nothing else changes."""
+        return self._roll(ref, lambda about, live, _: rollouts.reconcile(_now()))
+
+    def _roll(
+        self, ref: Ref | str, intents: Callable[[Ref, Object, Rules], tuple[Intent, ...]], cause: str = ""
+    ) -> Written:
+        about = self._ref(ref)
+        live = self.get(about)
+        rules = self._run(predicting.operator_of(about, live), about)
+        return self.set(about, *intents(about, live, rules), cause=cause)
