@@ -34,7 +34,7 @@ def _post(headers: bytes = b"") -> bytes:
 async def _until_only_the_client_is_waited_for(port: Port, client: Peer) -> None:
     """Until all of the last answer has left its backend, and a part of it waits for the client."""
     await until(lambda: len(port.sessions) == 1)
-    near = port.session._transport
+    near = port.session._client.transport
     near.set_write_buffer_limits(high=2 * _MUCH)
     await client.send(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
     await until(near.is_closing)
@@ -155,7 +155,7 @@ async def test_a_client_that_is_gone_without_a_word_takes_its_request_with_it(mo
         await until(lambda: port.in_flight == 1)
         port.pass_ticks(100)
         assert port.in_flight == 1
-        monkeypatch.setattr("rayward.local.traffic.http.session.lost", lambda _: True)
+        monkeypatch.setattr("rayward.local.traffic.http.downstream.lost", lambda _: True)
         port.pass_ticks(1)
         await until(lambda: port.in_flight == 0 and len(port.sessions) == 0)
         client.close()

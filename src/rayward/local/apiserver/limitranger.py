@@ -13,7 +13,7 @@ from rayward.local.apiserver import podamounts, status
 from rayward.local.apiserver.behaviour import Object
 
 if TYPE_CHECKING:
-    from rayward.local.apiserver.admission import Attributes
+    from rayward.local.apiserver.attributes import Attributes
     from rayward.local.apiserver.core import Core
 
 PREFIX = "/limitranges/"

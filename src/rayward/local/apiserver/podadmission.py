@@ -12,7 +12,7 @@ from rayward.local.apiserver.builtin.pod import admit as podadmit
 from rayward.local.apiserver.limitranger import LimitRanger
 
 if TYPE_CHECKING:
-    from rayward.local.apiserver.admission import Attributes
+    from rayward.local.apiserver.attributes import Attributes
     from rayward.local.apiserver.core import Core
 
 _RUNTIMES = "/runtimeclasses.node.k8s.io/"

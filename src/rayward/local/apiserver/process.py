@@ -30,7 +30,7 @@ from rayward.local.apiserver.quotastatus import QuotaStatus
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.tokens import Tokens
 from rayward.local.apiserver.tunnel import Tunnels
-from rayward.local.apiserver.webhooks import HttpWebhooks
+from rayward.local.apiserver.webhooks.dispatch import HttpWebhooks
 from rayward.local.store import Store
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey

@@ -27,7 +27,7 @@ from rayward.local.apiserver.quotausage import (
 from rayward.local.store import Event, Record, Store
 
 if TYPE_CHECKING:
-    from rayward.local.apiserver.admission import Attributes
+    from rayward.local.apiserver.attributes import Attributes
     from rayward.local.apiserver.core import Core
 
 PREFIX = "/resourcequotas/"

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rayward.kube.machinery import table
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.behaviour import Behaviour, Object
-
-if TYPE_CHECKING:
-    from rayward.local.apiserver.crd.conversion import Conversion
+from rayward.local.apiserver.crd.strategy import Conversion
 
 
 def _head(group: str, version: str, kind: str) -> bytes:

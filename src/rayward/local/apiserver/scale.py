@@ -16,9 +16,10 @@ from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object, section
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
 from rayward.local.apiserver import body, media, status
-from rayward.local.apiserver.admission import Admission, Attributes
+from rayward.local.apiserver.admission import AdmissionChain
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.core import Core
+from rayward.local.apiserver.core import Admission, Core
 from rayward.local.apiserver.media import Form
 from rayward.local.apiserver.objects import Live, metadata_of, stamp
 from rayward.local.apiserver.options import APPLY, WriteOptions, write_options
@@ -192,7 +193,7 @@ def _applied(core: Core, options: WriteOptions, config: Any) -> _Change:
     return change
 
 
-class _ScaleAdmission(Admission):
+class _ScaleAdmission(AdmissionChain):
     """Admission that is asked about the Scale of an object, and changes nothing else of it."""
 
     def __init__(self, of_server: Admission, places: Scale) -> None:

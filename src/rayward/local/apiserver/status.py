@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.gotext import quoted
-
-if TYPE_CHECKING:
-    from rayward.local.apiserver.resource import Resource
+from rayward.local.apiserver.resource import Resource
 
 Details = dict[str, Any]
 

@@ -12,8 +12,9 @@ from rayward.kube.machinery import names
 from rayward.kube.machinery.jsonvalue import section
 from rayward.local.addresses import shell_addresses_of
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Admission, Attributes
+from rayward.local.apiserver.admission import AdmissionChain
 from rayward.local.apiserver.allocation import Allocation
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.builtin import event, node
 from rayward.local.apiserver.builtin.claim import strategy as claim
@@ -35,8 +36,8 @@ from rayward.local.apiserver.rbac.escalation import EscalationCheck
 from rayward.local.apiserver.rbac.policy import RoleIndex
 from rayward.local.apiserver.registry import Registry
 from rayward.local.apiserver.resource import Resource
-from rayward.local.apiserver.webhooks import HttpWebhooks
 from rayward.local.apiserver.webhooks.caller import Caller
+from rayward.local.apiserver.webhooks.dispatch import HttpWebhooks
 from rayward.local.store import Store
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def authorizer_of(store: Store, hub: Hub) -> Authorizer:
     return Authorizer(index)
 
 
-def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, authorizer: Authorizer) -> Admission:
+def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, authorizer: Authorizer) -> AdmissionChain:
     """The admission chain of this server."""
     escalation = EscalationCheck(authorizer)
     allocation = Allocation(store)
@@ -76,7 +77,7 @@ def admission(store: Store, hub: Hub, webhooks: HttpWebhooks, quotas: Quotas, au
     hub.listen(allocation.on_commit)
     hub.listen(webhooks.on_commit)
     hub.listen(quotas.on_commit)
-    return Admission(
+    return AdmissionChain(
         mutators={
             "pods": PodAdmission(limits).admit,
             "nodes": admit_node,

@@ -47,12 +47,21 @@ class Connection(Early):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came."""
-        super().connection_made(transport)
-        near = cast("asyncio.Transport", transport)
-        if not self._sessions.enter(self):
-            reset(near)
-            return
-        self._dialing = asyncio.create_task(self._dial(near))
+        if self.enter(cast("asyncio.Transport", transport)):
+            self.dial()
+
+    def enter(self, near: asyncio.Transport) -> bool:
+        """Take a client, new or from another protocol; whether there is room."""
+        self.near = near
+        if self._sessions.enter(self):
+            return True
+        reset(near)
+        return False
+
+    def dial(self) -> None:
+        """Reach for a backend, and then be one connection with it."""
+        assert self.near is not None
+        self._dialing = asyncio.create_task(self._dial(self.near))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """It went before its backend was reached."""
@@ -81,13 +90,18 @@ class Connection(Early):
             far.abort()
             member.end()
             return
+        self.join(far, early, member)
+
+    def join(self, far: asyncio.Transport, early: Early, member: Member) -> None:
+        """From here on client and backend are one connection."""
+        assert self.near is not None
 
         def over() -> None:
             member.end()
             self._sessions.leave(self)
 
         self._far = far
-        join((transport, self), (far, early), over)
+        join((self.near, self), (far, early), over)
 
 
 async def open_to(route: Route, client: asyncio.Transport) -> tuple[Member, asyncio.Transport, Early]:

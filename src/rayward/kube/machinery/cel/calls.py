@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final, Protocol
 
 from rayward.kube.machinery.cel import functions, operators
-from rayward.kube.machinery.cel.ast import Call, Const, ListExpr, MapExpr
+from rayward.kube.machinery.cel.ast import Call, Const, Expr, ListExpr, MapExpr
 from rayward.kube.machinery.cel.frame import (
     COST,
     LIMIT,
     Frame,
+    Run,
     Typed,
     apply,
     constant,
@@ -27,10 +28,20 @@ from rayward.kube.machinery.cel.frame import (
 from rayward.kube.machinery.cel.reading import adder, equality, materializer, reader
 from rayward.kube.machinery.cel.values import NONE, BudgetExceededError, EvaluationError, NoSuchOverloadError, Optional
 
-if TYPE_CHECKING:
-    from rayward.kube.machinery.cel.evaluate import Compiler
 
-Special = Callable[["Compiler", Call], Typed]
+class Compiler(Protocol):
+    """Compiles the arguments of a call."""
+
+    def part(self, expr: Expr) -> Typed:
+        """A part of the expression with the type that a schema gives it."""
+        ...
+
+    def value(self, expr: Expr) -> Run:
+        """An expression whose value is used as a whole: whatever it holds is read first."""
+        ...
+
+
+Special = Callable[[Compiler, Call], Typed]
 
 
 def _and(compiler: Compiler, expr: Call) -> Typed:

@@ -10,26 +10,23 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 
 from rayward.kube.machinery.jsonvalue import is_list, is_object, section
 from rayward.kube.machinery.objectmeta import check_labels
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.crd.strategy import Conversion
+from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.status import ApiError
-from rayward.local.apiserver.webhooks.caller import Caller, Endpoint, RefusedError, endpoint_of
+from rayward.local.apiserver.webhooks.caller import Caller, RefusedError
 from rayward.local.store import Record
 from rayward.net.errors import NetworkError
 from rayward.net.tls import TlsError
 
-if TYPE_CHECKING:
-    from rayward.local.apiserver.resource import Resource
-
 _SECONDS = 30
 _MOST_KEPT = 50_000
-_REVIEWS = ("v1", "v1beta1")
 
 
 class ConversionNeeded(Exception):  # noqa: N818 - no error: what was asked for has to be converted first
@@ -39,26 +36,6 @@ class ConversionNeeded(Exception):  # noqa: N818 - no error: what was asked for 
         super().__init__(f"{record.key} in {resource.api_version}")
         self.resource = resource
         self.record = record
-
-
-@dataclass(frozen=True, slots=True)
-class Conversion:
-    """The webhook of a definition."""
-
-    endpoint: Endpoint
-    review: str
-    """The version of the questions it understands; empty: none of ours."""
-
-
-def conversion_of(spec: Object) -> Conversion | None:
-    """How the versions of a definition are converted; None: only their name differs."""
-    declared = section(spec, "conversion")
-    if declared.get("strategy") != "Webhook":
-        return None
-    webhook = section(declared, "webhook")
-    versions: list[str] = webhook.get("conversionReviewVersions") or []
-    review = next((version for version in versions if version in _REVIEWS), "")
-    return Conversion(endpoint_of(section(webhook, "clientConfig")), review)
 
 
 class Conversions:

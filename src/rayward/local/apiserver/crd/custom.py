@@ -13,8 +13,8 @@ import orjson
 from rayward.kube.machinery import apply, jsonpath, schema, table
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver.behaviour import Behaviour, Column, DecodeError, Object
-from rayward.local.apiserver.crd.conversion import conversion_of
 from rayward.local.apiserver.crd.definition import stored_version
+from rayward.local.apiserver.crd.strategy import conversion_of
 from rayward.local.apiserver.resource import Resource, Scale, Subresource
 
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")

@@ -19,7 +19,7 @@ from rayward.local.apiserver.webhooks.matching import Matching, matching_of
 from rayward.local.store import Event, Store
 
 if TYPE_CHECKING:
-    from rayward.local.apiserver.admission import Attributes
+    from rayward.local.apiserver.attributes import Attributes
     from rayward.local.apiserver.core import Core
 
 _log = logging.getLogger(__name__)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from rayward.kube.machinery.gotext import quoted
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.rbac.access import Access
 from rayward.local.apiserver.rbac.authorizer import MASTERS, Authorizer

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from rayward.kube.machinery.cel import authorization as cel
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.rbac.access import Access
 from rayward.local.apiserver.rbac.authorizer import Authorizer

@@ -10,7 +10,8 @@ from rayward.kube.machinery.apply import Owners, track_update
 from rayward.kube.machinery.fielderror import too_long
 from rayward.kube.machinery.objectmeta import check_object_meta
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Attributes, is_being_deleted
+from rayward.local.apiserver.admission import is_being_deleted
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import metadata_of, new_uid, rendered, stamp

@@ -12,7 +12,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, Reason, invalid
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 from rayward.local.apiserver import body, status
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, stamp

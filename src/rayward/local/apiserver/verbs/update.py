@@ -10,7 +10,7 @@ from rayward.kube.machinery.apply import Owners, equal_ignoring_managed_times, t
 from rayward.kube.machinery.fielderror import FieldError, invalid
 from rayward.kube.machinery.objectmeta import check_object_meta_update
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Endpoint, Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import Live, metadata_of, stamp

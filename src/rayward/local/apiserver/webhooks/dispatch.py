@@ -15,7 +15,7 @@ from rayward.kube.machinery import cel
 from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch
 from rayward.local.apiserver import status
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.rbac import expressions

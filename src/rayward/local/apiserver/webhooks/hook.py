@@ -8,7 +8,7 @@ from typing import Any
 
 from rayward.kube.machinery import cel
 from rayward.kube.machinery.cel import authorization
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks.caller import Endpoint, endpoint_of

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rayward.kube.machinery.selectors import labels
-from rayward.local.apiserver.admission import Attributes
+from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.resource import Resource
 

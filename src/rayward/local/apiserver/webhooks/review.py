@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from rayward.kube.machinery.jsonvalue import is_object
-from rayward.local.apiserver.admission import Attributes, kind_of
+from rayward.local.apiserver.attributes import Attributes, kind_of
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.status import ApiError

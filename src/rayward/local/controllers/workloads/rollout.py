@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from copy import deepcopy
 from datetime import datetime
-from typing import Any, Final
 
 import msgspec
 
-from rayward.kube.core.meta import controller_reference
-from rayward.kube.core.resource import DEPLOYMENTS
-from rayward.kube.machinery.jsonvalue import section
-from rayward.local.controllers.workloads.common import Event, template_hash
+from rayward.kube.machinery.jsonvalue import Object
+from rayward.local.controllers.workloads.common import Event
 from rayward.local.controllers.workloads.deployment import (
     DESIRED,
-    HASH,
-    HISTORY,
     MOST,
     REVISION,
     DeploymentStatus,
@@ -32,20 +26,7 @@ from rayward.local.controllers.workloads.progress import (
     with_progress,
 )
 from rayward.local.controllers.workloads.replicaset import SeenReplicaSet
-
-Object = dict[str, Any]
-
-_OWN: Final = frozenset(
-    {
-        "kubectl.kubernetes.io/last-applied-configuration",
-        "deprecated.deployment.rollback.to",
-        REVISION,
-        HISTORY,
-        DESIRED,
-        MOST,
-    }
-)
-_LONGEST_HISTORY: Final = 2000
+from rayward.local.controllers.workloads.revisions import mark, new_set, number, revision_of, same_template, set_object
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -110,7 +91,7 @@ class _Rollout:
         self.spec = owner.spec
         self.now = now
         self.sets = sorted((_Set(each) for each in sets), key=lambda each: each.age)
-        self.new = next((each for each in self.sets if _same(owner, each.seen)), None)
+        self.new = next((each for each in self.sets if same_template(owner, each.seen)), None)
         self.events: list[Event] = []
         self.delete: list[SeenReplicaSet] = []
         self.revision: str | None = None
@@ -133,14 +114,14 @@ class _Rollout:
 
     def find_new(self, *, make: bool) -> None:
         """Find the replica set of the template and give it the next revision, or make it."""
-        revision = max((_revision(each.annotations) for each in self.old), default=0) + 1
+        revision = max((revision_of(each.annotations) for each in self.old), default=0) + 1
         if self.new is not None:
-            _mark(self.owner, self.new.annotations, revision)
+            mark(self.owner, self.new.annotations, revision)
             self.new.min_ready_seconds = self.spec.min_ready_seconds
             if self.status.condition(PROGRESSING) is None:
                 self._say("FoundNewReplicaSet", f'Found new replica set "{self.new.name}"')
         elif make:
-            self.new = _Set(_made(self.owner, revision))
+            self.new = _Set(new_set(self.owner, revision))
             self.new.is_new = True
             self.sets.append(self.new)
             self.scale(self.new, self.room())
@@ -197,7 +178,7 @@ class _Rollout:
     def _fraction(self, chosen: _Set) -> int:
         if self.spec.replicas == 0:
             return -chosen.replicas
-        before = _number(chosen.annotations, MOST) or self.owner.status.replicas
+        before = number(chosen.annotations, MOST) or self.owner.status.replicas
         if before == 0:
             return 0
         # Rounded half away from zero, without a float.
@@ -253,7 +234,7 @@ class _Rollout:
         old = [each for each in self.old if not each.seen.deleting]
         if limit is None or len(old) <= limit:
             return
-        old.sort(key=lambda each: (_revision(each.annotations), each.age))
+        old.sort(key=lambda each: (revision_of(each.annotations), each.age))
         for each in old[: len(old) - limit]:
             seen = each.seen
             settled = seen.metadata.generation <= seen.status.observed_generation
@@ -270,7 +251,7 @@ def decide(
         return Decision(_counted(rollout))
     rollout.status = with_pause(owner, rollout.status, now)
     scaled = any(
-        each.replicas and (number := _number(each.annotations, DESIRED)) is not None and number != owner.spec.replicas
+        each.replicas and (desired := number(each.annotations, DESIRED)) is not None and desired != owner.spec.replicas
         for each in rollout.sets
     )
     if owner.spec.paused or scaled:
@@ -310,7 +291,7 @@ def _decision(rollout: _Rollout, status: DeploymentStatus) -> Decision:
     return Decision(
         status,
         rollout.revision,
-        _object(rollout.owner, new) if new is not None and new.is_new else None,
+        set_object(rollout.owner, new.seen, new.replicas, new.annotations) if new is not None and new.is_new else None,
         tuple(
             Change(each.name, each.replicas, each.min_ready_seconds, each.annotations)
             for each in rollout.sets
@@ -322,86 +303,10 @@ def _decision(rollout: _Rollout, status: DeploymentStatus) -> Decision:
     )
 
 
-def _same(owner: SeenDeployment, found: SeenReplicaSet) -> bool:
-    return _unhashed(owner.spec.template) == _unhashed(found.spec.template)
-
-
-def _unhashed(template: Object) -> Object:
-    metadata = section(template, "metadata")
-    labels = {name: value for name, value in section(metadata, "labels").items() if name != HASH}
-    rest = {name: value for name, value in metadata.items() if value is not None}
-    return {**template, "metadata": {**rest, "labels": labels}}
-
-
-def _number(annotations: dict[str, str], name: str) -> int | None:
-    text = annotations.get(name, "")
-    return int(text) if text.isdecimal() else None
-
-
-def _revision(annotations: dict[str, str]) -> int:
-    return _number(annotations, REVISION) or 0
-
-
 def _sizes(owner: SeenDeployment) -> dict[str, str]:
     return {DESIRED: str(owner.spec.replicas), MOST: str(owner.spec.replicas + owner.spec.surge)}
 
 
-def _mark(owner: SeenDeployment, annotations: dict[str, str], revision: int) -> None:
-    """Give a replica set the user's annotations and a revision, and remember the one it had."""
-    annotations |= {name: text for name, text in (owner.metadata.annotations or {}).items() if name not in _OWN}
-    before = annotations.get(REVISION)
-    if _revision(annotations) >= revision:
-        return
-    annotations[REVISION] = str(revision)
-    if before is not None:
-        history = [*filter(None, annotations.get(HISTORY, "").split(",")), before]
-        while len(",".join(history)) > _LONGEST_HISTORY:
-            history.pop(0)
-        annotations[HISTORY] = ",".join(history)
-
-
 def _is_saturated(owner: SeenDeployment, new: _Set) -> bool:
     wanted = owner.spec.replicas
-    return _number(new.annotations, DESIRED) == new.replicas == new.available == wanted
-
-
-def _made(owner: SeenDeployment, revision: int) -> SeenReplicaSet:
-    """The new replica set, without pods yet."""
-    value = template_hash(owner.spec.template, owner.status.collision_count or 0)
-    annotations: dict[str, str] = {}
-    _mark(owner, annotations, revision)
-    whole = {
-        "metadata": {
-            "name": f"{owner.metadata.name}-{value}",
-            "namespace": owner.metadata.namespace,
-            "annotations": annotations,
-            "labels": {HASH: value},
-        },
-        "spec": {"replicas": 0, "minReadySeconds": owner.spec.min_ready_seconds},
-    }
-    return msgspec.convert(whole, SeenReplicaSet)
-
-
-def _object(owner: SeenDeployment, new: _Set) -> Object:
-    value = new.seen.metadata.label(HASH)
-    template, selector = deepcopy(owner.spec.template), deepcopy(owner.spec.selector)
-    labels = {**section(section(template, "metadata"), "labels"), HASH: value}
-    template["metadata"] = {**section(template, "metadata"), "labels": labels}
-    selector["matchLabels"] = {**section(selector, "matchLabels"), HASH: value}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {
-            "name": new.name,
-            "namespace": owner.metadata.namespace,
-            "labels": labels,
-            "annotations": new.annotations,
-            "ownerReferences": [msgspec.to_builtins(controller_reference(owner, DEPLOYMENTS))],
-        },
-        "spec": {
-            "replicas": new.replicas,
-            "minReadySeconds": new.min_ready_seconds,
-            "selector": selector,
-            "template": template,
-        },
-    }
+    return number(new.annotations, DESIRED) == new.replicas == new.available == wanted

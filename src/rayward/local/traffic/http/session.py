@@ -3,50 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Final, cast
+from typing import Final
 
 from rayward.local.traffic.dialing import UnreachableError, reach
 from rayward.local.traffic.http.backend import Backend
 from rayward.local.traffic.http.body import BadBodyError, Body
+from rayward.local.traffic.http.downstream import Downstream
 from rayward.local.traffic.http.message import LARGEST_HEAD, BadMessageError, Request, may_be_http, read_request
 from rayward.local.traffic.http.refusal import refusal
 from rayward.local.traffic.http.repeating import MOST_KEPT, is_sent_at_once, may_ask_again, may_meet_an_end
-from rayward.local.traffic.kernel import lost
 from rayward.local.traffic.route import Member, Route
 from rayward.local.traffic.sessions import Sessions
-from rayward.local.traffic.splice import end_if_lost, join, reset
-from rayward.local.traffic.tcp import Early, open_to, peer_of
+from rayward.local.traffic.tcp import Connection, Early
 
 _HEAD_TICKS: Final = 30
 _IDLE_TICKS: Final = 600
 _UNWANTED_TICKS: Final = 30
 _LINGER_TICKS: Final = 5
 
-_WAITING, _BUSY, _SKIPPING, _ENDING, _RAW = range(5)
+_WAITING, _BUSY, _SKIPPING, _ENDING = range(4)
 
 
 class Session(asyncio.Protocol):
     """One client's connection."""
 
     __slots__ = (
-        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_far", "_first", "_full", "_halted",
-        "_kept", "_left", "_member", "_request", "_route", "_seen", "_sessions", "_state", "_transport", "_tried",
-        "_unsent",
+        "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_kept", "_member", "_request",
+        "_route", "_seen", "_sessions", "_state", "_tried",
     )  # fmt: skip
 
     def __init__(self, route: Route, sessions: Sessions) -> None:
         self._route = route
         self._sessions = sessions
-        self._transport: asyncio.Transport | None = None
-        self._far: asyncio.Transport | None = None
-        self._client = ""
+        self._client: Downstream
         self._state = _WAITING
         self._first = True
-        self._left = False
-        self._full = False
-        self._halted = False
         self._seen = sessions.tick
-        self._unsent = 0
         self._buffer = b""
         self._request: Request | None = None
         self._body: Body | None = None
@@ -59,11 +51,10 @@ class Session(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """A client came."""
-        near = self._transport = cast("asyncio.Transport", transport)
-        self._client = peer_of(near)
+        client = self._client = Downstream(transport)
         if not self._sessions.enter(self):
-            near.write(refusal(503, self._route.service, "too many connections at once"))
-            near.close()
+            client.write(refusal(503, self._route.service, "too many connections at once"))
+            client.transport.close()
 
     def data_received(self, data: bytes) -> None:
         """Bytes of a request."""
@@ -77,20 +68,18 @@ class Session(asyncio.Protocol):
                 self._pass(data, self._body)
             else:
                 self._hold(data)
-        elif self._state == _RAW:
-            self._hold(data)
         elif self._body is not None:
             self._skip(data, self._body)
 
     def eof_received(self) -> bool:
         """The client sends no more, but may still listen: as between two connections, its backend hears of it."""
-        self._left = True
+        self._client.left = True
         if self._state == _BUSY and self._body is not None:
             self._abort()
             return False
         if self._backend is not None:
             self._backend.no_more()
-        return self._state in (_BUSY, _RAW)
+        return self._state == _BUSY
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client is gone; so is what it asked for."""
@@ -99,13 +88,13 @@ class Session(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         """The client reads too slowly."""
-        self._full = True
+        self._client.full = True
         if self._backend is not None:
             self._backend.hold()
 
     def resume_writing(self) -> None:
         """The client reads again."""
-        self._full = False
+        self._client.full = False
         if self._backend is not None:
             self._backend.go_on()
 
@@ -114,10 +103,8 @@ class Session(asyncio.Protocol):
         silent = tick - self._seen
         if self._body is None and silent <= _LINGER_TICKS:
             return
-        if self._state == _RAW:
-            end_if_lost(self._transport, self._far)
-        elif self._state == _BUSY:
-            if lost(self._transport) or (self._body is not None and silent > _IDLE_TICKS):
+        if self._state == _BUSY:
+            if self._client.is_lost() or (self._body is not None and silent > _IDLE_TICKS):
                 self.close()
             elif self._backend is not None:
                 self._backend.look()
@@ -127,40 +114,35 @@ class Session(asyncio.Protocol):
         elif self._state == _WAITING and self._buffer:
             if silent > _HEAD_TICKS:
                 self._refuse(408, "the head of the request did not come in time")
-        elif self._takes_more():
-            self._seen = tick
-        elif silent > self._patience():
-            self.close()
+        else:
+            reads, unread = self._client.takes_more()
+            if reads:
+                self._seen = tick
+            elif silent > self._most_silent(unread):
+                self.close()
 
-    def _takes_more(self) -> bool:
-        before = self._unsent
-        self._unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
-        return self._unsent != before
-
-    def _patience(self) -> int:
-        if self._state == _WAITING or self._unsent:
+    def _most_silent(self, unread: int) -> int:
+        if self._state == _WAITING or unread:
             return _IDLE_TICKS
         return _LINGER_TICKS if self._body is None else _UNWANTED_TICKS
 
     def close(self) -> None:
-        """End it."""
-        if self._transport is not None:
-            self._transport.abort()
+        """End the connection at once."""
+        self._client.transport.abort()
 
     # its requests
 
     def _read_head(self, data: bytes) -> None:
         if self._first and not may_be_http(data):
-            self._pass_through(data)
+            self._buffer = data
+            self._hand_over().dial()
             return
         end = data.find(b"\r\n\r\n") + 4
+        if (end if end >= 4 else len(data)) > LARGEST_HEAD:
+            self._refuse(431, "the head of the request is too large")
+            return
         if end < 4:
             self._buffer = data
-            if len(data) > LARGEST_HEAD:
-                self._refuse(431, "the head of the request is too large")
-            return
-        if end > LARGEST_HEAD:
-            self._refuse(431, "the head of the request is too large")
             return
         try:
             request = read_request(data[:end])
@@ -208,7 +190,7 @@ class Session(asyncio.Protocol):
             self._kept += data
             if len(self._kept) > MOST_KEPT:
                 if self._backend is None:
-                    self._stop_reading()
+                    self._client.stop_reading()
                 else:
                     self._kept = None
         if self._backend is not None:
@@ -217,7 +199,7 @@ class Session(asyncio.Protocol):
             self._dispatch(self._request)
 
     def _dispatch(self, request: Request) -> None:
-        member = self._route.pick((), self._client)
+        member = self._route.pick((), self._client.address)
         if member is not None and member.idle and self._can_be_kept(request):
             backend = member.idle.pop()
             assert isinstance(backend, Backend)
@@ -232,7 +214,7 @@ class Session(asyncio.Protocol):
 
     async def _dial(self, request: Request, first: Member | None = None) -> None:
         try:
-            member, made = await reach(self._route, self._client, self._tried, patient=True, first=first)
+            member, made = await reach(self._route, self._client.address, self._tried, patient=True, first=first)
         except UnreachableError as error:
             self._dialing = None
             self._refuse(error.status, str(error))
@@ -258,20 +240,19 @@ class Session(asyncio.Protocol):
         assert kept is not None
         if len(kept) > MOST_KEPT:
             self._kept = None
-        if self._full:
+        if self._client.full:
             backend.hold()
         backend.ask(self, request, kept, whole=self._body is None)
-        if self._left and self._body is None:
+        if self._client.left and self._body is None:
             backend.no_more()
         if self._body is not None:
-            self._read_on()
+            self._client.read_on()
 
     # the answer
 
     def answer(self, data: bytes) -> None:
         """The next bytes of the answer."""
-        if self._transport is not None:
-            self._transport.write(data)
+        self._client.transport.write(data)
 
     def answered(self) -> None:
         """The answer is whole."""
@@ -286,26 +267,26 @@ class Session(asyncio.Protocol):
             self._settle()
             if stays and not request.asks_first:
                 self._state = _SKIPPING
-                self._read_on()
+                self._client.read_on()
             else:
                 self._linger()
             return
         backend.rest()
         self._settle()
-        if not stays or self._transport is None:
-            self._finish()
-        else:
+        if stays:
             self._go_on()
+        else:
+            self._finish()
 
     def _go_on(self) -> None:
         if self._buffer:
             self._next()
         else:
             self._state = _WAITING
-            if self._left:
+            if self._client.left:
                 self._finish()
-            elif self._halted:
-                self._read_on()
+            else:
+                self._client.read_on()
 
     def _skip(self, data: bytes, body: Body) -> None:
         try:
@@ -324,23 +305,33 @@ class Session(asyncio.Protocol):
     def _next(self) -> None:
         data, self._buffer = self._buffer, b""
         self._state = _WAITING
-        self._read_on()
+        self._client.read_on()
         self._read_head(data)
-        if self._left and self._state == _WAITING:
+        if self._client.left and self._state == _WAITING:
             self._finish()
 
     def switched(self, rest: bytes) -> None:
         """From here on the two connections are one."""
-        backend, member, near = self._backend, self._member, self._transport
+        backend, member = self._backend, self._member
         assert backend is not None
         assert member is not None
-        assert near is not None
         far = backend.transport
         assert far is not None
         early = Early()
         early.said = rest
         self._backend = self._member = None
-        self._unite(near, far, early, member)
+        self._hand_over().join(far, early, member)
+
+    def _hand_over(self) -> Connection:
+        """What is not HTTP/1, or no longer: bytes go through as they are."""
+        near = self._client.transport
+        raw = Connection(self._route, self._sessions)
+        raw.said, raw.ended, self._buffer = self._buffer, self._client.left, b""
+        self._sessions.leave(self)
+        self._client.stop_reading()
+        near.set_protocol(raw)
+        raw.enter(near)
+        return raw
 
     def failed(self, reason: str, *, begun: bool, unread: bool) -> None:
         """There is no whole answer."""
@@ -352,10 +343,9 @@ class Session(asyncio.Protocol):
         if begun:
             # The client has a part of it: only a broken connection tells it that the rest is missing.
             self._state = _ENDING
-            if self._transport is not None:
-                reset(self._transport)
+            self._client.reset()
         # A fresh connection that ends when it hears that the client sends no more is the backend's decision.
-        elif (not self._left or unread or again) and may_ask_again(
+        elif (not self._client.left or unread or again) and may_ask_again(
             kept=self._kept is not None, repeatable=request.repeatable, unread=unread, attempts=self._attempts
         ):
             if not again:
@@ -366,11 +356,11 @@ class Session(asyncio.Protocol):
 
     def backend_full(self) -> None:
         """The backend reads too slowly."""
-        self._stop_reading()
+        self._client.stop_reading()
 
     def backend_free(self) -> None:
         """The backend reads again."""
-        self._read_on()
+        self._client.read_on()
 
     # ends
 
@@ -391,72 +381,20 @@ class Session(asyncio.Protocol):
             self._settle()
 
     def _refuse(self, status: int, reason: str) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write(refusal(status, self._route.service, reason))
+        self._client.write(refusal(status, self._route.service, reason))
         self._linger()
 
     def _linger(self) -> None:
-        # Closing at once would reset a client that still sends, before it has read the answer.
         self._state = _ENDING
         self._buffer = b""
         self._seen = self._sessions.tick
-        if self._transport is not None and not self._transport.is_closing():
-            self._transport.write_eof()
-            self._read_on()
-            if self._left:
-                self._transport.close()
+        self._client.say_no_more()
 
     def _finish(self) -> None:
         self._state = _ENDING
-        if self._transport is not None:
-            self._transport.close()
+        self._client.transport.close()
 
     def _hold(self, data: bytes) -> None:
         self._buffer += data
         if len(self._buffer) > MOST_KEPT:
-            self._stop_reading()
-
-    def _stop_reading(self) -> None:
-        if self._transport is not None and not self._transport.is_closing():
-            self._halted = True
-            self._transport.pause_reading()
-
-    def _read_on(self) -> None:
-        if self._halted and self._transport is not None and not self._transport.is_closing():
-            self._halted = False
-            self._transport.resume_reading()
-
-    # what is not HTTP/1
-
-    def _pass_through(self, data: bytes) -> None:
-        assert self._transport is not None
-        self._state = _RAW
-        self._buffer = data
-        self._stop_reading()
-        self._dialing = asyncio.create_task(self._tunnel(self._transport))
-
-    async def _tunnel(self, near: asyncio.Transport) -> None:
-        try:
-            member, far, early = await open_to(self._route, near)
-        except UnreachableError:
-            reset(near)
-            return
-        finally:
-            self._dialing = None
-        if near.is_closing():
-            far.abort()
-            member.end()
-            return
-        self._unite(near, far, early, member)
-
-    def _unite(self, near: asyncio.Transport, far: asyncio.Transport, early: Early, member: Member) -> None:
-        self._state = _RAW
-        self._far = far
-        own = Early()
-        own.said, own.ended, self._buffer = self._buffer, self._left, b""
-
-        def over() -> None:
-            member.end()
-            self._sessions.leave(self)
-
-        join((near, own), (far, early), over)
+            self._client.stop_reading()
