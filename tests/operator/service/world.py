@@ -133,7 +133,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     before = AnnotationChange(
         cluster.name, config=cluster.config, good_config=cluster.good_config, promoted=cluster.promoted,
         delete_at=cluster.delete_at, progress=cluster.progress, unhealthy_since=cluster.unhealthy_since,
-        remedies=cluster.remedies,
+        deserted_since=cluster.deserted_since, remedies=cluster.remedies,
     )  # fmt: skip
     written = annotation_patch(before, _Itself(), cluster.progressed_at or now)
     if cluster.progressed_at is None:
@@ -143,7 +143,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     return dataclasses.replace(
         cluster, config=found.config, good_config=found.good_config, promoted=found.promoted, delete_at=found.delete_at,
         progress=found.progress, progressed_at=found.progressed_at, unhealthy_since=found.unhealthy_since,
-        remedies=found.remedies,
+        deserted_since=found.deserted_since, remedies=found.remedies,
     )  # fmt: skip
 
 

@@ -77,6 +77,10 @@ class Reconciler(ABC, Generic[T, L]):
         """Wait for the answers to what was sent: the next leader must not begin before the server has acted."""
         await self._shield.drain(seconds)
 
+    def local(self, key: Key) -> L | None:
+        """The local state of an object that was reconciled before."""
+        return self._locals.get(key, ("", None))[1]
+
     async def _reconcile(self, key: Key) -> Result:
         found = self.objects.get(key)
         if found is None:

@@ -101,13 +101,18 @@ def caches_of(informers: Informers) -> Caches:
     )
 
 
+def pods_of(caches: Caches, key: Key) -> Iterable[RayPod]:
+    """The pods that carry a cluster's name, whoever owns them."""
+    return caches.pods.find(BY_CLUSTER, f"{key.namespace}/{key.name}")
+
+
 def observe(caches: Caches, cluster: RayCluster, local: LocalState, now: float) -> Observed:
     """What exists of one cluster; of its own writes what the caches do not show yet is added from ``local``."""
     metadata = cluster.metadata
     uid = metadata.uid
     mine: list[RayPod] = []
     predecessors: list[RayPod] = []
-    for pod in caches.pods.find(BY_CLUSTER, f"{metadata.namespace}/{metadata.name}"):
+    for pod in pods_of(caches, metadata.key):
         if not (pod.is_head or pod.is_worker):
             continue
         owner = controller_of(pod)

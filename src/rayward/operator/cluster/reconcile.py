@@ -17,6 +17,7 @@ from rayward.kube.client.errors import ApiError
 from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
 from rayward.kube.core.meta import rfc3339
+from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
@@ -33,7 +34,8 @@ from rayward.operator.cluster.events import Outcome, events, failure
 from rayward.operator.cluster.gate import gate_of
 from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.metrics import ClusterMetrics
-from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe
+from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe, pods_of
+from rayward.operator.cluster.ordering import priority_of
 from rayward.operator.cluster.state import Decision, Event, LogRequest, State
 
 NAME: Final = "raycluster"
@@ -53,9 +55,15 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
-        self.controller.watch(caches.pods, label_key(labels.CLUSTER))
+        self.controller.watch(caches.pods, label_key(labels.CLUSTER), self._priority)
         for cache in caches.of_children:
             self.controller.watch(cache, controller_key(RAY_CLUSTERS))
+
+    def _priority(self, key: Key) -> int:
+        cluster, local = self._caches.clusters.get(key), self.local(key)
+        if cluster is None or local is None:
+            return 0
+        return priority_of(cluster, pods_of(self._caches, key), local.desired(cluster).workers)
 
     def caches(self) -> Mapping[Resource, Cache[Any]]:
         """Where its writes show."""
