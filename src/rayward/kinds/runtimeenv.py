@@ -9,8 +9,7 @@ from typing import Any, Final, cast
 
 from rayward.kinds.serveconfig.finding import Finding, Path, ServeConfigError, written
 from rayward.kinds.serveconfig.reading import Reading, read
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 _EXAMPLE: Final = "write a mapping such as env_vars: {KEY: value}"
 _KNOWN: Final = frozenset(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.service import Service, ServicePort
+from rayward.kube.machinery.jsonvalue import Object
 
 SHELL_PORTS: Final = "rayward.dev/shell-ports"
 """Ports that are elsewhere than the rule says, because theirs was taken: ``{"TCP/8000": 18000}``."""
 _FIRST_FREE: Final = 1024
 _STEP: Final = 10_000
 _HIGHEST: Final = 65535
-
-Object = dict[str, Any]
 
 
 class ShellAddress(msgspec.Struct, frozen=True):

@@ -16,8 +16,7 @@ from rayward.kinds.serveconfig.naming import Namer
 from rayward.kinds.serveconfig.reading import MAX_DEPTH, MAX_VALUES, Reading, python_source, read
 from rayward.kinds.serveconfig.rules import EXAMPLE, complaints, oddities
 from rayward.kube.machinery import yamltext
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 _SINGLE: Final[Words] = {**APPLICATION, **{name: below for name, below in TOP.items() if name != "applications"}}
 _OF_THE_PROXY: Final = ("host", "port")

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final, cast
 
 from rayward.kinds.serveconfig.finding import Path
+from rayward.kube.machinery.jsonvalue import Object
 
-Object = dict[str, Any]
 Complaint = tuple[str, Path]
 
 _APPLICATIONS: Final = "applications"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, cast
 
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 
 def pod_spec(template: Object) -> Object:

@@ -23,8 +23,7 @@ from rayward.kube.client.paths import collection_path, home_path, object_path
 from rayward.kube.client.request import JSON, Request
 from rayward.kube.client.values import as_dict
 from rayward.kube.core.resource import PODS, SERVICE_ACCOUNTS, Resource
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 SILENCE_SECONDS: Final = 70.0
 """API servers send bookmarks about every minute: longer silence means that nobody is there any more."""

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from rayward.kube.machinery import duration, fielderror, names
 from rayward.kube.machinery.fielderror import FieldError
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 _ORPHAN: Final = "orphan"
 _FOREGROUND: Final = "foregroundDeletion"

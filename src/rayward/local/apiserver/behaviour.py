@@ -12,9 +12,8 @@ from typing import Any
 
 from rayward.kube.machinery.apply import NOTHING, FieldSet, Map
 from rayward.kube.machinery.fielderror import FieldError
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.names import NameCheck, subdomain_name
-
-Object = dict[str, Any]
 
 
 class DecodeError(Exception):

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import orjson
 
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.apiserver import media, status
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import Query
 from rayward.local.apiserver.request import Response
 from rayward.local.apiserver.resource import Resource, Subresource
-
-Object = dict[str, Any]
 
 _AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 # groups in the order in which kube-apiserver lists them; CRDs' groups follow by name

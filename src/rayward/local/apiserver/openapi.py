@@ -8,15 +8,13 @@ from typing import Any
 
 import orjson
 
-from rayward.kube.machinery.jsonvalue import is_list, is_object
+from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import APPLY, Query
 from rayward.local.apiserver.request import Response
 from rayward.local.apiserver.resource import Resource, Subresource
-
-Object = dict[str, Any]
 
 _REFERENCE = "#/components/schemas/"
 _META = "io.k8s.apimachinery.pkg.apis.meta.v1."

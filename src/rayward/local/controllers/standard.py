@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.objects import Key
+from rayward.kube.machinery.jsonvalue import Object
 
 SYSTEM_NAMESPACES: Final = ("default", "kube-system", "kube-public", "kube-node-lease")
 ACCOUNT: Final = "default"
@@ -17,8 +18,6 @@ _AUTHORITY_NOTE: Final = (
     "internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes "
     "clusters."
 )
-
-Object = dict[str, Any]
 
 
 class Published(msgspec.Struct, frozen=True):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from typing import Any
 
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache
 from rayward.local.node import runs
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.work.host import Host
 from rayward.local.node.work.worker import PodWorker
-
-Object = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 

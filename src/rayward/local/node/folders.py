@@ -12,8 +12,6 @@ import msgspec
 
 from rayward.local.node.ground.logfile import write_whole
 
-Object = dict[str, Any]
-
 
 class Record(msgspec.Struct, frozen=True):
     """What a node must remember of a pod that the API does not say."""

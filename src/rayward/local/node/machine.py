@@ -8,14 +8,12 @@ import shutil
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.quantity import Quantity
-
-Object = dict[str, Any]
 
 
 class Shape(msgspec.Struct, frozen=True):

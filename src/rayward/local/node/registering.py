@@ -17,13 +17,11 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.meta import rfc3339, rfc3339_micro
 from rayward.kube.core.resource import LEASES, NODES
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.machine import Shape, node_info
 from rayward.net.errors import NetworkError
-
-Object = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 LEASE_NAMESPACE: Final = "kube-node-lease"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kinds.labels import DRAINING, SERVING
 from rayward.kube.core.service import Service
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
 
 BALANCER: Final = "rayward.dev/loopback"
 """The load balancer class that is ours; services without a class are ours too."""
-
-Object = dict[str, Any]
 
 
 class Seen(msgspec.Struct, frozen=True):

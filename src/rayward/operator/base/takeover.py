@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -12,6 +12,7 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_list, as_str
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES, Resource
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.renewal import is_renewed
 from rayward.operator.errors import OperatorError
@@ -20,7 +21,6 @@ LEASE: Final = "ray-operator-leader"
 _SELECTOR: Final = "app.kubernetes.io/component=kuberay-operator"
 _WATCH_FLAG: Final = "--watch-namespace"
 
-Object = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 

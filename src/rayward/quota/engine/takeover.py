@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_str
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.renewal import is_renewed
 
 LEASE: Final = "c1f6bfd2.kueue.x-k8s.io"
 """Kueue's leader election, in whichever namespace it runs."""
 _SELECTOR: Final = "app.kubernetes.io/name=kueue"
-
-Object = dict[str, Any]
 
 
 class KueueIsAliveError(Exception):

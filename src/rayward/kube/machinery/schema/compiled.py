@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.machinery import fielderror
 from rayward.kube.machinery.fielderror import FieldError, Reason
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.schema import embedded, findings, listtype, rules
 from rayward.kube.machinery.schema.accept import acceptor
 from rayward.kube.machinery.schema.correlation import Correlated
@@ -14,8 +15,6 @@ from rayward.kube.machinery.schema.fill import filler
 from rayward.kube.machinery.schema.metadata import MetadataError
 from rayward.kube.machinery.schema.node import Raw, Resolve, Tree
 from rayward.kube.machinery.schema.prune import prune
-
-Object = dict[str, Any]
 
 _BLOCKING: Final = frozenset(
     {Reason.NOT_SUPPORTED, Reason.REQUIRED, Reason.TOO_LONG, Reason.TOO_MANY, Reason.TYPE_INVALID}

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.apiserver import recorded
 from rayward.local.apiserver.protobuf.plans import plan_of
 from rayward.local.apiserver.protobuf.reader import BYTES, MESSAGE, RAW, TEXT, FaultError, Plan, read
-
-Object = dict[str, Any]
 
 MAX_BYTES: Final = 3 * 1024 * 1024
 _MAGIC: Final = b"k8s\x00"

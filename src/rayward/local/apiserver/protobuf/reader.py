@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from struct import Struct
 from typing import Any, Final
 
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 VARINT, FIXED64, BYTES, GROUP, END_GROUP, FIXED32 = range(6)
 """Wire types, the low three bits of a tag."""

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import orjson
 
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.apiserver.protobuf.reader import FaultError
-
-Object = dict[str, Any]
 
 _EPOCH: Final = datetime(1970, 1, 1)
 _QUANTITY: Final = re.compile(r"[+-]?[0-9.]+[eEinumkKMGTP]*[-+]?[0-9]*")

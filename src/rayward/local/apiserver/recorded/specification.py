@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import orjson
 
+from rayward.kube.machinery.jsonvalue import Object
+
 _FOLDER: Final = Path(__file__).parent
 _REFERENCE: Final = "#/components/schemas/"
-
-Object = dict[str, Any]
 
 
 @cache

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.resource import Resource
+from rayward.kube.machinery.jsonvalue import Object
 
 VOLUMES: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
@@ -16,7 +17,6 @@ PROTECTION: Final = "kubernetes.io/pv-protection"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
 
-Object = dict[str, Any]
 Amounts = dict[str, str | int | float]
 
 

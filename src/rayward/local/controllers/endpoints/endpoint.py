@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ipaddress
-from typing import Any
 
 from rayward.kube.core.pod import Container
 from rayward.kube.core.service import ServicePort
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.controllers.endpoints.service import HEADLESS, SelectingService
 from rayward.local.controllers.pods import SeenPod
-
-Object = dict[str, Any]
 
 
 def addresses_of(pod: SeenPod, family: str) -> list[str]:

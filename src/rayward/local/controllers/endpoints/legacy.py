@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import Object, entries
 from rayward.local.controllers.endpoints.endpoint import addresses_of, has_place, hostname_of, ports_of, target_of
 from rayward.local.controllers.endpoints.service import HEADLESS_LABEL, SelectingService
 from rayward.local.controllers.endpoints.trigger import stamped
 from rayward.local.controllers.pods import SeenPod
 
-Object = dict[str, Any]
 _Port = tuple[str, int, str, str | None]
 _Address = tuple[str, str]
 

@@ -7,19 +7,18 @@ first, then one with room for all that is left, then new ones. A slice that woul
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.meta import controller_reference
 from rayward.kube.core.resource import SERVICES
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.controllers.endpoints.endpoint import endpoint_of, has_place, ports_of
 from rayward.local.controllers.endpoints.service import HEADLESS_LABEL, SelectingService
 from rayward.local.controllers.endpoints.trigger import stamped
 from rayward.local.controllers.pods import SeenPod
 
-Object = dict[str, Any]
 _Ports = frozenset[tuple[str, int | None, str, str | None]]
 _Identity = tuple[tuple[str, ...], str, str, str]
 

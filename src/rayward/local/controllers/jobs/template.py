@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.meta import controller_reference
 from rayward.kube.core.resource import JOBS
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.controllers.jobs.job import FINALIZER, INDEX, SeenJob
-
-Object = dict[str, Any]
 
 _ENV: Final = "JOB_COMPLETION_INDEX"
 # A server cuts longer ones to make room for what it appends.

@@ -12,10 +12,10 @@ import orjson
 
 from rayward.kube.core.meta import controller_of, is_controlled_by, parse_time
 from rayward.kube.core.objects import KubeObject
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.selectors import labels as selectors
 from rayward.local.controllers.pods import SeenPod
 
-Object = dict[str, Any]
 T = TypeVar("T", bound=KubeObject)
 
 ORPHANS: Final = "orphans"

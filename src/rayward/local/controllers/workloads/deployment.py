@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.objects import KubeObject, Slim
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 REVISION: Final = "deployment.kubernetes.io/revision"
 HISTORY: Final = "deployment.kubernetes.io/revision-history"

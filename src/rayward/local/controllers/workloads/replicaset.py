@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from copy import deepcopy
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.meta import controller_reference, rfc3339
 from rayward.kube.core.objects import KubeObject, Slim
 from rayward.kube.core.resource import REPLICA_SETS
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.controllers.podorder import least_first
 from rayward.local.controllers.pods import SeenPod
 from rayward.local.controllers.workloads.common import available_in
-
-Object = dict[str, Any]
 
 LARGEST: Final = 500
 """How many pods are made or deleted in one go."""

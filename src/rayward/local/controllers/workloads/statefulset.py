@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from rayward.kube.core.meta import controller_reference
 from rayward.kube.core.objects import KubeObject, OwnerReference, Slim
 from rayward.kube.core.resource import PODS, STATEFUL_SETS
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.controllers.workloads.common import template_hash
-
-Object = dict[str, Any]
 
 REVISION_LABEL: Final = "controller-revision-hash"
 _NAME_LABEL: Final = "statefulset.kubernetes.io/pod-name"

@@ -7,10 +7,8 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.quantity import Quantity
-
-Object = dict[str, Any]
 
 _ONE_OF: Final = re.compile(r"^metadata\.(labels|annotations)\['(.*)'\]$")
 

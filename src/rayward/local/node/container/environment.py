@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 import msgspec
 
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.container.downward import NoSuchField, field_value, resource_value
 from rayward.local.node.container.expansion import expand
 
-Object = dict[str, Any]
 Find = Callable[[str, str], Object | None]
 
 

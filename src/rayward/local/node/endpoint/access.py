@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError
 from rayward.kube.core.resource import Resource
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.net.errors import NetworkError
 
-Object = dict[str, Any]
 Who = tuple[str, tuple[str, ...]]
 
 _TOKEN_REVIEWS: Final = Resource("authentication.k8s.io", "v1", "tokenreviews", "TokenReview", namespaced=False)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, unquote
 import orjson
 
 from rayward.kube.core.meta import parse_time
-from rayward.kube.machinery.jsonvalue import section
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node.agent import Agent
 from rayward.local.node.endpoint import forwarding, streams
 from rayward.local.node.endpoint.access import Gate
@@ -29,7 +29,6 @@ from rayward.net.duplex import join
 from rayward.net.server import Leaving
 from rayward.net.spdysession import Session
 
-Object = dict[str, Any]
 Send = Callable[[Object], Awaitable[None]]
 Receive = Callable[[], Awaitable[Object]]
 

@@ -7,13 +7,12 @@ import base64
 import binascii
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import Object, entries
 from rayward.net.errors import ConnectionLost
 from rayward.net.spdysession import Session, Stream
 
-Object = dict[str, Any]
 Send = Callable[[Object], Awaitable[None]]
 Receive = Callable[[], Awaitable[Object]]
 

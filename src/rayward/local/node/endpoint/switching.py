@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.node.endpoint import forwarding, streams
 from rayward.local.node.endpoint.channels import (
     ERROR,
@@ -20,8 +21,6 @@ from rayward.local.node.endpoint.channels import (
 from rayward.local.node.endpoint.refusal import Refusal
 from rayward.local.node.work.worker import PodWorker
 from rayward.net.spdysession import Session
-
-Object = dict[str, Any]
 
 _STREAMS_SECONDS: Final = 30.0
 

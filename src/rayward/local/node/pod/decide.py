@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import Object, entries
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Container, Pod, Run, is_sidecar
-
-Object = dict[str, Any]
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 
 class Run(msgspec.Struct, frozen=True):

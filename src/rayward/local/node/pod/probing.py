@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from rayward.kube.core.meta import rfc3339
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.decide import init_failed, initialized
 from rayward.local.node.pod.facts import UNKNOWN, Container, Pod, Run, is_sidecar
-
-Object = dict[str, Any]
 
 
 def pod_status(pod: Object, known: Pod, now: float, image_id: Callable[[str], str]) -> Object:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.selectors import labels as selectors
 from rayward.local.node.scheduling.model import Candidate, Occupant
-
-Object = dict[str, Any]
 
 
 def node_matches(spec: Object, node: Candidate) -> bool:

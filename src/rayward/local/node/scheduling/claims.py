@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from rayward.kube.core.objects import Key, KubeObject, Slim
-from rayward.kube.machinery.jsonvalue import entries
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object, entries
 
 
 class _Spec(Slim, frozen=True, gc=False):

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import Object, entries
 from rayward.kube.machinery.podrequests import ZERO
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.scheduling import affinity
 from rayward.local.node.scheduling.model import Candidate, Occupant, host_ports
-
-Object = dict[str, Any]
 
 _NOT_READY: Final = "node(s) were not ready"
 _UNSCHEDULABLE: Final = "node(s) were unschedulable"

@@ -18,7 +18,7 @@ from rayward.kube.core.node import Node
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
 from rayward.kube.runtime.events import EventRecorder
@@ -29,8 +29,6 @@ from rayward.local.node.scheduling.decide import Placed, Refused, place, refuse_
 from rayward.local.node.scheduling.model import Candidate, Occupant, is_over
 from rayward.local.node.scheduling.presence import is_ready
 from rayward.net.errors import NetworkError
-
-Object = dict[str, Any]
 
 _log = logging.getLogger(__name__)
 _RETRY: Final = 5.0

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.podrequests import ZERO, amounts, pod_requests
 from rayward.kube.machinery.quantity import Quantity
 
-Object = dict[str, Any]
 HostPort = tuple[str, str, int]
 
 

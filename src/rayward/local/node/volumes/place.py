@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.container.expansion import expand
 from rayward.local.node.volumes.content import VolumeError, is_made_from_objects
-
-Object = dict[str, Any]
 
 _FOLDERS: Final = ("Directory", "DirectoryOrCreate")
 

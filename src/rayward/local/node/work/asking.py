@@ -10,13 +10,11 @@ import socket
 import ssl
 from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any, Final
+from typing import Final
 
-from rayward.kube.machinery.jsonvalue import entries
+from rayward.kube.machinery.jsonvalue import Object, entries
 from rayward.local.node.sandbox import Line, SandboxError
 from rayward.local.node.work import pipes
-
-Object = dict[str, Any]
 
 _MOST_OUTPUT: Final = 10 * 1024
 _OK: Final = range(200, 400)

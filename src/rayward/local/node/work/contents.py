@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import PERSISTENT_VOLUME_CLAIMS, Resource
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.volumes import atomic, content, place
 from rayward.local.node.volumes.content import Sources, VolumeError
 from rayward.local.node.work.host import Host, NodeInfo
-
-Object = dict[str, Any]
 
 _VOLUMES: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 _USED_BEFORE_RENEWAL: Final = 0.8

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from rayward.kube.machinery.jsonvalue import entries, section
-
-Object = dict[str, Any]
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 DOMAIN: Final = "cluster.local"
 DNS_ADDRESS: Final = "10.43.0.10"

@@ -6,7 +6,7 @@ import ipaddress
 import time
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,7 +16,7 @@ from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.service import Service
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.quantity import Quantity
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
@@ -25,8 +25,6 @@ from rayward.local.node.folders import Folders
 from rayward.local.node.sandbox import Sandboxes
 from rayward.local.node.scheduling.admit import rejection
 from rayward.local.node.scheduling.model import is_over
-
-Object = dict[str, Any]
 
 GPU: Final = "nvidia.com/gpu"
 _FIRST_ADDRESS: Final = 2

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.pod.facts import is_sidecar
 from rayward.local.node.volumes import place
 from rayward.local.node.work import etc
-
-Object = dict[str, Any]
 
 _NOT_DONE: Final = {
     "shareProcessNamespace": "containers do not see each other's processes",

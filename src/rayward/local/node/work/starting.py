@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.cgroups import SEEN_AT, Group
 from rayward.local.node.container.devices import graphics_devices, render_minors
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
@@ -23,8 +23,6 @@ from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
 from rayward.local.node.work.etc import hostname
 from rayward.local.node.work.host import Host, NodeInfo, Settings
-
-Object = dict[str, Any]
 
 TOOLS: Final = str(Path(__file__).parent.parent / "tools")
 _HOME: Final = "/home/ray"

@@ -6,14 +6,12 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from typing import Any, Final
 
-from rayward.kube.machinery.jsonvalue import section
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node.pod import probing
 from rayward.local.node.pod.probing import Settings, Tally
 from rayward.local.node.sandbox import Line
 from rayward.local.node.work import asking
 from rayward.local.node.work.asking import Refused
-
-Object = dict[str, Any]
 
 _OUTPUT_SHOWN: Final = 1024
 
