@@ -1,7 +1,8 @@
 # Every target needs only python3 (3.11 or newer, with venv) and make; each makes what it needs in .venv.
 PY := .venv/bin/python
-# A test that fails is tried once more, and told: most start programs, on machines that do other work too.
-PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns 1 -r R
+# On a busy machine of yours: `make test RERUNS=1` tries a test that failed once more, and shows why it failed.
+RERUNS ?= 0
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: demo test test-ray test-kube soak lint bench bench-upgrade down clean lock record record-ray

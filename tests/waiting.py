@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-_PATIENCE = 60.0
+_PATIENCE = 120.0
 
 
 def eventually(holds: Callable[[], bool], patience: float = _PATIENCE) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-_PATIENCE = 30.0
+_PATIENCE = 90.0
 _KINDS_OF_FRAMES = {1: "text", 2: "binary", 8: "close"}
 AGENT = "contract/1.0"
 

@@ -68,14 +68,14 @@ class App:
 
 def heard(host: str, port: int) -> str:
     """The first bytes that somebody says at an address."""
-    with socket.create_connection((host, port), timeout=10) as client:
+    with socket.create_connection((host, port), timeout=30) as client:
         return client.recv(100).decode()
 
 
 def got(url: str) -> str:
     """What is at a URL; the status too where it is not 200."""
     parts = urlsplit(url)
-    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=10)) as connection:
+    with closing(HTTPConnection(parts.hostname or "", parts.port, timeout=30)) as connection:
         connection.request("GET", parts.path)
         with connection.getresponse() as answer:
             body = answer.read().decode()

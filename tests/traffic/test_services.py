@@ -107,7 +107,7 @@ while True:
 """
     assert machine.output(python(script)) == "HELLO\n"
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
-        client.settimeout(10)
+        client.settimeout(30)
         client.sendto(b"shell", machine.shell(name))
         assert client.recv(100) == b"SHELL"
 

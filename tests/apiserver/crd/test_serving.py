@@ -53,7 +53,7 @@ async def define(api: Api, crd: dict[str, Any]) -> None:
 
 async def condition(api: Api, name: str, kind: str) -> None:
     path = f"{_DEFINITIONS}?watch=1&fieldSelector=metadata.name%3D{name}"
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         async for event in api.watch(path):
             conditions = event["object"]["status"].get("conditions") or []
             if any(c["type"] == kind and c["status"] == "True" for c in conditions):
@@ -61,7 +61,7 @@ async def condition(api: Api, name: str, kind: str) -> None:
 
 
 async def gone(api: Api, path: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(60):
         while (await api.call("GET", path)).code != 404:
             pass
 

@@ -22,7 +22,7 @@ from tests.contract.kubectl.session import Command, Session
 
 Output = dict[str, Any]
 
-_PATIENCE = 45.0
+_PATIENCE = 180.0
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 

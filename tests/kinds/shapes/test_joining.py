@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -77,7 +79,12 @@ _SERVING = _frame(4, b"", stream=0) + _HEADERS + _frame(0, b"\0\0\0\0\2\x08\x01"
 
 def _script(port: int) -> str:
     script: str = _waiting()["args"][0].replace("demo-head-svc.lab.svc.cluster.local", "127.0.0.1")
-    return script.replace("6379", str(port)).replace("settimeout(5)", "settimeout(0.2)")
+    return script.replace("6379", str(port)).replace("settimeout(5)", "settimeout(1)")
+
+
+def _until_closed(serve: Callable[[socket.socket], None], listening: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        serve(listening)
 
 
 @pytest.mark.parametrize(
@@ -96,30 +103,33 @@ def test_it_asks_the_health_of_gcs_until_it_serves(shell: Path, answers: list[by
 
     def serve(listening: socket.socket) -> None:
         waiting = list(answers)
-        while waiting:
-            connection, _ = listening.accept()
-            held.append(connection)
-            request = connection.recv(4096)
-            if not request:
-                # The shell looks whether anything listens before it asks.
-                continue
-            asked.append(request)
-            answer = waiting.pop(0)
-            if answer is not None:
-                connection.sendall(answer)
-                connection.close()
+        # Until the listener is shut down: on a busy machine the script may ask again before it was answered.
+        while True:
+            with contextlib.suppress(ConnectionError):
+                connection, _ = listening.accept()
+                held.append(connection)
+                request = connection.recv(4096)
+                if not request:
+                    # The shell looks whether anything listens before it asks.
+                    continue
+                asked.append(request)
+                answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+                if answer is not None:
+                    connection.sendall(answer)
+                    connection.close()
 
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        server = threading.Thread(target=serve, args=(listening,), daemon=True)
+        server = threading.Thread(target=_until_closed, args=(serve, listening), daemon=True)
         server.start()
         done = _run(_script(listening.getsockname()[1]), shell)
-        server.join(10)
+        listening.shutdown(socket.SHUT_RDWR)
+        server.join(60)
     for connection in held:
         connection.close()
 
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("The head answers after ")
-    assert len(asked) == len(answers)
+    assert len(asked) >= len(answers)
     assert all(b"/grpc.health.v1.Health/Check" in request for request in asked)
 
 

@@ -48,7 +48,6 @@ async def test_over_real_http_a_head_is_asked_with_its_token() -> None:
         await dashboard.deploy(CONFIG)
         assert (await dashboard.serve()).applications["a"].status == "DEPLOYING"
         assert [node.state for node in await dashboard.nodes()] == ["ALIVE"]
-        assert await dashboard.gcs_healthy()
         with pytest.raises(Unauthorized, match="Missing authentication token"):
             await Dashboard(DirectReach(http), place).version()
         with pytest.raises(Unauthorized, match="Invalid authentication token"):
@@ -105,13 +104,6 @@ async def test_what_is_no_answer_of_ray_is_said_to_be_none(body: bytes) -> None:
 async def test_ray_may_fail_to_list_its_nodes() -> None:
     with pytest.raises(Failed, match="the GCS is away"):
         await Dashboard(Saying(200, b'{"result": false, "msg": "the GCS is away"}'), PLACE).nodes()
-
-
-@pytest.mark.parametrize(
-    ("status", "body", "healthy"), [(200, b"success", True), (200, b"other", False), (503, b"success", False)]
-)
-async def test_the_health_of_the_control_store(status: int, body: bytes, healthy: bool) -> None:
-    assert await Dashboard(Saying(status, body), PLACE).gcs_healthy() is healthy
 
 
 async def test_a_first_configuration_may_take_long() -> None:

@@ -93,12 +93,6 @@ def no_such_resource() -> ApiError:
     return ApiError(404, "NotFound", "the server could not find the requested resource", {})
 
 
-def method_not_supported(resource: Resource, verb: str) -> ApiError:
-    """The resource exists but has no such verb."""
-    text = f'{verb} is not supported on resources of kind "{resource.qualified_name}"'
-    return ApiError(405, "MethodNotAllowed", text, about(resource))
-
-
 def method_not_allowed() -> ApiError:
     """The path exists but not with this HTTP method."""
     return ApiError(405, "MethodNotAllowed", "the server does not allow this method on the requested resource", {})

@@ -58,11 +58,6 @@ class Dashboard:
             raise Failed(f"{self._place}: Ray cannot list its nodes: {found.msg}")
         return found.nodes
 
-    async def gcs_healthy(self) -> bool:
-        """Whether the head's control store answers."""
-        answer = await self._reach.ask(self._place, Ask("GET", "/api/gcs_healthz", seconds=self._seconds))
-        return answer.status == 200 and answer.body.strip() == b"success"
-
     async def _ask(self, method: str, path: str, body: bytes | None = None, seconds: float | None = None) -> Answer:
         ask = Ask(method, path, self._headers, body, seconds or self._seconds)
         answer = await self._reach.ask(self._place, ask)

@@ -22,7 +22,7 @@ _OBJECTS = "/apis/example.com/v1/namespaces/default"
 _RULES_AT_ONCE = 20
 # Type names that the server makes up anew every time.
 _SELF_TYPE = re.compile(r"selfType\d+[\w.@]*")
-_PATIENCE_SECONDS = 30
+_PATIENCE_SECONDS = 90
 
 
 class _Server:

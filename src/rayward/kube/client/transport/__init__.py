@@ -1,5 +1,5 @@
 """Ways to carry a request to an API server and its answer back.
 
 ``base`` says what a transport is; ``aio`` is aiohttp, ``blocking`` the standard library (for the command line),
-``asgi`` an application in this process, ``recording`` for tests. Nothing is imported here: each costs start-up time.
+``recording`` is for tests. Nothing is imported here: each costs start-up time.
 """

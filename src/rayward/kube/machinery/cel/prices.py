@@ -91,11 +91,6 @@ class Priced:
         assert self.expr.target is not None
         return self.sizes.size_or_unknown(self.expr.target)
 
-    @property
-    def receiver_type(self) -> str:
-        """The type of what stands before the dot."""
-        return "" if self.expr.target is None else self.sizes.type_of(self.expr.target)
-
     def arg(self, place: int) -> Size:
         """The size of an argument."""
         return self.sizes.size_or_unknown(self.expr.args[place])

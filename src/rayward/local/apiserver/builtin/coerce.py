@@ -12,7 +12,7 @@ from typing import Any, Final, cast
 
 import orjson
 
-from rayward.local.apiserver.behaviour import DecodeError, Object
+from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin import scalars
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.scalars import mismatch
@@ -381,8 +381,3 @@ def _walk_schemas(items: list[Any], at: At, unknown: list[str]) -> None:
     for index, item in enumerate(items):
         if type(item) is dict:
             _struct(_PROPS)(item, (at, index), unknown)
-
-
-def handled(kind: str, version: str, error: DecodeError) -> str:
-    """What a 400 says when a body cannot be decoded."""
-    return f'{kind} in version "{version}" cannot be handled as a {kind}: {error}'
