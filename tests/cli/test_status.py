@@ -27,6 +27,6 @@ def test_restarts_and_last_words_are_shown(monkeypatch: pytest.MonkeyPatch, tmp_
     monkeypatch.setattr(control, "status", lambda _folder: StackState(1, 0.0, parts=(_FALLEN,)))
     lines = run("status", "--data-dir", str(tmp_path)).out.splitlines()
     assert lines[1].split()[:4] == ["node", "running", "7", "2"]
-    assert lines[2].strip() == "its last words: out of memory"
+    assert lines[2].strip() == "last log line: out of memory"
     told = run("status", "-o", "json", "--data-dir", str(tmp_path)).json()
     assert told["stack"]["parts"][0]["restarts"] == 2

@@ -89,7 +89,7 @@ def test_a_part_that_falls_is_started_again_and_said_so(folder: Folder) -> None:
     seen = control.status(folder)
     assert seen is not None
     assert seen.parts[0].reason == "was killed by SIGKILL"
-    assert "apiserver was killed by SIGKILL; it is started again" in (folder.logs / "supervisor.log").read_text()
+    assert "apiserver was killed by SIGKILL; restarting it" in (folder.logs / "supervisor.log").read_text()
 
     def serving() -> bool:
         with _client(folder) as client:
@@ -98,12 +98,28 @@ def test_a_part_that_falls_is_started_again_and_said_so(folder: Folder) -> None:
     eventually(serving)
 
 
-def test_a_killed_supervisor_takes_its_parts_along(folder: Folder) -> None:
-    supervisor = _up(folder).state.supervisor
-    os.kill(supervisor, signal.SIGKILL)
-    eventually(lambda: _processes(folder) == [])
+def test_a_killed_supervisor_ends_nothing_and_the_next_up_adopts_what_runs(folder: Folder) -> None:
+    before = _up(folder).state
+    os.kill(before.supervisor, signal.SIGKILL)
+    eventually(lambda: state.unsupervised(folder) is not None)
     assert control.status(folder) is None
-    assert not _up(folder).already
+    with _client(folder) as client:
+        client.create(CONFIG_MAPS, {"metadata": {"name": "meanwhile"}}, "default")
+    steps: list[str] = []
+    again = control.up(folder, tell=steps.append)
+    assert again.already
+    assert steps[0] == f"adopting the parts that run in {folder.root}: their supervisor was killed"
+    assert again.state.supervisor != before.supervisor
+    assert [(part.name, part.pid) for part in again.state.parts] == [(part.name, part.pid) for part in before.parts]
+    os.kill(before.parts[0].pid, signal.SIGKILL)
+
+    def restarted() -> bool:
+        seen = control.status(folder)
+        return seen is not None and seen.parts[0].reason == "ended" and seen.parts[0].phase == "running"
+
+    eventually(restarted)
+    assert control.down(folder, purge=False)
+    assert _processes(folder) == []
 
 
 def test_down_waits_for_what_a_killed_supervisor_left(folder: Folder) -> None:

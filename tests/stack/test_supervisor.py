@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ import pytest
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part
 from rayward.stack.state import StackState, read
-from rayward.stack.supervisor import Supervisor, bound_to_parent, ending, next_pause
+from rayward.stack.supervisor import Supervisor, ending, held_back, next_pause
 
 
 @pytest.mark.parametrize(
@@ -103,15 +102,26 @@ async def test_a_part_that_falls_is_started_again_with_its_last_words_kept(folde
     assert (part.reason, part.words) == ("exited with code 4", "farewell")
 
 
-_ASKS = "import ctypes; n = ctypes.c_int(); ctypes.CDLL(None).prctl(2, ctypes.byref(n)); print(n.value)"
+@pytest.mark.anyio
+async def test_a_part_that_is_spare_starts_when_the_others_run_and_is_not_waited_for(folder: Folder) -> None:
+    slow = Part(
+        "slow", ("sh", "-c", "until test -e go; do sleep 0.02; done; touch slow; exec sleep 600"), folder.root / "slow"
+    )
+    spare = Part(
+        "spare", ("sh", "-c", "test -e slow || touch early; exec sleep 600"), folder.root / "never", spare=True
+    )
+    async with _supervised(folder, _server(folder), slow, spare):
+        await _until(folder, lambda seen: seen.parts[1].pid > 0)
+        (folder.root / "go").touch()
+        await _until(folder, lambda seen: seen.ready and seen.parts[2].pid > 0)
+    assert not (folder.root / "early").exists()
 
 
-def test_a_part_ends_with_its_keeper_by_the_kernels_hand() -> None:
-    command = bound_to_parent((sys.executable, "-c", _ASKS))
-    assert subprocess.run(command, capture_output=True, check=True).stdout == b"15\n"
+def test_a_part_starts_when_it_is_told_to() -> None:
+    command = held_back((sys.executable, "-c", "import sys; print('runs', sys.stdin.read())"))
+    assert subprocess.run(command, input=b".", capture_output=True, check=True).stdout == b"runs \n"
 
 
-def test_a_part_whose_keeper_is_gone_already_does_not_start() -> None:
-    command = list(bound_to_parent((sys.executable, "-c", "print('runs')")))
-    command[command.index(str(os.getpid()))] = "1"
-    assert subprocess.run(command, capture_output=True, check=True).stdout == b""
+def test_a_part_whose_supervisor_died_before_it_was_recorded_does_not_start() -> None:
+    command = held_back((sys.executable, "-c", "print('runs')"))
+    assert subprocess.run(command, input=b"", capture_output=True, check=True).stdout == b""

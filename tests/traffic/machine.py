@@ -46,21 +46,21 @@ class TrafficMachine(Machine):
         self.stop_traffic()
         super().__exit__(kind, error, trace)
 
-    def start_traffic(self) -> None:
-        """Start it, and wait until it serves."""
-        ready = self.folder / "node" / "traffic-ready"
+    def start_traffic(self, name: str = "traffic") -> None:
+        """Start it, and wait until it serves; a second one, of another name, until it would."""
+        ready = self.folder / "node" / f"{name}-ready"
         ready.unlink(missing_ok=True)
-        config = self.folder / "traffic-kubeconfig"
+        config = self.folder / f"{name}-kubeconfig"
         shutil.copy(own_kubeconfig(self.kubeconfig, "traffic"), config)
         if self._user is not None:
             os.chown(config, self._user, self._user)
-        options = ("--kubeconfig", str(config), "--data-dir", str(self.folder / "node"))
-        self._start("traffic", "rayward.local.traffic", *options, user=self._user)
-        self._wait("traffic", ready.exists)
+        place = ("--data-dir", str(self.folder / "node"), "--ready-file", str(ready))
+        self._start(name, "rayward.local.traffic", "--kubeconfig", str(config), *place, user=self._user)
+        self._wait(name, ready.exists)
 
-    def stop_traffic(self, number: int = signal.SIGTERM) -> int:
+    def stop_traffic(self, number: int = signal.SIGTERM, name: str = "traffic") -> int:
         """End it; returns its exit code."""
-        process: subprocess.Popen[bytes] = self._processes.pop("traffic")
+        process: subprocess.Popen[bytes] = self._processes.pop(name)
         process.send_signal(number)
         return process.wait(30)
 

@@ -11,6 +11,7 @@ import pytest
 
 from rayward.local.traffic.dns.forward import Forwarder, resolvers
 from rayward.local.traffic.dns.server import NameServer
+from rayward.local.traffic.listeners import Listeners
 from rayward.local.traffic.place import Host
 from tests.traffic.test_dns_message import query
 from tests.traffic.test_dns_zone import VIEW
@@ -40,7 +41,7 @@ async def _ask(port: int, data: bytes) -> bytes:
 
 @asynccontextmanager
 async def _serving(*servers: str, at: int = 53) -> AsyncGenerator[int]:
-    server = NameServer(VIEW, Forwarder(servers, asyncio.get_running_loop().time, at))
+    server = NameServer(VIEW, Forwarder(servers, asyncio.get_running_loop().time, at), Listeners())
     try:
         yield await server.open(Host(), HOST, 0)
     finally:

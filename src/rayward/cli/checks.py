@@ -170,6 +170,9 @@ def kubectl(path: str | None) -> Check:
 def stack(folder: Folder) -> Check:
     """What runs now."""
     seen = state.current(folder)
+    if seen is None and (alone := state.unsupervised(folder)) is not None:
+        found = f"{len(alone.parts)} parts run without a supervisor, which was killed: none is restarted if it ends"
+        return Check("stack", Verdict.WARN, found, "rayward up   # adopts them")
     if seen is None:
         return Check("stack", Verdict.OK, "nothing runs; rayward up starts it")
     ailing = [part for part in seen.parts if part.phase != "running"]

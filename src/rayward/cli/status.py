@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option
-from rayward.stack import control
+from rayward.stack import control, state
 from rayward.stack.state import PartState
 
 
@@ -19,17 +19,18 @@ from rayward.stack.state import PartState
 def command(data: Path | None, form: str) -> int:
     """Show the parts that run. Exit code 1: nothing runs."""
     folder = folder_of(data)
-    seen = control.status(folder)
+    supervised = control.status(folder)
+    seen = supervised or state.unsupervised(folder)
     if form == "json":
-        state = msgspec.to_builtins(seen) if seen is not None else None
         answer_json(
             {
                 "apiVersion": "cli.rayward/v1",
                 "kind": "Status",
                 "running": seen is not None,
+                "supervised": supervised is not None,
                 "dataDir": str(folder.root),
                 "kubeconfig": str(folder.kubeconfig) if seen is not None else None,
-                "stack": state,
+                "stack": msgspec.to_builtins(seen) if seen is not None else None,
             }
         )
         return 0 if seen is not None else 1
@@ -40,7 +41,10 @@ def command(data: Path | None, form: str) -> int:
     for part in seen.parts:
         answer(f"{part.name:<14}{part.phase:<10}{part.pid or '-':<9}{part.restarts:<10}{last_end(part, time.time())}")
         if part.words:
-            answer(f"{'':<14}its last words: {part.words}")
+            answer(f"{'':<14}last log line: {part.words}")
+    if supervised is None:
+        answer("warning: the supervisor was killed; these parts run without it, and none is restarted if it ends")
+        answer("  next: rayward up   # adopts them; rayward down ends them")
     answer(f"kubeconfig    {folder.kubeconfig}")
     answer(f"logs          {folder.logs}")
     return 0

@@ -52,7 +52,7 @@ class Target:
         """
         if self.kubeconfig is None and self.context is None:
             folder = folder_of(self.data)
-            if state.is_running(folder) and folder.kubeconfig.exists():
+            if folder.kubeconfig.exists() and (state.is_running(folder) or state.unsupervised(folder)):
                 return find_access(folder.kubeconfig), f"local ({folder.root})", True
             if self.data is not None:
                 following = f"rayward up --data-dir {folder.root}"

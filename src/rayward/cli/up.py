@@ -213,3 +213,6 @@ def _show_logs(folder: Folder, logs: Logs) -> None:
     for said in logs.follow(lambda: control.status(folder) is None):
         colour = colours.setdefault(said.part, _COLOURS[len(colours) % len(_COLOURS)])
         answer(f"{click.style(f'{said.part:<12}', fg=colour)} {said.line}")
+    if state.unsupervised(folder) is not None:
+        tell("warning: the supervisor was killed; the parts run without it")
+        tell("  next: rayward up   # adopts them; rayward down ends them")

@@ -26,6 +26,7 @@ class Up:
 
     state: StackState
     already: bool
+    """Whether it ran before, with a supervisor or without."""
     seconds: float
     trouble: str = ""
     """Why no pod can run here; empty where they can, or where no node was wanted."""
@@ -46,7 +47,7 @@ def up(
     timeout: float = 60.0,
     tell: Callable[[str], None],
 ) -> Up:
-    """Start the stack, or find the one that runs.
+    """Start the stack, or find the one that runs; one whose supervisor was killed gets another and goes on.
 
     Args:
         folder: Where everything of it lies.
@@ -64,8 +65,10 @@ def up(
     folder.root.mkdir(mode=0o700, parents=True, exist_ok=True)
     already = state.is_running(folder)
     supervisor = 0
+    adopted = state.unsupervised(folder)
     if not already:
-        tell(f"starting in {folder.root}")
+        text = f"adopting the parts that run in {folder.root}: their supervisor was killed"
+        tell(text if adopted is not None else f"starting in {folder.root}")
         supervisor = _spawn(folder, port, node, operator=operator, foreground=foreground)
     told: set[str] = set()
     while True:
@@ -78,7 +81,7 @@ def up(
         if seen is not None and seen.ready:
             usable = look(folder, with_node=any(part.name == "node" for part in seen.parts))
             if usable is not None:
-                return Up(seen, already, time.monotonic() - began, usable.trouble)
+                return Up(seen, already or adopted is not None, time.monotonic() - began, usable.trouble)
         if supervisor and _has_ended(supervisor):
             if not state.is_running(folder):
                 raise _did_not_start(folder, state.read(folder))

@@ -1,4 +1,4 @@
-"""What a killed supervisor or node left behind: processes that nobody keeps any more."""
+"""What a killed supervisor or node left behind: processes that nobody restarts any more."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 
-from rayward.stack import process
+from rayward.stack import process, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder
-from rayward.stack.state import PartState, StackState
+from rayward.stack.state import StackState
 
 _POLL = 0.02
 _LAST_SECONDS = 5.0
@@ -29,22 +28,18 @@ def end_parts(seen: StackState | None, patience: float) -> bool:
     Raises:
         StackError: One of them does not even die.
     """
-    alive = found = _alive(seen.parts if seen is not None else ())
+    alive = found = state.alive_parts(seen.parts if seen is not None else ())
     for number, seconds in ((signal.SIGTERM, patience), (signal.SIGKILL, _LAST_SECONDS)):
         for part in alive:
             process.send(part.pid, part.born, number)
         deadline = time.monotonic() + seconds
         while alive and time.monotonic() < deadline:
             time.sleep(_POLL)
-            alive = _alive(alive)
+            alive = state.alive_parts(alive)
     if alive:
         names = ", ".join(f"{part.name} ({part.pid})" for part in alive)
         raise StackError("parts of the stack do not end", f"still there: {names}", "ps -o pid,stat,wchan,args")
     return bool(found)
-
-
-def _alive(parts: Sequence[PartState]) -> tuple[PartState, ...]:
-    return tuple(part for part in parts if part.pid and process.is_alive(part.pid, part.born))
 
 
 def end_pods(folder: Folder) -> None:

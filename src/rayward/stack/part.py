@@ -23,6 +23,8 @@ class Part:
     """A file that it writes once it is ready; without one it is ready when it runs."""
     essential: bool = True
     """Whether the stack is of no use without it."""
+    spare: bool = False
+    """Whether another part does its work already: it starts last, and nobody waits for it."""
 
 
 def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bool) -> tuple[Part, ...]:
@@ -45,7 +47,12 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
         wanted.append(Part("node", (*python, "rayward.local.node", *place, *node), folder.node / "ready"))
         beside = (*_access(folder, "traffic"), "--data-dir", str(folder.node))
         ready = folder.node / "traffic-ready"
-        wanted.append(Part("traffic", (*python, "rayward.local.traffic", *beside), ready))
+        traffic = (*python, "rayward.local.traffic", *beside)
+        wanted.append(Part("traffic", traffic, ready))
+        # whichever of the two is killed, the other answers
+        second = folder.node / "traffic-2-ready"
+        again = (*traffic, "--ready-file", str(second))
+        wanted.append(Part("traffic-2", again, second, essential=False, spare=True))
     if operator:
         ready = folder.run / "operator-ready"
         own = _access(folder, "operator")

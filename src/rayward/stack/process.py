@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from pathlib import Path
 
 _GONE = "ZX"
+_POLL = 0.05
 
 
 def born(pid: int) -> str:
@@ -47,3 +49,32 @@ def send(pid: int, when: str, number: signal.Signals) -> None:
         return
     finally:
         os.close(process)
+
+
+class Adopted:
+    """A process that an earlier supervisor started; as far as needed it is used like one of asyncio's own."""
+
+    def __init__(self, pid: int, when: str) -> None:
+        self.pid = pid
+        self._born = when
+        self._ended = False
+
+    @property
+    def returncode(self) -> int | None:
+        """None as long as it runs; its code is told only to the process that started it."""
+        self._ended = self._ended or not is_alive(self.pid, self._born)
+        return 0 if self._ended else None
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        send(self.pid, self._born, signal.SIGTERM)
+
+    def kill(self) -> None:
+        """End it."""
+        send(self.pid, self._born, signal.SIGKILL)
+
+    async def wait(self) -> int:
+        """Return once it has ended."""
+        while self.returncode is None:  # noqa: ASYNC110 - the kernel tells this only to the one that started it
+            await asyncio.sleep(_POLL)
+        return 0

@@ -6,9 +6,11 @@ import contextlib
 import fcntl
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from rayward.stack import process
 from rayward.stack.folder import Folder
@@ -70,6 +72,20 @@ def current(folder: Folder) -> StackState | None:
     """The state of the supervisor that lives now; None if there is none, or it has said nothing yet."""
     seen = read(folder)
     return seen if seen is not None and is_running(folder) and process.born(seen.supervisor) == seen.born else None
+
+
+def alive_parts(parts: Sequence[PartState]) -> tuple[PartState, ...]:
+    """Those of them that run."""
+    return tuple(part for part in parts if part.pid and process.is_alive(part.pid, part.born))
+
+
+def unsupervised(folder: Folder) -> StackState | None:
+    """What a killed supervisor left running: its last state with no other parts; None where nothing is."""
+    seen = read(folder)
+    if seen is None or is_running(folder):
+        return None
+    parts = alive_parts(seen.parts)
+    return replace(seen, parts=parts) if parts else None
 
 
 def is_running(folder: Folder) -> bool:

@@ -1,4 +1,7 @@
-"""The supervisor: starts the parts, restarts one that falls, and takes all of them along when it goes."""
+"""The supervisor: starts the parts, restarts one that ends, and stops all of them when it is asked to stop.
+
+Killed, it ends nothing: the parts go on serving without it, and the next supervisor of the folder adopts them.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,12 @@ from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rayward.stack import leftovers, process, settings, state
 from rayward.stack.folder import Folder
 from rayward.stack.part import Part, parts
+from rayward.stack.process import Adopted
 from rayward.stack.settings import Settings
 from rayward.stack.state import PartState, StackState, tail
 
@@ -46,7 +52,7 @@ def ending(code: int) -> str:
 @dataclass(slots=True)
 class _Running:
     part: Part
-    process: Process | None = None
+    process: Process | Adopted | None = None
     phase: str = "starting"
     restarts: int = 0
     reason: str = ""
@@ -57,7 +63,7 @@ class _Running:
     @property
     def settled(self) -> bool:
         """Whether waiting for it makes no sense any more."""
-        return self.phase == "running" or (self.phase == "failing" and not self.part.essential)
+        return self.part.spare or self.phase == "running" or (self.phase == "failing" and not self.part.essential)
 
     def seen(self) -> PartState:
         pid = self.process.pid if self.process is not None and self.process.returncode is None else 0
@@ -87,10 +93,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self.request_stop)
-        # parts of a supervisor that was killed are on their way out, but may still hold the store
-        await asyncio.to_thread(leftovers.end_parts, state.read(self._folder), _GRACE_SECONDS)
-        shutil.rmtree(self._folder.run, ignore_errors=True)
-        self._folder.run.mkdir(mode=0o700)
+        await asyncio.to_thread(self._adopt, state.read(self._folder))
         if self._settings is not None:
             settings.write(self._folder.settings, self._settings)
         self._folder.logs.mkdir(mode=0o700, exist_ok=True)
@@ -109,6 +112,22 @@ class Supervisor:
         shutil.rmtree(self._folder.run, ignore_errors=True)
         return 0
 
+    def _adopt(self, before: StackState | None) -> None:
+        """Go on with the parts that a killed supervisor left running; end those that are not wanted."""
+        alive = {part.name: part for part in state.alive_parts(before.parts if before is not None else ())}
+        found = [running for running in self._parts if running.part.name in alive]
+        for running in found:
+            known = alive.pop(running.part.name)
+            running.process, running.born = Adopted(known.pid, known.born), known.born
+            running.restarts, running.reason, running.words = known.restarts, known.reason, known.words
+            running.ended = known.ended
+            _log.info("adopted %s (process %d)", known.name, known.pid)
+        if before is not None:
+            leftovers.end_parts(replace(before, parts=tuple(alive.values())), _GRACE_SECONDS)
+        if not found:
+            shutil.rmtree(self._folder.run, ignore_errors=True)
+            self._folder.run.mkdir(mode=0o700)
+
     def _publish(self) -> None:
         seen = tuple(running.seen() for running in self._parts)
         ready = all(running.settled for running in self._parts)
@@ -121,15 +140,21 @@ class Supervisor:
         while True:
             if running is not self._parts[0]:
                 await _until_there(self._folder.kubeconfig)
+            if running.part.spare:
+                await self._until_others_run()
             began = time.monotonic()
-            running.process = await self._launch(running.part)
-            running.phase, running.born = "starting", process.born(running.process.pid)
-            self._publish()
-            code = await self._outlive(running, running.process)
+            if running.process is None:
+                running.process = launched = await self._launch(running.part)
+                running.phase, running.born = "starting", process.born(launched.pid)
+                self._publish()
+                _let_go(launched)
+            started = running.process
+            code = await self._outlive(running, started)
+            running.process = None
             lived = time.monotonic() - began
             failures = 0 if lived >= _STEADY_SECONDS else failures + 1
             pause = next_pause(pause, lived)
-            self._mourn(running, code, pause)
+            self._note_end(running, "ended" if isinstance(started, Adopted) else ending(code), pause)
             running.phase = "failing" if failures >= _STARTS_BEFORE_GIVING_UP else "backoff"
             if running.phase == "failing" and running.part.essential and not self._ran:
                 words = tail(self._folder.logs / f"{running.part.name}.log", 3)
@@ -138,7 +163,11 @@ class Supervisor:
             self._publish()
             await asyncio.sleep(pause)
 
-    async def _outlive(self, running: _Running, started: Process) -> int:
+    async def _until_others_run(self) -> None:
+        while not all(running.settled for running in self._parts):  # noqa: ASYNC110 - each says it in its own time
+            await asyncio.sleep(_POLL)
+
+    async def _outlive(self, running: _Running, started: Process | Adopted) -> int:
         """Say when a part is ready; returns how it ended."""
         getting_ready = asyncio.create_task(self._until_ready(running))
         try:
@@ -154,14 +183,12 @@ class Supervisor:
             _log.info("%s runs again", running.part.name)
         self._publish()
 
-    def _mourn(self, running: _Running, code: int, pause: float) -> None:
+    def _note_end(self, running: _Running, how: str, pause: float) -> None:
         name = running.part.name
-        running.reason, running.ended = ending(code), time.time()
+        running.reason, running.ended = how, time.time()
         running.words = tail(self._folder.logs / f"{name}.log", 1)
         running.restarts += 1
-        _log.warning(
-            "%s %s; it is started again in %.2f s; its last words: %s", name, running.reason, pause, running.words
-        )
+        _log.warning("%s %s; restarting it in %.2f s; last log line: %s", name, running.reason, pause, running.words)
 
     async def _launch(self, part: Part) -> Process:
         if part.ready is not None:
@@ -173,8 +200,8 @@ class Supervisor:
         with path.open("ab") as log:
             path.chmod(0o600)
             return await asyncio.create_subprocess_exec(
-                *bound_to_parent(part.command),
-                stdin=asyncio.subprocess.DEVNULL,
+                *held_back(part.command),
+                stdin=asyncio.subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
@@ -187,22 +214,26 @@ async def _until_there(path: Path) -> None:
         await asyncio.sleep(_POLL)
 
 
-_BOUND = """
-import ctypes, os, sys
-if sys.platform == "linux":
-    ctypes.CDLL(None).prctl(1, 15)
-if os.getppid() == int(sys.argv[1]):
-    os.execvp(sys.argv[2], sys.argv[2:])
+_HELD_BACK = """
+import os, sys
+if os.read(0, 1):
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.execvp(sys.argv[1], sys.argv[1:])
 """
 
 
-def bound_to_parent(command: tuple[str, ...]) -> tuple[str, ...]:
-    """A command that ends with this process, also one killed with SIGKILL: no part without a keeper.
+def held_back(command: tuple[str, ...]) -> tuple[str, ...]:
+    """A command that starts only when told to on its standard input, and never if whoever would tell it is gone.
 
-    A program of its own asks for that, because code between fork and exec may hang where threads run; one whose
-    parent ended before it asked runs nothing.
+    So every part that runs is in the published state, where the next supervisor finds it.
     """
-    return (sys.executable, "-I", "-S", "-c", _BOUND, str(os.getpid()), *command)
+    return (sys.executable, "-I", "-S", "-c", _HELD_BACK, *command)
+
+
+def _let_go(launched: Process) -> None:
+    assert launched.stdin is not None
+    launched.stdin.write(b".")
+    launched.stdin.close()
 
 
 def _die_with_parent() -> None:
@@ -210,7 +241,7 @@ def _die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)
 
 
-async def _end(started: Process | None) -> None:
+async def _end(started: Process | Adopted | None) -> None:
     if started is None or started.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):
@@ -242,6 +273,10 @@ def main() -> int:
     if state.take_lock(folder) is None:
         return 0
     chosen = Settings(None if options.api_only else tuple(options.node), options.operator)
+    before = state.read(folder)
+    if before is not None and before.settings is not None and state.alive_parts(before.parts):
+        # what runs was started with these, and goes on; `rayward up` says where others were asked for
+        chosen = before.settings
     wanted = parts(folder, port=options.port, node=chosen.node, operator=chosen.operator)
     return asyncio.run(_main(folder, wanted, chosen))
 

@@ -16,7 +16,8 @@ from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
 from rayward.local.traffic.holder import holder_of
 from rayward.local.traffic.http.session import Session
-from rayward.local.traffic.place import Ground, Host, Place, listen
+from rayward.local.traffic.listeners import Listeners
+from rayward.local.traffic.place import Ground, Host, Place
 from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.table import Table
 from rayward.local.traffic.tcp import Connection
@@ -79,7 +80,8 @@ class _Open(msgspec.Struct):
 class Doors:
     """The open doors."""
 
-    def __init__(self, table: Table, sessions: Sessions, host: Host, ground: Ground) -> None:
+    def __init__(self, table: Table, sessions: Sessions, host: Host, ground: Ground, listeners: Listeners) -> None:
+        self._listeners = listeners
         self._table = table
         self._sessions = sessions
         self._host = host
@@ -156,14 +158,13 @@ class Doors:
         place: Place = self._ground if door.kind == "cluster" else self._host
         route = self._table.route(key, door.protocol, door.service_port)
         loop = asyncio.get_running_loop()
+        listener = await self._listeners.open(place, "udp" if door.protocol == "UDP" else "tcp", door.address, port)
         if door.protocol == "UDP":
-            made = await listen(place, "udp", door.address, port)
-            transport, _ = await loop.create_datagram_endpoint(lambda: UdpPort(route), sock=made)
-            return transport.close
-        made = await listen(place, "tcp", door.address, port)
+            transport, _ = await loop.create_datagram_endpoint(lambda: UdpPort(route), sock=listener.socket)
+            return listener.closer(transport.close)
         factory = Session if door.http else Connection
-        server = await loop.create_server(lambda: factory(route, self._sessions), sock=made, backlog=1024)
-        return server.close
+        server = await loop.create_server(lambda: factory(route, self._sessions), sock=listener.socket, backlog=1024)
+        return listener.closer(server.close)
 
     def _explain(self, door: Door, error: OSError) -> str:
         where = f"{door.protocol} {door.address}:{door.port}"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
+from rayward.local.handover import channel
 from rayward.local.handover.line import HandoverError, Line
 
 Kind = Literal["tcp", "udp"]
 
 _SPARE: Final = 16
+_NETWORK_COOKIE: Final = 71  # SO_NETNS_COOKIE, since Linux 5.14
 _BACKLOG: Final = 1024
 # A pod that is lost together with its network says nothing any more: who waits for its answer is told in five seconds.
 _BACKEND_PROBES: Final = ((socket.TCP_KEEPIDLE, 2), (socket.TCP_KEEPINTVL, 1), (socket.TCP_KEEPCNT, 3))
@@ -24,6 +27,11 @@ _CLIENT_PROBES: Final = ((socket.TCP_KEEPIDLE, 15), (socket.TCP_KEEPINTVL, 5), (
 
 class Place(Protocol):
     """A network."""
+
+    @property
+    def network(self) -> int:
+        """What tells it from others."""
+        ...
 
     async def new_socket(self, kind: Kind) -> socket.socket:
         """A socket in it.
@@ -36,6 +44,10 @@ class Place(Protocol):
 
 class Host:
     """This machine's own network."""
+
+    def __init__(self) -> None:
+        with channel.new_socket("tcp") as made:
+            self.network = network_of(made)
 
     async def new_socket(self, kind: Kind) -> socket.socket:
         """A socket of this process."""
@@ -58,6 +70,7 @@ class Ground:
         self._filling: asyncio.Task[None] | None = None
         self.generation = 0
         """Which network it is: the next node's is another."""
+        self.network = 0
 
     @property
     def there(self) -> bool:
@@ -71,11 +84,13 @@ class Ground:
         except OSError:
             return False
         try:
-            await line.ask("hello")
+            first = await line.new_socket("tcp")
         except HandoverError:
             line.close()
             return False
         self._drop_spare()
+        self._spare.append(first)
+        self.network = network_of(first)
         self.generation += 1
         self._line = line
         return True
@@ -160,6 +175,14 @@ async def connect(place: Place, kind: Kind, address: str, port: int, seconds: fl
         made.close()
         raise
     return made
+
+
+def network_of(made: socket.socket) -> int:
+    """The kernel's number for the network in which a socket lives, never given twice; 0 where it does not tell."""
+    try:
+        return int.from_bytes(made.getsockopt(socket.SOL_SOCKET, _NETWORK_COOKIE, 8), sys.byteorder)
+    except OSError:
+        return 0
 
 
 def _probe(made: socket.socket, probes: Iterable[tuple[int, int]]) -> None:

@@ -27,10 +27,12 @@ from rayward.local.traffic import endpoints, publish
 from rayward.local.traffic.dns.forward import Forwarder, own_resolvers
 from rayward.local.traffic.dns.server import NameServer
 from rayward.local.traffic.doors import LOOPBACK, Doors, Trouble
+from rayward.local.traffic.listeners import Listeners
 from rayward.local.traffic.metrics import MetricsPage
 from rayward.local.traffic.place import Ground, Host
 from rayward.local.traffic.publish import Seen
 from rayward.local.traffic.sessions import Sessions
+from rayward.local.traffic.standby import Standby
 from rayward.local.traffic.table import SERVICE_NAME, Table
 from rayward.net.server import Server, listen
 
@@ -66,10 +68,11 @@ class _View:
 class Traffic:
     """The services of one API server."""
 
-    def __init__(self, client: Client, data: Path, api_server: tuple[str, int]) -> None:
+    def __init__(self, client: Client, data: Path, api_server: tuple[str, int], ready: Path) -> None:
         loop = asyncio.get_running_loop()
         self._client = client
         self._data = data
+        self._ready = ready
         self._ended = asyncio.Event()
         self._services: Cache[Service] = Cache(SERVICES, Service, keep_raw=False)
         self._slices: Cache[EndpointSlice] = Cache(
@@ -82,8 +85,10 @@ class Traffic:
         self._controller = Controller("traffic", self._reconcile, workers=8)
         places = (self._host, self._ground)
         self._table = Table(self._services, self._slices, places, api_server, self._note, loop.time)
-        self._doors = Doors(self._table, self._sessions, self._host, self._ground)
-        self._names = NameServer(_View(self._services, self._slices), Forwarder(own_resolvers(), loop.time))
+        self._listeners = Listeners()
+        self._doors = Doors(self._table, self._sessions, self._host, self._ground, self._listeners)
+        resolvers = Forwarder(own_resolvers(), loop.time)
+        self._names = NameServer(_View(self._services, self._slices), resolvers, self._listeners)
         self._lost = asyncio.Event()
 
     def request_stop(self) -> None:
@@ -91,9 +96,8 @@ class Traffic:
         self._ended.set()
 
     async def run(self) -> None:
-        """Until asked to stop."""
-        ready = self._data / "traffic-ready"
-        ready.unlink(missing_ok=True)
+        """Until asked to stop: first as the standby of another process, where there is one, then serving."""
+        self._ready.unlink(missing_ok=True)
         async with asyncio.TaskGroup() as tasks:
             reflectors = [Reflector(self._client, self._services), Reflector(self._client, self._slices)]
             running = [tasks.create_task(reflector.run()) for reflector in reflectors]
@@ -101,27 +105,52 @@ class Traffic:
             for reflector in reflectors:
                 await reflector.wait_synced()
             self._table.follow()
-            await self._find_ground()
-            for service in self._services:
-                await self._open(service.key)
-            running.append(tasks.create_task(self._controller.run()))
-            running.append(tasks.create_task(self._watch_ground()))
-            page = Server(MetricsPage(self._table, self._sessions), listener := listen(LOOPBACK, 0))
-            await page.start()
-            place = f"http://{LOOPBACK}:{listener.getsockname()[1]}/metrics\n"
-            (self._data / "traffic-metrics").write_text(place)
-            ready.write_text("ready\n")
-            _log.info("serving %d services", len(self._services))
-            await self._ended.wait()
-            ready.unlink(missing_ok=True)
-            self._doors.close()
-            self._names.close()
-            await self._let_finish()
-            await page.stop()
+            if await self._take_turn():
+                await self._serve(tasks, running)
+            self._ready.unlink(missing_ok=True)
             for task in running:
                 task.cancel()
         self._sessions.close()
         self._ground.close()
+
+    async def _take_turn(self) -> bool:
+        """Wait until nobody else serves; False if asked to stop before that."""
+        turn = asyncio.create_task(Standby(self._data).turn(self._say_warm))
+        ended = asyncio.create_task(self._ended.wait())
+        await asyncio.wait((turn, ended), return_when=asyncio.FIRST_COMPLETED)
+        ended.cancel()
+        if not turn.done():
+            turn.cancel()
+            await asyncio.wait((turn,))
+            return False
+        self._listeners.inherit(turn.result())
+        return True
+
+    def _say_warm(self) -> None:
+        _log.info("ready to serve when the process that does is gone")
+        self._ready.write_text("standby\n")
+
+    async def _serve(self, tasks: asyncio.TaskGroup, running: list[asyncio.Task[None]]) -> None:
+        await self._find_ground()
+        for service in self._services:
+            await self._open(service.key)
+        self._listeners.drop_inherited()
+        self._listeners.hand_out(self._data)
+        running.append(tasks.create_task(self._controller.run()))
+        running.append(tasks.create_task(self._watch_ground()))
+        page = Server(MetricsPage(self._table, self._sessions), listener := listen(LOOPBACK, 0))
+        await page.start()
+        place = f"http://{LOOPBACK}:{listener.getsockname()[1]}/metrics\n"
+        (self._data / "traffic-metrics").write_text(place)
+        self._ready.write_text("ready\n")
+        _log.info("serving %d services", len(self._services))
+        await self._ended.wait()
+        self._ready.unlink(missing_ok=True)
+        self._listeners.leave()
+        self._doors.close()
+        self._names.close()
+        await self._let_finish()
+        await page.stop()
 
     async def _let_finish(self) -> None:
         loop = asyncio.get_running_loop()
@@ -219,13 +248,13 @@ def _room() -> int:
     return min(_MOST_CLIENTS, max((most - _RESERVED) // _PER_CLIENT, _RESERVED))
 
 
-async def serve(kubeconfig: Path, data: Path) -> None:
-    """Serve until SIGTERM or SIGINT."""
+async def serve(kubeconfig: Path, data: Path, ready: Path) -> None:
+    """Serve until SIGTERM or SIGINT; ``ready`` is written once all services answer, or once they would."""
     access = find_access(kubeconfig)
     parts = urlsplit(access.server)
     api_server = (parts.hostname or LOOPBACK, parts.port or 443)
     async with Client.connect(access, user_agent=_MANAGER) as client:
-        traffic = Traffic(client, data, api_server)
+        traffic = Traffic(client, data, api_server, ready)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, traffic.request_stop)

@@ -11,7 +11,8 @@ from rayward.local.traffic.dns import message, zone
 from rayward.local.traffic.dns.forward import Forwarder
 from rayward.local.traffic.dns.message import SMALLEST, Code, MalformedError, Question
 from rayward.local.traffic.dns.zone import View
-from rayward.local.traffic.place import Place, listen
+from rayward.local.traffic.listeners import Listeners
+from rayward.local.traffic.place import Place
 
 ADDRESS: Final = "10.43.0.10"
 PORT: Final = 53
@@ -25,7 +26,8 @@ Peer = tuple[str, int]
 class NameServer:
     """Answers names at one address."""
 
-    def __init__(self, view: View, forwarder: Forwarder) -> None:
+    def __init__(self, view: View, forwarder: Forwarder, listeners: Listeners) -> None:
+        self._listeners = listeners
         self._view = view
         self._forwarder = forwarder
         self._connections = 0
@@ -40,17 +42,17 @@ class NameServer:
         self.close()
         loop = asyncio.get_running_loop()
         # TCP first: where any port will do, connections that ended a moment ago hold many of its, and none of UDP's.
-        connections = await listen(place, "tcp", address, port)
-        port = connections.getsockname()[1]
-        server = await asyncio.start_server(self._serve, sock=connections)
-        self._closers.append(server.close)
+        connections = await self._listeners.open(place, "tcp", address, port)
+        port = connections.socket.getsockname()[1]
+        server = await asyncio.start_server(self._serve, sock=connections.socket)
+        self._closers.append(connections.closer(server.close))
         try:
-            datagrams = await listen(place, "udp", address, port)
+            datagrams = await self._listeners.open(place, "udp", address, port)
         except OSError:
             self.close()
             raise
-        transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=datagrams)
-        self._closers.append(transport.close)
+        transport, _ = await loop.create_datagram_endpoint(lambda: _Datagrams(self), sock=datagrams.socket)
+        self._closers.append(datagrams.closer(transport.close))
         return port
 
     def close(self) -> None:
