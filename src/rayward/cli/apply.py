@@ -48,16 +48,26 @@ _warning = re.compile(r'299 \S+ "((?:[^"\\]|\\.)*)"').findall
 @click.command("apply")
 @click.option("-f", "--filename", "files", multiple=True, help="File, folder, or - for stdin.")
 @click.option("--plan", type=click.Path(path_type=Path, dir_okay=False), help="A plan that rayward plan saved.")
-@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
-@click.option("--server-side", is_flag=True, expose_value=False, help="Always so; taken for kubectl's sake.")
+@click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
+@click.option(
+    "--server-side",
+    is_flag=True,
+    expose_value=False,
+    help="Accepted for compatibility with kubectl; apply is always server-side.",
+)
 @click.option("--force-conflicts", is_flag=True, help="Take over fields that others own.")
-@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
-@click.option("--wait/--no-wait", default=False, help="Wait until Ray's objects are as asked.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "server"]),
+    default="none",
+    help="server: the server checks the change and does not make it.",
+)
+@click.option("--wait/--no-wait", default=False, help="Wait until the change is complete.")
 @click.option("--strategy", type=click.Choice(_STRATEGIES), help="How the change is made, where the kind allows it.")
 @click.option("--lint/--no-lint", default=True, help="Refuse what the operator would reject (default).")
-@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
-@click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever.")
-@click.option("--on-failure", type=click.Choice(["rollback", "hold"]), help="What to do with a change that fails.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision.")
+@click.option("--timeout", type=DurationType(), default="10m", help="How long to wait, such as 10m; 0 waits forever.")
+@click.option("--on-failure", type=click.Choice(["rollback", "hold"]), help="Roll a failed change back, or leave it.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(

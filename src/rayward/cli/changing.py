@@ -76,9 +76,11 @@ def waiting_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
     choice = click.Choice(["rollback", "hold"])
     for option in (
-        click.option("--on-failure", type=choice, help="What to do with a change that fails."),
-        click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever."),
-        click.option("--wait/--no-wait", default=False, help="Wait until the object is as asked."),
+        click.option("--on-failure", type=choice, help="Roll a failed change back, or leave it."),
+        click.option(
+            "--timeout", type=DurationType(), default="10m", help="How long to wait, such as 10m; 0 waits forever."
+        ),
+        click.option("--wait/--no-wait", default=False, help="Wait until the change is complete."),
     ):
         wrapped = option(wrapped)
     return wrapped

@@ -21,7 +21,7 @@ from rayward.kube.client.options import DeleteOptions, Propagation
 from rayward.kube.machinery.jsonvalue import entries, section
 
 _CASCADE: dict[str, Propagation] = {"background": "Background", "foreground": "Foreground", "orphan": "Orphan"}
-_CASCADE_HELP = "What becomes of children (default: Ray's objects go after theirs, others before)."
+_CASCADE_HELP = "What happens to dependents (default: foreground for Ray's kinds, background for others)."
 _SHORTEST, _LONGEST = 0.05, 0.5
 
 
@@ -43,15 +43,15 @@ class _Doomed:
 @click.command("delete")
 @click.argument("words", nargs=-1, metavar="[KIND NAME... | KIND/NAME...]")
 @click.option("-f", "--filename", "files", multiple=True, help="Objects of a file, folder, or - for stdin.")
-@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
+@click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @click.option("-l", "--selector", "labels", default="", help="All objects with these labels.")
 @click.option("--all", "every", is_flag=True, help="All objects of the kind in the namespace.")
 @click.option("--wait/--no-wait", default=True, help="Wait until they are gone (default).")
-@click.option("--timeout", type=DurationType(), default=0.0, help="How long to wait (default 0: for ever).")
-@click.option("--grace-period", "grace", type=click.IntRange(0), help="Seconds a pod has to end.")
-@click.option("--force", is_flag=True, help="Take pods out of the API at once, with a grace period of 0.")
+@click.option("--timeout", type=DurationType(), default=0.0, help="How long to wait, such as 5m (default 0: forever).")
+@click.option("--grace-period", "grace", type=click.IntRange(0), help="Seconds that a pod gets to terminate.")
+@click.option("--force", is_flag=True, help="Delete pods from the API at once, with a grace period of 0.")
 @click.option("--cascade", type=click.Choice(list(_CASCADE)), help=_CASCADE_HELP)
-@click.option("--ignore-not-found", is_flag=True, help="What is not there counts as deleted.")
+@click.option("--ignore-not-found", is_flag=True, help="Objects that do not exist are no error.")
 @output_option
 @target_options
 def command(
@@ -69,7 +69,14 @@ def command(
     form: str,
     target: Target,
 ) -> None:
-    """Delete objects, and wait until they are gone."""
+    """Delete objects, and wait until they are gone.
+
+    \b
+    Examples:
+      rayward delete rayservice/shop
+      rayward delete -f service.yaml --ignore-not-found
+      rayward delete pods -l app=web --no-wait
+    """  # noqa: D301
     options = DeleteOptions()
     if grace is not None or force:
         options["grace_period_seconds"] = 0 if force else grace or 0

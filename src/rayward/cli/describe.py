@@ -23,7 +23,13 @@ from rayward.kube.machinery.jsonvalue import Object
 @output_option
 @target_options
 def command(words: tuple[str, ...], labels: str, form: str, target: Target) -> None:
-    """Show objects at length: fields, conditions and events."""
+    """Show an object with its fields, conditions and events.
+
+    \b
+    Examples:
+      rayward describe rayservice/shop
+      rayward describe pods -l app=web
+    """  # noqa: D301
     with target.open() as session:
         missing: list[NotFound] = []
         told: list[tuple[Object, list[Object]]] = []

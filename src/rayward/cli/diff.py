@@ -15,7 +15,7 @@ from rayward.cli.target import Target, target_options
 @click.argument("words", nargs=-1, metavar="[KIND/NAME]")
 @click.option("-f", "--filename", "files", multiple=True, help="File, folder, or - for stdin.")
 @click.option("--revision", help="N compares revision N with the live object, N:M two revisions.")
-@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
+@click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @click.option("--show-all", is_flag=True, help="Also managed fields, status and what the server writes.")
 @target_options
 def command(
@@ -26,7 +26,7 @@ def command(
     show_all: bool,
     target: Target,
 ) -> int:
-    """Show what applying manifests would change, or what a revision changed; ends with 1 when something differs.
+    """Show what applying manifests would change, or what a revision changed. Exits with 1 when something differs.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ _MARKS = {Verdict.OK: ("ok  ", "green"), Verdict.WARN: ("warn", "yellow"), Verdi
 @data_option
 @output_option
 def command(data: Path | None, form: str) -> int:
-    """Say whether pods can run on this machine, and the line that mends what keeps them. Exit code 1: they cannot."""
+    """Check whether pods can run on this machine; print the command that fixes what is missing. Exits with 1 if not."""
     found = checks.all_of(folder_of(data))
     bad = any(check.verdict is Verdict.FAIL for check in found)
     if form == "json":

@@ -11,11 +11,11 @@ from rayward.stack import control
 
 
 @click.command("down")
-@click.option("--purge", is_flag=True, help="Also wipe all objects and credentials.")
+@click.option("--purge", is_flag=True, help="Also delete all objects and credentials.")
 @data_option
 @output_option
 def command(purge: bool, data: Path | None, form: str) -> None:
-    """Stop what `rayward up` started. Objects stay, unless --purge."""
+    """Stop the local stack. Objects are kept for the next `rayward up`, unless --purge."""
     folder = folder_of(data)
     ran = control.down(folder, purge=purge)
     if form == "json":

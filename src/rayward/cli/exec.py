@@ -20,13 +20,19 @@ _PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 @click.argument("word", metavar="POD | KIND/NAME")
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
-@click.option("-i", "--stdin", "interactive", is_flag=True, help="Hand stdin on to the command.")
+@click.option("-i", "--stdin", "interactive", is_flag=True, help="Pass stdin to the command.")
 @click.option("-t", "--tty", "terminal", is_flag=True, help="Give the command a terminal.")
 @target_options
 def command(
     word: str, program: tuple[str, ...], container: str | None, interactive: bool, terminal: bool, target: Target
 ) -> int:
-    """Run a command in a container; its exit code is ours."""
+    """Run a command in a container, and exit with its exit code.
+
+    \b
+    Examples:
+      rayward exec rayservice/shop -- ray status
+      rayward exec web -c main -it -- bash
+    """  # noqa: D301
     import asyncio
 
     from rayward.cli.terminal import is_terminal

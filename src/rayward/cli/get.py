@@ -25,7 +25,7 @@ from rayward.kube.machinery.jsonvalue import Object
 @click.option("--field-selector", "fields", default="", help="Only objects with these fields.")
 @click.option("-o", "--output", "form", type=FormType(), default=Form(), help="wide, json, yaml, name, jsonpath=...")
 @click.option("-w", "--watch", is_flag=True, help="Print every change until interrupted.")
-@click.option("--no-headers", is_flag=True, help="Leave out the names of the columns.")
+@click.option("--no-headers", is_flag=True, help="Do not print the names of the columns.")
 @click.option("--show-managed-fields", "managed", is_flag=True, help="Show who owns which field, in JSON and YAML.")
 @target_options
 def command(
@@ -39,11 +39,18 @@ def command(
     managed: bool,
     target: Target,
 ) -> None:
-    """List objects, or show some of them.
+    """List objects.
 
-    ``get url NAME`` prints where a RayService, or the dashboard of a RayCluster, answers in your shell. ``get token
-    NAME`` prints the token that a RayCluster, or the cluster of a RayService, asks its clients for.
-    """
+    `get url NAME` prints the address of a RayService, or of the dashboard of a RayCluster, for your shell.
+    `get token NAME` prints the token that clients of a RayCluster or RayService need.
+
+    \b
+    Examples:
+      rayward get rayservices
+      rayward get pods,services -A
+      rayward get rayservice shop -o json
+      curl $(rayward get url shop)
+    """  # noqa: D301
     with target.open() as session:
         if len(words) == len((raytoken.WORD, "NAME")) and words[0] == raytoken.WORD:
             answer(raytoken.token(session, words[1]))

@@ -19,7 +19,7 @@ _COLUMNS = ("REVISION", "CHANGED", "MANAGER", "USER", "OUTCOME", "CAUSE")
 @output_option
 @target_options
 def command(words: tuple[str, ...], form: str, target: Target) -> int:
-    """List the revisions of an object: every generation that was asked for, by whoever asked.
+    """List the revisions of an object: every generation, who changed it, when and why.
 
     \b
     Examples:

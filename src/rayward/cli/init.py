@@ -89,7 +89,7 @@ _is_name = re.compile(r"[a-z]([a-z0-9-]{0,38}[a-z0-9])?").fullmatch
 @click.argument("name")
 @output_option
 def command(name: str, form: str) -> int:
-    """Make a folder with a small Ray Serve application and its manifest; nothing that exists is overwritten.
+    """Create a folder with a small Ray Serve application and its manifest. Existing files are not overwritten.
 
     \b
     Examples:

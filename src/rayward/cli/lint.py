@@ -20,15 +20,15 @@ _LARGEST: Final = 32 * 1024 * 1024
 @click.command("lint")
 @click.argument("sources", nargs=-1, metavar="FILE...")
 @click.option("-f", "--filename", "files", multiple=True, help="File, folder, or - for stdin.")
-@click.option("--fix", is_flag=True, help="Make the safe corrections in the files.")
-@click.option("--strict", is_flag=True, help="End with 1 when there are warnings.")
+@click.option("--fix", is_flag=True, help="Fix in the files what can be fixed safely.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when there are warnings.")
 @click.option(
     "-o",
     "--output",
     "form",
     type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
-    help="Form of the answer.",
+    help="Output format.",
 )
 def command(sources: tuple[str, ...], files: tuple[str, ...], fix: bool, strict: bool, form: str) -> int:
     """Check manifests of Ray's kinds without a server.

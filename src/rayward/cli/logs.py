@@ -69,7 +69,7 @@ def command(
     prefix: bool,
     target: Target,
 ) -> int:
-    """Print the logs of a pod, of the pods with some labels, or of the pods of an object.
+    """Print the logs of pods, by name, by label or by the object that owns them.
 
     ``logs rayservice/NAME`` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
     ``logs rayjob/NAME`` prints the log of the job's driver, wherever it is now.

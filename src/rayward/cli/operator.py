@@ -12,13 +12,13 @@ _PASS_ON: dict[str, Any] = {"ignore_unknown_options": True, "allow_extra_args": 
 
 @click.group()
 def command() -> None:
-    """Run the operator on any Kubernetes, or print what it needs there."""
+    """Run the operator on any Kubernetes cluster, or print the manifests that it needs there."""
 
 
 @command.command("run", context_settings=_PASS_ON, add_help_option=False)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def run(words: tuple[str, ...]) -> None:
-    """Make RayClusters and RayServices true, in the foreground; --help shows every flag."""
+    """Run the operator in the foreground; `rayward operator run --help` lists its flags."""
     from rayward.stack.operator import main
 
     sys.exit(main(list(words)))
@@ -27,12 +27,20 @@ def run(words: tuple[str, ...]) -> None:
 @command.command("rbac")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
 @click.option(
-    "--admission", type=click.Choice(["none", "embedded", "kueue"]), default="none", help="As given to operator run."
+    "--admission",
+    type=click.Choice(["none", "embedded", "kueue"]),
+    default="none",
+    help="The value given to `rayward operator run`.",
 )
-@click.option("--machine-queue", is_flag=True, help="With the rights to keep a queue that covers the nodes.")
-@click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who gets the rights.")
+@click.option("--machine-queue", is_flag=True, help="Add the rules for --machine-queue.")
+@click.option(
+    "--account",
+    default="rayward-system/rayward-operator",
+    metavar="NS/NAME",
+    help="ServiceAccount that gets the rights.",
+)
 def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, account: str) -> None:
-    """Print the rights that the operator needs, and no more, to be piped into kubectl.
+    """Print the RBAC rules that the operator needs, for kubectl apply.
 
     \b
     rayward operator rbac | kubectl apply -f -
@@ -53,9 +61,11 @@ def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, accou
 
 
 @command.command("policy")
-@click.option("--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="Who may open the gate.")
+@click.option(
+    "--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="ServiceAccount of the operator."
+)
 def policy(account: str) -> None:
-    """Print an admission policy that lets only the quota gate open the gate, to be piped into kubectl.
+    """Print the admission policy that lets only the operator admit Ray objects to quota, for kubectl apply.
 
     \b
     rayward operator policy | kubectl apply -f -

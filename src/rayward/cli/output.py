@@ -19,14 +19,14 @@ def data_option(function: Any) -> Any:
         "--data-dir",
         "data",
         type=click.Path(path_type=Path, file_okay=False),
-        help="Folder of this local Rayward (default: $RAYWARD_DATA_DIR or the user's data folder).",
+        help="Data folder of the local stack (default: $RAYWARD_DATA_DIR or ~/.local/share/rayward).",
     )(function)
 
 
 def output_option(function: Any) -> Any:
     """``-o json`` as every reading command has it."""
     choice = click.Choice(["table", "json"])
-    return click.option("-o", "--output", "form", type=choice, default="table", help="Form of the answer.")(function)
+    return click.option("-o", "--output", "form", type=choice, default="table", help="Output format.")(function)
 
 
 def folder_of(data: Path | None) -> Folder:

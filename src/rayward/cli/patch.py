@@ -18,7 +18,12 @@ from rayward.kube.machinery.jsonvalue import is_list, is_object
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--type", "kind", type=click.Choice(["merge", "json"]), default="merge", help="Kind of patch.")
 @click.option("-p", "--patch", "text", required=True, help="The patch, as JSON or YAML.")
-@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "server"]),
+    default="none",
+    help="server: the server checks the change and does not make it.",
+)
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(words: tuple[str, ...], kind: str, text: str, dry_run: str, form: Form | None, target: Target) -> int:

@@ -23,10 +23,14 @@ _SHOWN = ("cpu", "memory", "nvidia.com/gpu", "pods")
 
 @click.command("plan")
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
-@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
-@click.option("--exit-code", is_flag=True, help="End with 1 when something would change.")
-@click.option("--force-conflicts", is_flag=True, help="Predict for an apply that takes over fields of others.")
-@click.option("--rules", type=click.Choice([str(one) for one in Rules]), help="Whose operator acts (default: found).")
+@click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
+@click.option("--exit-code", is_flag=True, help="Exit with 1 when something would change.")
+@click.option("--force-conflicts", is_flag=True, help="Predict an apply with --force-conflicts.")
+@click.option(
+    "--rules",
+    type=click.Choice([str(one) for one in Rules]),
+    help="Operator whose rules apply (default: the installed one).",
+)
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Save the plan of one object to a file.")
 @output_option
 @target_options

@@ -32,7 +32,13 @@ _HIGHEST = 65535
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
 @target_options
 def command(word: str, ports: tuple[str, ...], address: str, target: Target) -> None:
-    """Reach ports of a pod, of a service's pod or of a Ray cluster's head from this machine, until interrupted."""
+    """Forward local ports to a pod, to a pod of a Service, or to the head of a Ray cluster, until interrupted.
+
+    \b
+    Examples:
+      rayward port-forward raycluster/train 8265
+      rayward port-forward service/web 8080:80
+    """  # noqa: D301
     import asyncio
 
     wanted = [read_port(port) for port in ports]

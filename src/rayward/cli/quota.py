@@ -19,7 +19,7 @@ from rayward.kube.machinery.jsonvalue import Object
 @target_options
 @click.pass_context
 def command(ctx: click.Context, form: str, target: Target) -> None:
-    """Show queues as a tree: who holds what, who waits for what, at which position, and why.
+    """Show the quota queues as a tree: usage, and who waits at which position and why.
 
     \b
     Examples:
@@ -44,7 +44,7 @@ def command(ctx: click.Context, form: str, target: Target) -> None:
 
 @command.command("check")
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
-@click.option("-R", "--recursive", is_flag=True, help="Also folders inside folders.")
+@click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @output_option
 @target_options
 def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Target) -> int:

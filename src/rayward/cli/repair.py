@@ -17,8 +17,10 @@ from rayward.cli.target import Target, target_options
 
 @click.command("recreate")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
-@click.option("-f", "--filename", "file", help="Make it again as this manifest says (default: as it is).")
-@click.option("--approve", default="", metavar="NAME", help="The object's name, typed: it is deleted and made again.")
+@click.option("-f", "--filename", "file", help="Manifest to create it from (default: its own spec).")
+@click.option(
+    "--approve", default="", metavar="NAME", help="Confirm with the object's name: it is deleted and created again."
+)
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options
 @target_options
@@ -51,8 +53,8 @@ def _recreate(
 
 @click.command("unstick")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
-@click.option("--finalizer", default="", help="Which one to remove (default: the only one).")
-@click.option("--approve", default="", metavar="NAME", help="The object's name, typed: remove one finalizer.")
+@click.option("--finalizer", default="", help="Finalizer to remove (default: the only one).")
+@click.option("--approve", default="", metavar="NAME", help="Confirm with the object's name: one finalizer is removed.")
 @output_option
 @target_options
 def _unstick(words: tuple[str, ...], finalizer: str, approve: str, form: str, target: Target) -> int:
@@ -97,7 +99,7 @@ def _cleaning(name: str, action: str, about: str) -> click.Command:
     @click.command(
         name, help=f"{about}\n\n\b\nExamples:\n  rayward {name}         # shows them\n  rayward {name} --yes"
     )
-    @click.option("-y", "--yes", is_flag=True, help="Do it; without it they are only shown.")
+    @click.option("-y", "--yes", is_flag=True, help="Make the change; without this flag the objects are only listed.")
     @output_option
     @target_options
     def command(yes: bool, form: str, target: Target) -> int:
@@ -125,6 +127,6 @@ def _cleaning(name: str, action: str, about: str) -> click.Command:
 COMMANDS = {
     "recreate": _recreate,
     "unstick": _unstick,
-    "adopt": _cleaning("adopt", "adopt", "Give objects that lost their owner back to it."),
+    "adopt": _cleaning("adopt", "adopt", "Set the owner of objects that lost it."),
     "gc": _cleaning("gc", "delete", "Delete objects of Ray's whose owner is gone."),
 }

@@ -14,10 +14,16 @@ from rayward.cli.target import Target, target_options
 @click.command("rerun")
 @click.argument("job", metavar="NAME")
 @click.option("--name", default="", help="Name of the new RayJob (default: the old one's, with a number).")
-@click.option("--detach", "-d", is_flag=True, help="Start it and do not wait.")
+@click.option("--detach", "-d", is_flag=True, help="Create the job and do not wait for it.")
 @target_options
 def command(job: str, name: str, detach: bool, target: Target) -> int:
-    """Run a RayJob again by a new name; the old one stays as it is. The exit code is 8 when it failed."""
+    """Run a RayJob again under a new name; the old one is kept. Exits with 8 when the job fails.
+
+    \b
+    Examples:
+      rayward rerun train-x7k2p
+      rayward rerun train-x7k2p --name train-again --detach
+    """  # noqa: D301
     with changing(target) as (client, session):
         session.say_where()
         made = client.rerun(Ref("RayJob", job.rpartition("/")[2], session.namespace), name)

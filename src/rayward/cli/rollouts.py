@@ -16,14 +16,24 @@ from rayward.cli.target import Target, target_options
 from rayward.sdk import Client
 
 _ABOUT = {
-    "pause": ("Let the clusters of upgrades become ready and wait before the switch.", "rayservice/shop"),
-    "promote": ("Let the pending cluster take the traffic, though upgrades are paused.", "rayservice/shop"),
-    "abort": ("Give up the upgrade in progress; it is not tried again by itself.", "rayservice/shop"),
-    "retry": ("Ask again for a release that was given up or aborted.", "rayservice/shop"),
-    "restart": ("Make a new cluster of the release that serves, and switch to it.", "rayservice/shop"),
-    "suspend": ("Delete an object's pods and keep the object.", "raycluster/train"),
-    "resume": ("Take back a suspension, and the pause of an upgrade.", "raycluster/train"),
-    "reconcile": ("Have the operator look at an object again; nothing else changes.", "rayservice/shop"),
+    "pause": (
+        "Pause upgrades before the switch: a new cluster starts, becomes ready and waits for `rayward promote`.",
+        "rayservice/shop",
+    ),
+    "promote": ("Switch traffic to the new cluster of a paused upgrade.", "rayservice/shop"),
+    "abort": (
+        "Abort the upgrade in progress. It starts again only by `rayward retry` or a new spec.",
+        "rayservice/shop",
+    ),
+    "retry": ("Start a release again that failed or was aborted.", "rayservice/shop"),
+    "restart": (
+        "Roll out the same spec again, for example after code on a hostPath or in a ConfigMap changed: a new cluster "
+        "starts beside the one that serves, and traffic switches to it.",
+        "rayservice/shop",
+    ),
+    "suspend": ("Delete the pods of an object and keep the object.", "raycluster/train"),
+    "resume": ("Resume a suspended object, or a paused upgrade.", "raycluster/train"),
+    "reconcile": ("Ask the operator to reconcile an object now.", "rayservice/shop"),
 }
 
 
@@ -59,15 +69,17 @@ def _run(
 
 @click.command("upgrade")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...", shell_complete=complete_objects)
-@click.option("--pause", "paused", is_flag=True, help="Hold the new cluster before its switch, until promote.")
-@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option(
+    "--pause", "paused", is_flag=True, help="Hold the new cluster before the switch, until `rayward promote`."
+)
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options
 @target_options
 def _upgrade(
     words: tuple[str, ...], paused: bool, cause: str, form: Form | None, waits: Waits | None, target: Target
 ) -> int:
-    """Change a RayService by a new cluster beside the one that serves; settings are those of rayward set.
+    """Change a RayService by a new cluster beside the one that serves. Settings are those of `rayward set`.
 
     \b
     Examples:
@@ -84,7 +96,9 @@ def _upgrade(
 
 @click.command("rollout")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]", shell_complete=complete_objects)
-@click.option("--cause", default="rollout", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option(
+    "--cause", default="rollout", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision."
+)
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options
 @target_options

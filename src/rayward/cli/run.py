@@ -24,18 +24,18 @@ _RAY_VERSION = "2.60.0"
 
 @click.command("run", context_settings={"ignore_unknown_options": False})
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="-- PROGRAM [ARGUMENT...]")
-@click.option("--name", default="", help="Name of the RayJob (default: the program's, with a suffix).")
+@click.option("--name", default="", help="Name of the RayJob (default: the program's name and a suffix).")
 @click.option("--working-dir", type=click.Path(path_type=Path), help="Folder of code to upload and run in.")
 @click.option("--runtime-env", type=click.Path(path_type=Path, dir_okay=False), help="Ray's runtime environment, YAML.")
 @click.option("--workers", type=click.IntRange(0, 10_000), default=0, help="How many workers (default 0: head only).")
-@click.option("--cpus", default="1", help="CPUs of each worker; of the head where there are none.")
+@click.option("--cpus", default="1", help="CPUs of each worker, or of the head where there are no workers.")
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each worker, or of the head.")
 @click.option("--memory", default="2Gi", help="Memory of each worker, or of the head.")
 @click.option("--image", help="Image of all pods (default: rayproject/ray of the Ray version here).")
 @click.option("--ray-version", help="Version of Ray in the image (default: the one that is installed here).")
-@click.option("--retries", type=click.IntRange(0, 100), default=0, help="Attempts after a failed one.")
-@click.option("--detach", "-d", is_flag=True, help="Start it and do not wait.")
-@click.option("--yes", "-y", is_flag=True, help="Start Kubernetes on this machine where there is none.")
+@click.option("--retries", type=click.IntRange(0, 100), default=0, help="How often a failed job is tried again.")
+@click.option("--detach", "-d", is_flag=True, help="Create the job and do not wait for it.")
+@click.option("--yes", "-y", is_flag=True, help="Run `rayward up` first where no server is found.")
 @target_options
 def command(
     program: tuple[str, ...],

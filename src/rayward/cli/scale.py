@@ -17,9 +17,14 @@ from rayward.cli.target import Target, target_options
 @click.option("--replicas", type=click.IntRange(min=0), help="How many replicas it has.")
 @click.option("--min", "least", type=click.IntRange(min=0), help="The fewest that the autoscaler may leave.")
 @click.option("--max", "most", type=click.IntRange(min=0), help="The most that the autoscaler may make.")
-@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "server"]),
+    default="none",
+    help="server: the server checks the change and does not make it.",
+)
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
-@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @target_options
 def command(

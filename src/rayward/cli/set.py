@@ -13,9 +13,14 @@ from rayward.cli.target import Target, target_options
 
 @click.command("set")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME SETTING...", shell_complete=complete_objects)
-@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "server"]),
+    default="none",
+    help="server: the server checks the change and does not make it.",
+)
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
-@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+@click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options
 @target_options

@@ -18,7 +18,7 @@ _COLUMNS = ("OBJECT", "CHANGES", "FAILED", "FAILURE RATE", "LEAD TIME", "TIME TO
 @output_option
 @target_options
 def command(words: tuple[str, ...], form: str, target: Target) -> int:
-    """Show how changes went: of each named object, or of the whole namespace together.
+    """Show lead time, failure rate and time to restore of changes: of the named objects, or of the namespace.
 
     \b
     Examples:

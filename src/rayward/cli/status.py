@@ -17,7 +17,7 @@ from rayward.stack.state import PartState
 @data_option
 @output_option
 def command(data: Path | None, form: str) -> int:
-    """Show the parts that run. Exit code 1: nothing runs."""
+    """Show the processes of the local stack. Exits with 1 when nothing runs."""
     folder = folder_of(data)
     supervised = control.status(folder)
     seen = supervised or state.unsupervised(folder)

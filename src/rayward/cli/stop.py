@@ -14,10 +14,15 @@ from rayward.kube.machinery.jsonvalue import section
 
 @click.command("stop")
 @click.argument("job", metavar="NAME")
-@click.option("--timeout", type=DurationType(), default="2m", help="How long to wait until it has ended.")
+@click.option("--timeout", type=DurationType(), default="2m", help="How long to wait until the job has ended.")
 @target_options
 def command(job: str, timeout: float, target: Target) -> int:
-    """End a RayJob before its time; one that Ray does not have yet is suspended, and can be resumed or deleted."""
+    """Stop a RayJob. One that was not submitted to Ray yet is suspended; resume or delete it.
+
+    \b
+    Examples:
+      rayward stop train-x7k2p
+    """  # noqa: D301
     with changing(target) as (client, session):
         session.say_where()
         ref = Ref("RayJob", job.rpartition("/")[2], session.namespace)

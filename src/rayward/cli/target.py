@@ -89,7 +89,7 @@ def target_options(function: Callable[..., Any]) -> Callable[..., Any]:
     for option in (
         click.option("-n", "--namespace", help="Namespace (default: the context's)."),
         click.option("--context", help="Context of the kubeconfig."),
-        click.option("--kubeconfig", type=file, help="File that names the API server (default: what runs here)."),
+        click.option("--kubeconfig", type=file, help="Path of a kubeconfig (default: the local stack where one runs)."),
         data_option,
     ):
         wrapped = option(wrapped)

@@ -23,8 +23,10 @@ _LONGEST = 160
 
 @click.command("timeline")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
-@click.option("--since", type=DurationType(), default=0.0, help="Only what is not older, such as 2h (default: all).")
-@click.option("-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Form.")
+@click.option("--since", type=DurationType(), default=0.0, help="Only entries of the last 30m, 2h... (default: all).")
+@click.option(
+    "-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Output format."
+)
 @target_options
 def command(words: tuple[str, ...], since: float, form: str, target: Target) -> int:
     """Show what happened to an object and what belongs to it, also after it is gone.

@@ -35,8 +35,10 @@ _HELP = {
 def _command(name: str) -> click.Command:
     @click.command(name, help=_HELP[name])
     @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]", shell_complete=complete_objects)
-    @click.option("--undo", is_flag=True, help="Take back one that was not finished.")
-    @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Why; kept with the revision.")
+    @click.option("--undo", is_flag=True, help="Undo an unfinished one.")
+    @click.option(
+        "--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision."
+    )
     @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
     @waiting_options
     @target_options

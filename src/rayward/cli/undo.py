@@ -13,9 +13,16 @@ from rayward.cli.target import Target, target_options
 
 @click.command("undo")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
-@click.option("--to-revision", type=click.IntRange(min=1), help="Which revision (default: the last that differs).")
-@click.option("--override-gitops", is_flag=True, help="Also where a GitOps tool applies the spec.")
-@click.option("--dry-run", type=click.Choice(["none", "server"]), default="none", help="Ask, and change nothing.")
+@click.option(
+    "--to-revision", type=click.IntRange(min=1), help="Revision to go back to (default: the last one that differs)."
+)
+@click.option("--override-gitops", is_flag=True, help="Undo even where a GitOps tool manages the spec.")
+@click.option(
+    "--dry-run",
+    type=click.Choice(["none", "server"]),
+    default="none",
+    help="server: the server checks the change and does not make it.",
+)
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
 @waiting_options
 @target_options

@@ -21,23 +21,23 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 
 
 @click.command("up")
-@click.option("--api-only", is_flag=True, help="Start the API server and its controllers, and nothing that runs pods.")
-@click.option("--foreground", is_flag=True, help="Stay, show the logs of all parts; Ctrl-C ends everything.")
+@click.option("--api-only", is_flag=True, help="Start only the API server and its controllers; no pod runs.")
+@click.option("--foreground", is_flag=True, help="Stay and show the logs of all parts; Ctrl-C stops everything.")
 @click.option("--port", type=_PORT, default=0, help="Port of the API server (default: the last one, or a free one).")
-@click.option("--nodes", type=click.IntRange(1, 64), default=1, help="How many nodes to simulate.")
+@click.option("--nodes", type=click.IntRange(1, 64), default=1, help="Number of simulated nodes.")
 @click.option("--cpus", help="CPUs of each node (default: this machine's).")
 @click.option("--memory", help="Memory of each node, such as 16Gi (default: this machine's).")
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each node.")
-@click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Python environment of an image.")
+@click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Run image NAME in Python environment ENV.")
 @click.option(
     "--images",
     "image_policy",
     type=click.Choice(["any", "strict"]),
     default="any",
-    help="Whether images that no --image names run in Rayward's own environment, or cannot be pulled.",
+    help="What becomes of images without --image: any runs them in Rayward's environment, strict rejects them.",
 )
 @click.option("--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to.")
-@click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Whose operator to run.")
+@click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Operator for Ray's kinds.")
 @data_option
 @output_option
 @click.pass_context
@@ -57,7 +57,16 @@ def command(
     data: Path | None,
     form: str,
 ) -> None:
-    """Start Kubernetes on this machine: API server, controllers, a node for pods, services, and Ray's operator."""
+    """Start a local Kubernetes on this machine, with a node that runs pods as processes and Ray's operator.
+
+    --cpus, --memory and --image are remembered for the next `rayward up`, until `rayward down --purge`.
+
+    \b
+    Examples:
+      rayward up
+      rayward up --cpus 8 --memory 16Gi
+      rayward up --image rayproject/ray=.venv
+    """  # noqa: D301
     folder = folder_of(data)
     cpus, memory, images = _remembered(folder, cpus, memory, images)
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]

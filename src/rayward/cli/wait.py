@@ -14,11 +14,11 @@ from rayward.cli.target import Target, target_options
 
 @click.command("wait")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
-@click.option("--timeout", type=DurationType(), default="10m", help="How long to wait; 0 waits for ever.")
+@click.option("--timeout", type=DurationType(), default="10m", help="How long to wait, such as 10m; 0 waits forever.")
 @output_option
 @target_options
 def command(words: tuple[str, ...], timeout: float, form: str, target: Target) -> int:
-    """Wait until an object is as its spec asks; nothing is changed, also when time runs out.
+    """Wait until an object matches its spec. A timeout changes nothing and exits with 124.
 
     \b
     Examples:

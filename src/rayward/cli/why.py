@@ -16,7 +16,7 @@ from rayward.cli.target import Target, target_options
 @output_option
 @target_options
 def command(words: tuple[str, ...], evidence: bool, form: str, target: Target) -> int:
-    """Say why an object is not as it was asked for: one cause, its evidence, the next command.
+    """Explain why an object is not ready: the cause, the evidence, and the command to run next.
 
     \b
     Examples:
