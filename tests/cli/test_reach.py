@@ -50,6 +50,6 @@ def test_where_the_token_of_a_cluster_is() -> None:
 
 @pytest.mark.parametrize("cluster", [_cluster(), _cluster(mode="disabled"), {"metadata": {"name": "demo"}}])
 def test_a_cluster_that_asks_for_no_token(cluster: dict[str, Any]) -> None:
-    with pytest.raises(CommandError, match="asks for no token") as caught:
+    with pytest.raises(CommandError, match="does not use a token") as caught:
         secret_name(cluster)
     assert caught.value.code == 1

@@ -133,10 +133,10 @@ def test_up_again_keeps_what_runs_and_says_which_flags_it_cannot_obey(folder: Fo
     assert run("up", "--api-only", *at).code == 0
     for same in ([], ["--api-only"], ["--port", (folder.root / "port").read_text()]):
         again = run("up", *same, *at)
-        assert (again.code, "it runs already" in again.err) == (0, True), again.err
+        assert (again.code, "already running" in again.err) == (0, True), again.err
     told = run("up", "--nodes", "3", "--image", f"foo/bar={sys.prefix}", *at)
     assert (told.code, told.out) == (5, "")
-    assert f"error: it runs already, and not with --nodes 3 --image foo/bar={sys.prefix}\n" in told.err
+    assert f"error: it is already running, but not with --nodes 3 --image foo/bar={sys.prefix}\n" in told.err
     assert "  why: --nodes 3: it was started with --api-only\n" in told.err
     assert (
         f"  next: rayward down {' '.join(at)} && rayward up --nodes 3 --image foo/bar={sys.prefix} {' '.join(at)}\n"
@@ -153,7 +153,7 @@ def test_flags_that_are_not_in_force_are_told_to_programs_too(monkeypatch: pytes
     done = run("up", "--gpus", "1", "--nodes", "2", "-o", "json", "--data-dir", str(tmp_path))
     failure = json.loads(done.err)
     assert (done.code, failure["reason"]) == (5, "Conflict")
-    assert failure["message"] == "it runs already, and not with --gpus 1"
+    assert failure["message"] == "it is already running, but not with --gpus 1"
     assert failure["why"] == "--gpus 1: it was started with --gpus 0"
 
 

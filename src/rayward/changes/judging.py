@@ -28,7 +28,7 @@ class State(StrEnum):
     APPLIED = "Applied"
     FAILED = "Failed"
     BLOCKED = "Blocked"
-    """It waits for quota that the queue never has; what ran before runs on."""
+    """It waits for quota that the queue never has; the previous revision keeps running."""
     SUPERSEDED = "Superseded"
     """Somebody asked for another generation meanwhile."""
 

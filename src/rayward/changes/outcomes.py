@@ -83,7 +83,7 @@ class Forbidden(ChangeError):
 
 
 class QuotaBlocked(ChangeError):
-    """Quota does not allow it; what ran before runs on."""
+    """Quota does not allow it; the previous revision keeps running."""
 
     code = 7
 
@@ -99,7 +99,7 @@ class JobFailed(RolloutFailed):
 
 
 class RolledBack(ChangeError):
-    """The change failed and was taken back: what ran before runs on."""
+    """The change failed and was taken back: the previous revision keeps running."""
 
     code = 9
 

@@ -118,7 +118,7 @@ def _ended(ref: Ref, verdict: Verdict, generation: int) -> ChangeError:
         what = f"generation {generation} of {ref} was overtaken"
         return Conflict(what, verdict.message, f"rayward history {ref}", object=str(ref))
     if verdict.state is State.BLOCKED:
-        what = f"generation {generation} of {ref} is blocked by quota; what ran before runs on"
+        what = f"generation {generation} of {ref} is blocked by quota; the previous revision keeps running"
         return QuotaBlocked(
             what, verdict.message, f"rayward quota   # or give the change up: rayward undo {ref}", object=str(ref)
         )

@@ -130,7 +130,7 @@ def _quota_code(session: Session, written: list[Written]) -> int:
     for one in queued:
         found = check(session.client, ledger, one, session.namespace, applied=True) if ledger is not None else None
         if found is not None and found.verdict.never_fits:
-            what = f"{found.object} was applied and is blocked by quota; what ran before runs on"
+            what = f"{found.object} was applied and is blocked by quota; the previous revision keeps running"
             tell_failure(
                 CommandError(Code.QUOTA, what, found.verdict.never_fits, "rayward quota", reason="QuotaBlocked")
             )

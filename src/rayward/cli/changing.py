@@ -45,7 +45,7 @@ def ref_of(words: tuple[str, ...], session: Session) -> Ref:
 def show(ref: Ref, done: Written, form: Form | None, *, dry: bool) -> None:
     """Print what a change did."""
     if done.attempts > 1:
-        tell(f"others wrote at the same time: done at attempt {done.attempts}")
+        tell(f"others changed the object at the same time: succeeded at attempt {done.attempts}")
     for note in done.notes:
         tell(f"Warning: {note}")
     for taken in done.taken:

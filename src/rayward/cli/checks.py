@@ -87,12 +87,12 @@ def control_groups() -> Check:
         place = place_of(Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text())
     except OSError:
         place = None
-    remedy = "limits are counted but not kept; to have them kept: systemd-run --user --scope -p Delegate=yes rayward up"
+    remedy = "limits are not enforced; to enforce them: systemd-run --user --scope -p Delegate=yes rayward up"
     if place is None:
         return Check("control groups", Verdict.WARN, "this machine has none", remedy)
     if not os.access(place.memory, os.W_OK):
-        return Check("control groups", Verdict.WARN, f"{place.memory} is not ours to write", remedy)
-    return Check("control groups", Verdict.OK, f"limits are kept in {place.memory}")
+        return Check("control groups", Verdict.WARN, f"{place.memory} is not writable", remedy)
+    return Check("control groups", Verdict.OK, f"limits are enforced in {place.memory}")
 
 
 def disk(folder: Folder, free: int) -> Check:
@@ -110,7 +110,7 @@ def _existing(path: Path) -> Path:
 def memory(available: int | None) -> Check:
     """Room for processes."""
     if available is None:
-        return Check("memory", Verdict.WARN, "this system does not tell how much is free")
+        return Check("memory", Verdict.WARN, "the free memory is unknown on this system")
     found = f"{available / (1 << 30):.1f} GiB available"
     if available < _LEAST_MEMORY:
         return Check("memory", Verdict.WARN, found, "a Ray head needs about 2 GiB: end other programs")

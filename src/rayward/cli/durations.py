@@ -30,5 +30,5 @@ class DurationType(click.ParamType[float]):
             return value
         found = seconds(str(value))
         if found is None:
-            self.fail(f"{value!r} is no duration; write 90s, 5m or 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a duration; write 90s, 5m or 1h30m", param, ctx)
         return found

@@ -123,7 +123,9 @@ def exit_code(outcome: bytes, pod: str) -> int:
 
     following = f"rayward describe pod {pod}"
     if not outcome:
-        raise CommandError(Code.UNAVAILABLE, "the connection to the pod was lost", "the command may go on", following)
+        raise CommandError(
+            Code.UNAVAILABLE, "the connection to the pod was lost", "the command may still be running", following
+        )
     try:
         status: Object = orjson.loads(outcome)
     except orjson.JSONDecodeError:

@@ -76,7 +76,7 @@ def command(
     """
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"
-        raise CommandError(Code.USAGE, "cannot tell whose log is wanted", why, "rayward logs POD   # or -l app=web")
+        raise CommandError(Code.USAGE, "no pod or object is named", why, "rayward logs POD   # or -l app=web")
     if tail is None and selector is not None:
         tail = _SELECTED_TAIL
     options = {

@@ -111,7 +111,7 @@ def parse(data: bytes, source: str) -> Iterator[Manifest]:
             ) from error
         if decoded.strict:
             why = "\n".join(decoded.strict)
-            raise CommandError(Code.INVALID, f"{where} says the same field twice", why, "keep one of them")
+            raise CommandError(Code.INVALID, f"{where} has the same field twice", why, "keep one of them")
         if decoded.value is not None:
             text, before = document.decode(errors="replace"), data.count(b"\n", 0, begin)
             for manifest in _objects(decoded.value, where):
@@ -120,9 +120,9 @@ def parse(data: bytes, source: str) -> Iterator[Manifest]:
 
 def _objects(value: Any, where: str) -> Iterator[Manifest]:
     if not is_object(value) or not isinstance(value.get("kind"), str) or not isinstance(value.get("apiVersion"), str):
-        why = "an object says its apiVersion and its kind"
+        why = "every object needs apiVersion and kind"
         raise CommandError(
-            Code.INVALID, f"{where} is no Kubernetes object", why, "write apiVersion and kind at its top"
+            Code.INVALID, f"{where} is not a Kubernetes object", why, "add apiVersion and kind at its top"
         )
     items = value.get("items")
     if value["kind"].endswith("List") and is_list(items):

@@ -53,7 +53,7 @@ def secret_name(cluster: Object) -> str:
     name = str(cluster["metadata"]["name"])
     options = section(section(cluster, "spec"), "authOptions")
     if options.get("mode") != "token":
-        why = "its authOptions.mode is not token: whoever reaches it may use it"
+        why = "its authOptions.mode is not token: everyone who can reach it may use it"
         following = "set spec.authOptions.mode to token and apply it again"
-        raise CommandError(Code.NO, f"raycluster {name} asks for no token", why, following)
+        raise CommandError(Code.NO, f"raycluster {name} does not use a token", why, following)
     return str(options.get("secretName") or names.auth_secret(name))

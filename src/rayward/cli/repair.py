@@ -29,7 +29,7 @@ def _recreate(
 ) -> int:
     """Delete an object, what it owns first, and make it again: for fields that cannot be changed.
 
-    Labels, annotations and history are kept. Killed anywhere, running it again goes on.
+    Labels, annotations and history are kept. If it is interrupted, run it again to continue.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def _print(ref: Ref, stuck: Stuck) -> None:
     for one in stuck.held:
         answer(f"  {one.finalizer}")
         answer(f"    held by {one.holder.owner}, which waits for {one.holder.waits_for}")
-        answer(f"    removed by hand it leaves behind: {one.holder.orphans}")
+        answer(f"    if it is removed by hand, this is left behind: {one.holder.orphans}")
     if stuck.since and stuck.held:
         answer(f"  next: rayward unstick {ref} --finalizer {stuck.held[0].finalizer} --approve={ref.name}")
 

@@ -15,6 +15,10 @@ from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
 from rayward.sdk import Client
 
+_RESTART = (
+    "Roll out the same spec again, for example after code on a hostPath or in a ConfigMap changed: a new cluster "
+    "starts beside the one that serves, and traffic switches to it."
+)
 _ABOUT = {
     "pause": (
         "Pause upgrades before the switch: a new cluster starts, becomes ready and waits for `rayward promote`.",
@@ -26,11 +30,7 @@ _ABOUT = {
         "rayservice/shop",
     ),
     "retry": ("Start a release again that failed or was aborted.", "rayservice/shop"),
-    "restart": (
-        "Roll out the same spec again, for example after code on a hostPath or in a ConfigMap changed: a new cluster "
-        "starts beside the one that serves, and traffic switches to it.",
-        "rayservice/shop",
-    ),
+    "restart": (_RESTART, "rayservice/shop"),
     "suspend": ("Delete the pods of an object and keep the object.", "raycluster/train"),
     "resume": ("Resume a suspended object, or a paused upgrade.", "raycluster/train"),
     "reconcile": ("Ask the operator to reconcile an object now.", "rayservice/shop"),

@@ -110,7 +110,7 @@ def _packed(folder: Path | None, program: tuple[str, ...]) -> packing.Package | 
     size, archive, limit = map(packing.amount, (package.size, len(package.data), packing.LIMIT))
     tell(f"uploading {folder}: {package.files} files, {size}, {archive} compressed (limit {limit})")
     for name in package.skipped:
-        tell(f"Warning: {name} is no file inside the folder and is left out")
+        tell(f"Warning: {name} is not a file inside the folder and is not uploaded")
     return package
 
 

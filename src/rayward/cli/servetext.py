@@ -14,7 +14,7 @@ def with_serve_text(service: Object, *, quiet: bool = False) -> Object:
     """A RayService whose serve config is text, as typed clients expect; one that is text already stays as it is.
 
     Raises:
-        CommandError: The object is no serve config.
+        CommandError: The object is not a Serve config.
     """
     spec = section(service, "spec")
     given = spec.get(_FIELD)
@@ -24,7 +24,7 @@ def with_serve_text(service: Object, *, quiet: bool = False) -> Object:
     try:
         text = parse(given, str(version or "")).text
     except ServeConfigError as error:
-        what = f"spec.{_FIELD} is no serve config"
+        what = f"spec.{_FIELD} is not a Serve config"
         raise CommandError(Code.INVALID, what, str(error), "correct it and apply again") from error
     if not quiet:
         tell(f"spec.{_FIELD} is an object: stored as the text that means the same, for clients that know only text")

@@ -56,7 +56,7 @@ def command(words: tuple[str, ...], since: float, form: str, target: Target) -> 
         for line in lay_out(Grid(_COLUMNS, tuple(map(_row, found)))):
             answer(line)
         if found and store is None:
-            tell(f"nobody recorded: this is what the API server still knows, since {found[0].at}")
+            tell(f"no recording was found: showing what the API server still has, since {found[0].at}")
     return 0
 
 

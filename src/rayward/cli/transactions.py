@@ -13,7 +13,7 @@ from rayward.cli.target import Target, target_options
 _HELP = {
     "reassemble": """Suspend a RayCluster, change it and resume it, as one transaction.
 
-    Killed anywhere, running it again goes on from there; --undo takes it back instead.
+    If it is interrupted, run it again to continue, or with --undo to go back.
 
     \b
     Examples:
@@ -22,7 +22,7 @@ _HELP = {
     """,
     "edit": """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
 
-    Killed anywhere, running it again goes on from there; --undo takes it back instead.
+    If it is interrupted, run it again to continue, or with --undo to go back.
 
     \b
     Examples:

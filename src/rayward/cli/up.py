@@ -157,7 +157,7 @@ def _refuse_other_flags(folder: Folder, up: control.Up, asked: Flags, data: Path
         again = shlex.join([*(word for flag in asked.items() for word in settings.spelled(*flag)), *place])
         why = "\n".join(f"{flag}: it was started with {instead}" for flag, instead in told.items())
         following = f"{shlex.join(['rayward', 'down', *place])} && rayward up {again}"
-        raise CommandError(Code.CONFLICT, f"it runs already, and not with {' '.join(told)}", why, following)
+        raise CommandError(Code.CONFLICT, f"it is already running, but not with {' '.join(told)}", why, following)
 
 
 def _tell_troubles(folder: Folder, up: control.Up) -> None:
@@ -186,9 +186,9 @@ def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> Non
             }
         )
         return
-    tell("it runs already" if up.already else f"ready in {up.seconds:.1f} s")
+    tell("already running" if up.already else f"ready in {up.seconds:.1f} s")
     if api_only:
-        tell("nothing here runs pods: they are stored and served, no more")
+        tell("no pod runs here: objects are only stored (--api-only)")
     elif size := _size(folder):
         tell(f"{size} (--cpus and --memory change it; they are remembered until down --purge)")
     answer(f"export KUBECONFIG={folder.kubeconfig}")

@@ -120,7 +120,9 @@ def _has_ended(pid: int) -> bool:
 
 def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
     why = seen.failure if seen is not None and seen.failure else state.tail(folder.logs / "supervisor.log", 3)
-    return StackError("the stack did not start", why or "it ended without a word", f"read the logs in {folder.logs}")
+    return StackError(
+        "the stack did not start", why or "it ended and its log is empty", f"read the logs in {folder.logs}"
+    )
 
 
 def _not_ready(folder: Folder, seen: StackState | None, timeout: float) -> StackError:
@@ -169,7 +171,9 @@ def down(folder: Folder, *, purge: bool, timeout: float = 60.0) -> bool:
 def _did_not_stop(folder: Folder, asked: StackState | None, timeout: float) -> StackError:
     what = f"the stack did not stop within {timeout:.0f} s"
     if asked is None:
-        return StackError(what, "its supervisor does not say who it is", f"fuser {folder.lock}   # shows the process")
+        return StackError(
+            what, "the process of its supervisor is unknown", f"fuser {folder.lock}   # shows the process"
+        )
     following = f"kill -9 {asked.supervisor}; rayward down --data-dir {folder.root}"
     return StackError(what, f"its supervisor is process {asked.supervisor}", following)
 

@@ -84,7 +84,7 @@ def _common_problems(group: HeadGroup | WorkerGroup, at: str, container: str) ->
             quantity.parse(amount)
         except quantity.QuantityError:
             message = (
-                f"{name} is {amount[:64]!r}, which is no amount, and Ray is not told of it: write such as 4 or 16Gi"
+                f"{name} is {amount[:64]!r}, which is not a quantity, so Ray ignores it: write for example 4 or 16Gi"
             )
             yield Problem(f"{at}.{field}", "Invalid", message)
     for name, value in (group.labels or {}).items():
