@@ -38,8 +38,8 @@ def test_what_is_read(text: str, names: list[str]) -> None:
     [
         ("a: [", "neither JSON nor YAML"),
         ("a: 1\na: 2\n", "twice"),
-        ("just text", "no Kubernetes object"),
-        ("kind: Pod\n", "no Kubernetes object"),
+        ("just text", "not a Kubernetes object"),
+        ("kind: Pod\n", "not a Kubernetes object"),
         ("[" * 5000, "neither JSON nor YAML"),
     ],
     ids=["broken", "twice", "text", "no version", "deep"],

@@ -35,3 +35,12 @@ def test_the_last_edit_is_shown(found: dict[str, Any], shown: str) -> None:
 def test_a_long_cause_is_cut_to_a_column() -> None:
     found = service(Stalled="X" * 200)
     assert len(progress_of(found)) == 80
+
+
+def test_of_an_application_that_fails_the_exception_is_shown() -> None:
+    found = service(Stalled="ServeDeployFailed")
+    cause = "ImportError: No module named 'shopp' (/code/shop.py:1)"
+    found["status"]["conditions"][0]["message"] = (
+        f"Application shop is DEPLOY_FAILED: {cause}. Correct the import; whole traceback: rayward describe"
+    )
+    assert progress_of(found) == f"Failed: {cause}"

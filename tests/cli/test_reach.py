@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from rayward.cli.catalogue import Kind
 from rayward.cli.failure import CommandError
 from rayward.cli.raytoken import secret_name
-from rayward.cli.reach import addresses, url
+from rayward.cli.reach import addressed, addresses, url
+from rayward.cli.target import Session
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.core.resource import PODS, SERVICES, Resource
 
 
 def _service(cluster_ip: str, *ports: dict[str, Any]) -> dict[str, Any]:
@@ -37,6 +42,37 @@ def test_every_port_of_a_service_has_an_address() -> None:
 )
 def test_the_address_of_one_port(service: dict[str, Any] | None, found: str) -> None:
     assert url("http", service, "dashboard", 8265) == found
+
+
+class _Services:
+    """A server with services and nothing else."""
+
+    def __init__(self, **services: dict[str, Any]) -> None:
+        self._services = services
+
+    def list(self, resource: Resource, namespace: str) -> Any:
+        assert (resource, namespace) == (SERVICES, "n")
+        items = [{**found, "metadata": {"name": name, "namespace": "n"}} for name, found in self._services.items()]
+        return SimpleNamespace(items=items)
+
+
+def test_documents_of_rays_objects_have_their_addresses_and_others_are_as_they_are() -> None:
+    head = _service("10.43.1.1", {"port": 8265, "name": "dashboard"}, {"port": 10001, "name": "client"})
+    services = _Services(**{"x-head-svc": head, "x-serve-svc": _service("10.43.1.2", {"port": 8000, "name": "serve"})})
+    found: dict[str, Any] = {"metadata": {"name": "x", "namespace": "n"}, "status": {"state": "ready"}}
+
+    def status(resource: Resource, *, local: bool = True) -> Any:
+        session = cast("Session", SimpleNamespace(client=services, local=local))
+        (item,) = addressed(session, Kind(resource, frozenset()), [found])
+        return item["status"]
+
+    dashboard = "http://127.43.1.1:8265"
+    assert status(RAY_SERVICES) == {
+        "state": "ready",
+        "addresses": {"dashboard": dashboard, "serve": "http://127.43.1.2:8000"},
+    }
+    assert status(RAY_CLUSTERS)["addresses"] == {"dashboard": dashboard, "client": "ray://127.43.1.1:10001"}
+    assert status(PODS) == status(RAY_SERVICES, local=False) == {"state": "ready"}
 
 
 def _cluster(**options: str) -> dict[str, Any]:

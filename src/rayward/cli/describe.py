@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import click
 
-from rayward.cli import fetch, naming
+from rayward.cli import fetch, naming, reach
 from rayward.cli.catalogue import read_catalogue
 from rayward.cli.describing import general, pod
 from rayward.cli.fetch import Scope
@@ -35,7 +35,7 @@ def command(words: tuple[str, ...], labels: str, form: str, target: Target) -> N
         told: list[tuple[Object, list[Object]]] = []
         for one in naming.parse(words, read_catalogue(session.client), verb="describe"):
             found = fetch.objects(session.client, one, Scope(session.namespace, labels), missing).items
-            told += [(item, _events(session, item)) for item in found]
+            told += [(item, _events(session, item)) for item in reach.addressed(session, one.kind, found)]
         if form == "json":
             items = [{"object": found, "events": events} for found, events in told]
             answer_json({"apiVersion": "cli.rayward/v1", "kind": "Description", "items": items})

@@ -118,7 +118,11 @@ def _documents(
             for item in items:
                 answer(naming.title(one.kind, item["metadata"]["name"]))
         return
-    objects: list[Object] = [item if managed else without_managed(item) for _, items in found for item in items]
+    objects: list[Object] = [
+        item if managed else without_managed(item)
+        for one, items in found
+        for item in reach.addressed(session, one.kind, items)
+    ]
     single = len(asked) == 1 and len(asked[0].names) == 1
     if single and not objects:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from rayward.cli.catalogue import Kind
@@ -12,6 +13,7 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 _STATUS = "SERVICE STATUS"
 _WIDEST = 80
+_OF_APPLICATION = re.compile(r"^Application \S+ is [A-Z_]+: ")
 
 
 def with_progress(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> Grid:
@@ -40,11 +42,17 @@ def progress_of(service: Object) -> str:
     for kind, word in (("Stalled", "Failed: "), ("Reconciling", ""), ("WorkersMissing", "Done; ")):
         told = conditions.get(kind)
         if told is not None and told.get("status") == "True":
-            text = f"{word}{told.get('reason')}: {str(told.get('message', '')).partition(chr(10))[0]}"
+            text = f"{word}{_cause(str(told.get('reason')), str(told.get('message', '')).partition(chr(10))[0])}"
             return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
     if section(service, "status").get("observedGeneration") != generation:
         return "Waiting for the operator"
     return "Suspended" if section(conditions, "Suspended").get("status") == "True" else "Done"
+
+
+def _cause(reason: str, message: str) -> str:
+    """The exception of an application that fails, which would not fit behind its status; else reason and message."""
+    exception = _OF_APPLICATION.sub("", message)
+    return f"{reason}: {message}" if exception == message else exception.partition(". ")[0]
 
 
 def _status(cell: str, service: Object) -> str:

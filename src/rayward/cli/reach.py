@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rayward.cli.catalogue import Kind
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.grid import Grid
@@ -11,7 +13,7 @@ from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import SERVICES
-from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.jsonvalue import Object, section
 
 _DASHBOARD = ("dashboard", 8265)
 _CLIENT = ("client", 10001)
@@ -37,6 +39,31 @@ def with_addresses(client: SyncClient, kind: Kind, grid: Grid, namespace: str | 
         return grid.with_column("RAY-CLIENT", [url("ray", head, *_CLIENT) for head in heads])
     serving = [services.get((space, names.serve_service(name))) for space, name in rows]
     return grid.with_column("SERVE", [url("http", service, *_SERVE) for service in serving])
+
+
+def addressed(session: Session, kind: Kind, items: list[Object]) -> list[Object]:
+    """Ray's objects of this machine with ``status.addresses``, which work from the shell; any others as they are."""
+    if not session.local or kind.resource not in (RAY_CLUSTERS, RAY_SERVICES) or not items:
+        return items
+    spaces = {item["metadata"]["namespace"] for item in items}
+    services = {
+        (space, service["metadata"]["name"]): service
+        for space in spaces
+        for service in session.client.list(SERVICES, space).items
+    }
+    return [_addressed(kind, item, services) for item in items]
+
+
+def _addressed(kind: Kind, item: Object, services: Mapping[tuple[str, str], Object]) -> Object:
+    space, name = item["metadata"]["namespace"], item["metadata"]["name"]
+    head = services.get((space, names.head_service(name)))
+    found = {"dashboard": url("http", head, *_DASHBOARD)}
+    if kind.resource == RAY_CLUSTERS:
+        found["client"] = url("ray", head, *_CLIENT)
+    else:
+        found["serve"] = url("http", services.get((space, names.serve_service(name))), *_SERVE)
+    known = {port: where for port, where in found.items() if where != _NONE}
+    return {**item, "status": {**section(item, "status"), "addresses": known}} if known else item
 
 
 def addresses(service: Object | None) -> str:
