@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rayward.stack import control
+from rayward.stack import control, state
 from tests.cli.rayward import run
 
 
@@ -40,3 +40,24 @@ def test_programs_get_one_document(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         "ran": ran,
         "purged": purge,
     }
+
+
+@pytest.mark.parametrize(
+    ("verb", "flags", "said"),
+    [
+        ("up", [], "interrupted: the start goes on in the background"),
+        ("down", [], "interrupted: the stop goes on in the background\n  next: rayward down "),
+        ("down", ["--purge"], "interrupted: the stop goes on in the background, and nothing is deleted"),
+    ],
+)
+def test_who_interrupts_it_is_told_that_it_goes_on(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str, flags: list[str], said: str
+) -> None:
+    def interrupted(*_args: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(control, verb, interrupted)
+    monkeypatch.setattr(state, "is_running", lambda _folder: True)
+    done = run(verb, *flags, "--data-dir", str(tmp_path))
+    assert done.code == 130
+    assert said in done.err

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rayward.cli.output import answer_json, data_option, folder_of, output_option, tell
-from rayward.stack import control
+from rayward.stack import control, state
 
 
 @click.command("down")
@@ -17,7 +17,13 @@ from rayward.stack import control
 def command(purge: bool, data: Path | None, form: str) -> None:
     """Stop the local stack. Objects are kept for the next `rayward up`, unless --purge."""
     folder = folder_of(data)
-    ran = control.down(folder, purge=purge)
+    try:
+        ran = control.down(folder, purge=purge)
+    except KeyboardInterrupt:
+        if state.is_running(folder):
+            tell("interrupted: the stop goes on in the background" + (", and nothing is deleted" if purge else ""))
+        tell(f"  next: rayward down{' --purge' if purge else ''}   # waits until all has ended")
+        raise
     if form == "json":
         said = {"dataDir": str(folder.root), "ran": ran, "purged": purge}
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "Down", **said})

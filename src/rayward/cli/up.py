@@ -86,6 +86,9 @@ def command(
             _show_logs(folder, logs)
     except KeyboardInterrupt:
         if not foreground:
+            if state.is_running(folder):
+                tell("interrupted: the start goes on in the background")
+                tell("  next: rayward status   # shows how far it is; rayward down ends it")
             raise
         tell("ending...")
         control.down(folder, purge=False)
