@@ -22,7 +22,7 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
-RECREATION: Final = "rayward.dev/recreation"
+RECREATION: Final = labels.RECREATION
 """On a ControllerRevision: the object, as ``kind.name``, that it is to be made again from."""
 _MEMORY: Final = (labels.TRANSACTION, labels.PROMOTE, labels.ABORT, "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that are about the object that goes."""

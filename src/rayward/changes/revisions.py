@@ -13,6 +13,7 @@ from typing import Any, Final
 from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.ownership import AUTOSCALER_MANAGERS
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
+from rayward.kinds import labels
 from rayward.kinds.effects import differences
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
@@ -20,19 +21,19 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 KEPT: Final = 20
 """How many revisions of one object are kept."""
 
-OWNER: Final = "rayward.dev/owner-uid"
-PREDECESSORS: Final = "rayward.dev/predecessors"
+OWNER: Final = labels.OWNER_UID
+PREDECESSORS: Final = labels.PREDECESSORS
 """On an object that was recreated: the uids of those before it, the oldest first; their revisions are its history."""
-CAUSE: Final = "rayward.dev/cause"
-USER: Final = "rayward.dev/user"
-MANAGER: Final = "rayward.dev/manager"
-CHANGED_AT: Final = "rayward.dev/changed-at"
-OUTCOME: Final = "rayward.dev/outcome"
-CHANGED: Final = "rayward.dev/changed"
+CAUSE: Final = labels.CAUSE
+USER: Final = labels.USER
+MANAGER: Final = labels.FIELD_MANAGER
+CHANGED_AT: Final = labels.CHANGED_AT
+OUTCOME: Final = labels.OUTCOME
+CHANGED: Final = labels.CHANGED
 """The paths that differ from the generation before, as far as that was known."""
-RESULT: Final = "rayward.dev/result"
+RESULT: Final = labels.RESULT
 """``Applied`` or ``Failed``, once a generation has ended; the outcome is the reason."""
-DURATION: Final = "rayward.dev/duration"
+DURATION: Final = labels.DURATION
 
 GITOPS: Final = ("argocd", "kustomize-controller", "helm-controller", "flux", "fleet")
 """How the field managers of tools begin that apply from a repository."""

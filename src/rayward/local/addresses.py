@@ -8,10 +8,11 @@ from typing import Final
 
 import msgspec
 
+from rayward.kinds import labels
 from rayward.kube.core.service import Service, ServicePort
 from rayward.kube.machinery.jsonvalue import Object
 
-SHELL_PORTS: Final = "rayward.dev/shell-ports"
+SHELL_PORTS: Final = labels.SHELL_PORTS
 """Ports that are elsewhere than the rule says, because theirs was taken: ``{"TCP/8000": 18000}``."""
 _FIRST_FREE: Final = 1024
 _STEP: Final = 10_000

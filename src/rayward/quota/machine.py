@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
+from rayward.kinds import labels
 from rayward.kinds.kueue import ClusterQueue, LocalQueue, ResourceFlavor
 from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES, RESOURCE_FLAVORS
 from rayward.kube.client import verbs
@@ -25,7 +26,7 @@ from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_FLAVORS, ALL_LOCAL_QUEUES
 
 NAME: Final = "machine-queue"
-MANAGED: Final = "rayward.dev/machine-queue"
+MANAGED: Final = labels.MACHINE_QUEUE
 """A label on what this controller made."""
 _MANAGER: Final = "rayward-machine-queue"
 _MACHINE: Final = Key("", "")

@@ -11,6 +11,7 @@ from uuid import uuid4
 
 import msgspec
 
+from rayward.kinds import labels
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, NotFound
 from rayward.kube.client.options import PatchType
@@ -29,7 +30,7 @@ _LEASE_SECONDS: Final = 40
 _RENEW_SECONDS: Final = 10.0
 _STATUS_EVERY: Final = 6
 MOST_PODS: Final = 110
-PROCESS: Final = "rayward.dev/node-process"
+PROCESS: Final = labels.NODE_PROCESS
 """Label of a node: which process serves it. A later run knows by it the nodes that an earlier one left."""
 
 

@@ -7,9 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.kinds import labels
 from rayward.kube.core.service import Endpoint, EndpointSlice, Service, ServicePort
 
-BACKENDS: Final = "rayward.dev/backends"
+BACKENDS: Final = labels.BACKENDS
 _MOST_BACKENDS: Final = 32
 _HEAVIEST: Final = 1_000_000
 _SERVE_PORT: Final = 8000

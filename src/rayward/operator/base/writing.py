@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from rayward.kinds import labels
 from rayward.kube.client.options import WriteOptions
 from rayward.kube.runtime.applied import AppliedMark
 
@@ -14,7 +15,7 @@ the next moment changes."""
 # What is written here was made by code, from objects that the server has checked before: to look for unknown fields
 # again costs the server a tenth of its time where many clusters are made at once, and nobody would read what it found.
 WRITE: Final[WriteOptions] = {"field_manager": MANAGER, "field_validation": "Ignore"}
-APPLIED: Final = AppliedMark("rayward.dev/applied")
+APPLIED: Final = AppliedMark(labels.APPLIED)
 """On what a RayCluster owns."""
 _MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
 
