@@ -55,6 +55,16 @@ def test_a_cluster_has_the_jobs_labels_and_the_users_annotations() -> None:
     assert made["metadata"]["ownerReferences"][0]["uid"] == "u"
 
 
+def test_a_submitter_is_marked_with_the_workload_of_its_attempt() -> None:
+    job, _ = _job()
+    grant = '{"uid":"u","workload":"raycluster-train-xyzzy-1","groups":{"headgroup":{"pods":1}}}'
+    value = msgspec.to_builtins(_cluster())
+    value["metadata"] |= {"uid": "u", "annotations": {"rayward.dev/admitted": grant}}
+    on = msgspec.convert(value, RayCluster)
+    made = children.submitter_job(job, job.spec, _attempt(job), on, "a:1")
+    assert made["spec"]["template"]["metadata"]["annotations"] == {"rayward.dev/workload": "raycluster-train-xyzzy-1"}
+
+
 def test_a_sidecar_is_added_to_a_copy() -> None:
     job, config = _job(submissionMode="SidecarMode")
     before = msgspec.json.encode(config)

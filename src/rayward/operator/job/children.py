@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from rayward.kinds import labels, names
+from rayward.kinds.admission import read_grant
 from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
 from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
@@ -80,6 +81,10 @@ def submitter_job(job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluste
     its_labels = {**_origin(job), labels.CREATED_BY: labels.CREATED_BY_VALUE}
     pod_metadata: Object = made.setdefault("metadata", {})
     pod_metadata["labels"] = {**(pod_metadata.get("labels") or {}), **_origin(job)}
+    grant = read_grant(on)
+    if grant is not None and grant.workload:
+        # its quota is that of its attempt, and is not held by the next one's
+        pod_metadata["annotations"] = {**(pod_metadata.get("annotations") or {}), labels.WORKLOAD: grant.workload}
     config = spec.submitter_config
     limit = config.backoff_limit if config is not None and config.backoff_limit is not None else _BACKOFF_LIMIT
     return {

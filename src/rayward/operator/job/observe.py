@@ -31,7 +31,7 @@ from rayward.operator.base.tokens import Tokens
 from rayward.operator.cluster.observe import ALL_SERVICES, BY_CLUSTER, BY_OWNER, CLUSTERS, RAY_PODS
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
-from rayward.operator.job.annotations import Attempt, moment
+from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.children import SUBMITTER
 from rayward.operator.job.facts import Cluster, Submitter
 from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State
@@ -159,7 +159,6 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
     problems = _problems(job, local)
     spec = memory.remembered(attempt) if problems and attempt is not None else memory.in_force(attempt, job)
     timeout = duration(job.metadata.annotation(labels.STATUS_CHECK_TIMEOUT)) or STATUS_CHECK_TIMEOUT
-    quota = condition_of(observed.cluster.status.conditions, QUOTA_RESERVED) if observed.cluster is not None else None
     state = State(
         job=job,
         attempt=attempt,
@@ -169,8 +168,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
-        waits_for_quota=quota is not None and quota.status == "False",
-        admitted_at=moment(quota.last_transition_time) if quota is not None else None,
+        quota=_quota(observed.cluster),
         refusal=local.refusals.get(observed.job_id, ""),
         unanswered_since=local.unanswered_since,
         timeout=timeout,
@@ -180,6 +178,13 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
     )
     submitter, message = _submitter(observed, state.hand, local)
     return dataclasses.replace(state, submitter=submitter, submitter_message=message)
+
+
+def _quota(cluster: RayCluster | None) -> Condition | None:
+    found = condition_of(cluster.status.conditions, QUOTA_RESERVED) if cluster is not None else None
+    if cluster is None or found is None:
+        return None
+    return msgspec.structs.replace(found, message=f"RayCluster {cluster.metadata.name}: {found.message}")
 
 
 def _problems(job: RayJob, local: Local) -> str:

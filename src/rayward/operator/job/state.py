@@ -9,6 +9,7 @@ from typing import Final
 
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec, RayJobStatus, SubmissionMode
+from rayward.kube.core.objects import Condition
 from rayward.operator.job.annotations import Attempt, moment
 from rayward.operator.job.facts import Cluster, Deadline, Facts, Hand, Intent, Ray, Submitter
 
@@ -56,10 +57,8 @@ class State:
     """Whether all worker groups of the cluster are suspended already."""
     log_tail: str | None = None
     """The end of the driver's log; None until it was read or could not be."""
-    waits_for_quota: bool = False
-    """Whether its cluster is in a queue, and not admitted."""
-    admitted_at: datetime | None = None
-    """When its cluster got its quota; None where none is needed."""
+    quota: Condition | None = None
+    """Whether its cluster has quota, with the cluster's name before its own words; None where it is in no queue."""
     refusal: str = ""
     """Why Ray will never take the submission."""
     unanswered_since: datetime | None = None
@@ -114,10 +113,10 @@ class State:
     def deadlines(self) -> tuple[datetime | None, datetime | None]:
         """Of the attempt, and of its start; neither runs while the cluster waits for quota."""
         began = moment(self.status.start_time)
-        if began is None or self.waits_for_quota:
+        if began is None or (self.quota is not None and self.quota.status == "False"):
             return None, None
-        if self.admitted_at is not None:
-            began = max(began, self.admitted_at)
+        admitted = moment(self.quota.last_transition_time) if self.quota is not None else None
+        began = max(began, admitted) if admitted is not None else began
         active, start = self.spec.active_deadline_seconds, self.spec.pre_running_deadline_seconds
         return (
             began + timedelta(seconds=active) if active else None,

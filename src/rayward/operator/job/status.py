@@ -8,9 +8,10 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJobStatus
-from rayward.kube.core.meta import with_condition
+from rayward.kube.core.meta import with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.job.annotations import ignored
 from rayward.operator.job.state import Decision, State
@@ -37,6 +38,8 @@ def reported(state: State, decision: Decision, now: datetime) -> RayJobStatus:
     conditions = tuple(status.conditions or ())
     for condition in _conditions(state, decision):
         conditions = with_condition(conditions, condition, now)
+    if state.quota is None or Phase(status.job_deployment_status).ended:
+        conditions = without_condition(conditions, QUOTA_RESERVED)
     return replace(status, conditions=conditions, observed_generation=state.job.metadata.generation)
 
 
@@ -68,6 +71,8 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
         _stalled(state, phase, said),
         _suspended(state, phase, said),
     ]
+    if state.quota is not None and not phase.ended:
+        found.append(said(QUOTA_RESERVED, state.quota.status == "True", state.quota.reason, state.quota.message))
     edited = () if phase.ended or phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
     known = any(each.type == SPEC_IN_USE for each in status.conditions or ())
     if edited:
