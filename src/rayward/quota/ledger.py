@@ -201,6 +201,9 @@ def owner_of(workload: Workload) -> str:
         return f"{kind} {meta.namespace}/{name}"
     for owner in meta.owner_references or ():
         return f"{owner.kind} {meta.namespace}/{owner.name}"
+    if meta.label(labels.CLUSTER):
+        # of a RayCluster that was deleted with --cascade=orphan
+        return f"RayCluster {meta.namespace}/{meta.label(labels.CLUSTER)}"
     return f"Workload {meta.namespace}/{meta.name}"
 
 

@@ -12,8 +12,14 @@ from rayward.kube.runtime.registry import Source
 
 BY_CLUSTER: Final = "cluster"
 """Workloads by the RayCluster that they are for."""
+BY_ORIGIN: Final = "origin"
+"""By the RayService or RayJob that made the RayCluster."""
 
-ALL_WORKLOADS: Final = Source(WORKLOADS, Workload, indexes={BY_CLUSTER: by_label(labels.CLUSTER)})
+ALL_WORKLOADS: Final = Source(
+    WORKLOADS,
+    Workload,
+    indexes={BY_CLUSTER: by_label(labels.CLUSTER), BY_ORIGIN: by_label(labels.ORIGIN_NAME)},
+)
 ALL_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
 ALL_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
 ALL_COHORTS: Final = Source(COHORTS, Cohort)

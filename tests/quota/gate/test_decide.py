@@ -11,9 +11,9 @@ import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.admission import Grant, GroupGrant
-from rayward.kinds.kueue import Workload, names
+from rayward.kinds.kueue import ResourceFlavor, Workload, names
 from rayward.kinds.raycluster import RayCluster
-from rayward.quota.gate.decide import decide
+from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.demand import Demand, Terms, demand_of, workload_body
 from rayward.quota.gate.state import (
     CreateWorkload,
@@ -31,6 +31,9 @@ from rayward.quota.gate.state import (
 from tests.quota.gate.stage import group, sized
 
 TERMS = Terms("q")
+FLAVORS = {
+    "f": msgspec.convert({"metadata": {"name": "f"}, "spec": {"nodeLabels": {"pool": "f"}}}, ResourceFlavor),
+}
 
 
 def cluster(head: Any = 1, groups: list[dict[str, Any]] | None = None, uid: str = "c", **meta: Any) -> RayCluster:
@@ -84,7 +87,7 @@ def pods(of: Workload | None, **groups: int) -> tuple[PodUse, ...]:
 def state(of: RayCluster, *workloads: Workload, **more: Any) -> State:
     """What the gate reads."""
     running = more.pop("running", ())
-    values: dict[str, Any] = {"terms": TERMS, "demand": demand_of(of), **more}
+    values: dict[str, Any] = {"terms": TERMS, "demand": demand_of(of), "flavors": FLAVORS, **more}
     return State(cluster=of, workloads=workloads, pods={of.metadata.uid: running} if running else {}, **values)
 
 
@@ -202,7 +205,7 @@ def test_a_preempted_job_is_suspended_in_the_gates_name() -> None:
 def test_quota_of_a_deleted_cluster_returns_when_its_last_pod_is_gone() -> None:
     left = workload(cluster(), *HELD)
     assert not decide(State(workloads=(left,), pods={"c": pods(left, head=1)})).writes
-    assert not decide(State(workloads=(left,), lingering=True)).writes
+    assert not decide(State(workloads=(left,), lingering=frozenset({""}))).writes
     assert of(decide(State(workloads=(left,))), FinishWorkload)
     done = workload(cluster(), *HELD, names.FINISHED)
     assert of(decide(State(workloads=(done,))), ReleaseWorkload) == [ReleaseWorkload(done, delete=True)]
@@ -286,3 +289,59 @@ def test_pod_sets_have_names_that_kueue_takes_and_no_name_twice(names_: list[str
     found = [one.name for one in demand.sets]
     assert len(set(found)) == len(found) == 3
     assert all(len(name) <= 63 and name == name.lower() and "." not in name for name in found)
+
+
+def test_a_flavor_that_was_not_seen_yet_lets_no_pod_run_and_one_that_goes_away_moves_none() -> None:
+    holder = workload(cluster(), *HELD)
+    unseen = decide(state(cluster(), holder, flavors={}))
+    assert granted(unseen).is_closed
+    assert (granted(unseen).reason, "ResourceFlavor f" in granted(unseen).message) == ("FlavorNotFound", True)
+    running = settled(state(cluster(), holder, running=pods(holder, head=1, w=2)))
+    assert running.grant is not None
+    assert running.grant.of("w").node_selector == {"pool": "f"}
+    after = granted(decide(dataclasses.replace(running, flavors={})))
+    assert (after.of("w").pods, after.of("w").node_selector) == (2, {"pool": "f"})
+
+
+@pytest.mark.parametrize("owner", ["", "another"])
+def test_quota_is_held_for_pods_that_were_orphaned_and_for_those_that_another_cluster_took(owner: str) -> None:
+    orphaned = workload(cluster(uid="old"), *HELD)
+    left = State(workloads=(orphaned,), pods={owner: pods(orphaned, head=1)})
+    assert not decide(left).writes
+    assert of(decide(State(workloads=(orphaned,), pods={"another": pods(None, head=1)})), FinishWorkload)
+
+
+def test_the_submitter_of_a_later_attempt_holds_no_quota_of_the_earlier_one() -> None:
+    earlier = workload(cluster(uid="old"), *HELD)
+    mark = earlier.metadata.annotation(names.SLICE_NAME)
+    for marks, finished in (({mark}, False), ({""}, False), ({"later"}, True), (set[str](), True)):
+        decision = decide(State(workloads=(earlier,), lingering=frozenset(marks)))
+        assert bool(of(decision, FinishWorkload)) == finished
+
+
+def test_numbers_that_were_told_a_moment_ago_are_not_told_again_but_another_reason_is() -> None:
+    waiting = settled(state(cluster(), workload(cluster()), standing=Standing(message="position 3 of 9")))
+    moved = dataclasses.replace(waiting, standing=Standing(message="position 2 of 9"))
+    assert of(decide(moved), WriteGrant)
+    lately = dataclasses.replace(moved, told_lately=True)
+    assert not of(decide(lately), WriteGrant)
+    assert of(decide(dataclasses.replace(lately, standing=Standing(never_fits="never"))), WriteGrant)
+
+
+def test_a_cluster_that_runs_when_it_is_put_in_a_queue_is_stopped_with_an_event() -> None:
+    (event,) = decide(state(cluster(), running=pods(None, head=1, w=2))).events
+    assert event.reason == "StoppedByQueue"
+    assert "3 pods run" in event.message
+    assert "LocalQueue q" in event.message
+    assert not decide(state(cluster())).events
+
+
+def test_only_what_frees_quota_is_looked_at_twice() -> None:
+    holder = workload(cluster(), *HELD)
+    running = settled(state(cluster(), holder, running=pods(holder, head=1, w=2)))
+    assert not gives_back(decide(running))
+    assert not gives_back(decide(state(cluster())))
+    assert gives_back(decide(State(workloads=(holder,))))
+    fewer = cluster(groups=[group(replicas=1)])
+    assert gives_back(decide(settled(state(fewer, holder, running=pods(holder, head=1, w=1)))))
+    assert gives_back(decide(settled(state(cluster(), workload(cluster(), *EVICTED)))))

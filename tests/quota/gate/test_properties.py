@@ -28,7 +28,7 @@ from rayward.quota.engine import status as to
 from rayward.quota.engine.cycle import Admit, Evict
 from rayward.quota.engine.engine import Engine
 from rayward.quota.gate.apply import requeued
-from rayward.quota.gate.decide import decide
+from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.demand import Terms, demand_of, form_of, origin_of
 from rayward.quota.gate.state import (
     CreateWorkload,
@@ -46,6 +46,7 @@ from tests.quota.gate.stage import group, sized
 
 QUEUEING = Queueing(Admission.EMBEDDED)
 CLUSTERS = st.sampled_from(["a", "b"])
+FLAVOR = msgspec.convert({"metadata": {"name": "f"}}, ResourceFlavor)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 replace = msgspec.structs.replace
 
@@ -71,6 +72,8 @@ class GateWorld(RuleBasedStateMachine):
         """What the operator knows of each."""
         self.workloads: dict[str, Workload] = {}
         self.pods: list[Pod] = []
+        self.cached: list[Pod] = []
+        """As the gate's cache has them."""
         self.time = BEGIN
         self.made = 0
 
@@ -95,13 +98,15 @@ class GateWorld(RuleBasedStateMachine):
             spec = msgspec.convert({"spec": _spec(head, workers)}, RayCluster).spec
             self.clusters[name] = replace(self.clusters[name], spec=spec)
 
-    @rule(name=CLUSTERS)
-    def delete(self, name: str) -> None:
+    @rule(name=CLUSTERS, orphans=st.booleans())
+    def delete(self, name: str, orphans: bool = False) -> None:
+        """Its pods go, or stay without an owner until they end by themselves."""
         found = self.clusters.pop(name, None)
         if found is not None:
             self.seen.pop(name, None)
             for pod in self.pods:
-                pod.leaving = pod.leaving or pod.uid == found.metadata.uid
+                if pod.uid == found.metadata.uid:
+                    pod.leaving, pod.uid = True, "" if orphans else pod.uid
 
     @rule(cpu=st.integers(2, 8))
     def set_quota(self, cpu: int) -> None:
@@ -109,17 +114,28 @@ class GateWorld(RuleBasedStateMachine):
 
     # what controllers do
 
-    @rule(name=CLUSTERS, most=st.sampled_from([1, 2, 99]))
-    def gate(self, name: str, most: int = 99) -> None:
-        """A reconcile; with fewer writes than decided the gate died after the last one."""
-        for write in decide(self._state(name)).writes[:most]:
+    @rule(name=CLUSTERS, most=st.sampled_from([1, 2, 99]), cached=st.booleans())
+    def gate(self, name: str, most: int = 99, cached: bool = False) -> None:
+        """A reconcile; with fewer writes than decided the gate died after the last one.
+
+        What it reads of pods may be old, as long as it gives no quota back by it.
+        """
+        decision = decide(self._state(name, self.cached if cached else self.pods))
+        if gives_back(decision):
+            decision = decide(self._state(name, self.pods))
+        for write in decision.writes[:most]:
             self._apply(name, write)
+
+    @rule()
+    def cache_pods(self) -> None:
+        """The gate's cache of pods catches up."""
+        self.cached = [msgspec.structs.replace(pod) for pod in self.pods]
 
     @rule()
     def engine(self) -> None:
         self.time += timedelta(seconds=1)
         engine = Engine()
-        engine.set_flavor(msgspec.convert({"metadata": {"name": "f"}}, ResourceFlavor))
+        engine.set_flavor(FLAVOR)
         engine.set_namespace("ns", {})
         spec = {
             "namespaceSelector": {},
@@ -201,7 +217,7 @@ class GateWorld(RuleBasedStateMachine):
             held = [
                 one.count
                 for workload in self.workloads.values()
-                if workload.metadata.label(labels.CLUSTER_UID) == uid
+                if uid in ("", workload.metadata.label(labels.CLUSTER_UID))
                 and origin_of(workload) == mark
                 and workload.reserved
                 and not workload.finished
@@ -247,12 +263,12 @@ class GateWorld(RuleBasedStateMachine):
         for _ in range(min(room, gate.most(group_name, count, 1) - len(staying))):
             self.pods.append(Pod(uid, group_name, gate.grant.workload))
 
-    def _state(self, name: str) -> State:
+    def _state(self, name: str, known: list[Pod]) -> State:
         cluster = self.clusters.get(name)
         of_name = [one for one in self.workloads.values() if one.metadata.label(labels.CLUSTER) == name]
         of_name.sort(key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
         pods: dict[str, tuple[PodUse, ...]] = {}
-        for pod in self.pods:
+        for pod in known:
             pods[pod.uid] = (*pods.get(pod.uid, ()), PodUse(pod.group, pod.mark))
         if cluster is None:
             return State(workloads=tuple(of_name), pods=pods)
@@ -265,6 +281,7 @@ class GateWorld(RuleBasedStateMachine):
             acknowledged=is_acknowledged(grant, cluster.status.conditions),
             workloads=tuple(of_name),
             pods=pods,
+            flavors={"f": FLAVOR},
         )
 
     def _apply(self, name: str, write: Write) -> None:
@@ -327,6 +344,14 @@ TestGateWorld = GateWorld.TestCase
 TestGateWorld.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(7200)
+class TestGateWorldAtLength(GateWorld.TestCase):  # type: ignore[misc, name-defined]
+    """100,000 steps."""
+
+    settings = settings(max_examples=1000, stateful_step_count=100, deadline=None)
+
+
 def _step(world: GateWorld, chance: random.Random) -> None:
     """Chance with weights that let the world come far: what users do is rarer than what controllers do."""
     name = chance.choice("ab")
@@ -334,9 +359,10 @@ def _step(world: GateWorld, chance: random.Random) -> None:
     happens: list[tuple[int, Callable[[], Any]]] = [
         (3, lambda: world.create(name=name, priority=chance.choice((0, 0, 9)), **sizes)),
         (3, lambda: world.edit(name=name, **sizes)),
-        (1, lambda: world.delete(name=name)),
+        (1, lambda: world.delete(name=name, orphans=chance.random() < 0.3)),
         (1, lambda: world.set_quota(cpu=chance.randint(2, 8))),
-        (12, lambda: world.gate(name=name, most=chance.choice((1, 2, 99, 99)))),
+        (12, lambda: world.gate(name=name, most=chance.choice((1, 2, 99, 99)), cached=chance.random() < 0.5)),
+        (4, lambda: world.cache_pods()),
         (6, lambda: world.engine()),
         (6, lambda: world.refresh(name=name)),
         (6, lambda: world.operate(name=name)),

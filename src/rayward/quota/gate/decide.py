@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rayward.kinds import labels
+from rayward.kinds.admission import Grant
 from rayward.kinds.kueue import Workload, names
 from rayward.quota.gate import grants
 from rayward.quota.gate.demand import (
@@ -40,6 +41,7 @@ from rayward.quota.gate.state import (
 )
 
 VIOLATION = "GateViolation"
+STOPPED_BY_QUEUE = "StoppedByQueue"
 _PODS_GONE = "All pods are gone"
 _SUPERSEDED = "The RayCluster no longer requests these pods"
 
@@ -70,9 +72,29 @@ def _retire(state: State, workload: Workload) -> list[Write]:
     """Of a RayCluster that is gone: finished when its last pod is, and then deleted."""
     if workload.finished:
         return [ReleaseWorkload(workload, delete=not workload.deleting)]
-    if state.pods.get(_cluster_uid(workload)) or state.lingering:
+    if _still_runs(state, workload) or not state.lingering.isdisjoint(("", origin_of(workload))):
         return []
     return [FinishWorkload(workload, names.SUCCEEDED, _PODS_GONE)]
+
+
+def _still_runs(state: State, workload: Workload) -> bool:
+    """Whether a pod of its RayCluster is left: owned by it, or orphaned or adopted by another and marked as its own."""
+    uid, origin = _cluster_uid(workload), origin_of(workload)
+    return any(
+        owner == uid or pod.workload == origin or not (owner or pod.workload)
+        for owner, pods in state.pods.items()
+        for pod in pods
+    )
+
+
+def gives_back(decision: Decision) -> bool:
+    """Whether quota comes free by it: what runs has to be read from the server then, a cache may be too old."""
+    return any(
+        write.workload.reserved
+        for write in decision.writes
+        if isinstance(write, (FinishWorkload, Unreserve))
+        or (isinstance(write, PatchWorkload) and "spec" in write.change)
+    )
 
 
 @dataclass(frozen=True)
@@ -99,7 +121,7 @@ class _Step:
         lowered = self._lowered(holder, want)
         grant = grants.grant_of(self.state, holder, lowered, keep, waiting=self._waiting(same, others))
         writes: list[Write] = list(self.first)
-        if grant != self.state.grant:
+        if grant != self.state.grant and not self._is_stale_wording(grant):
             writes.append(WriteGrant(grant))
         settled = grants.is_same_permission(grant, self.state.grant) and self.state.acknowledged
         writes += self._evictions(settled)
@@ -113,7 +135,7 @@ class _Step:
             assert self.state.cluster is not None
             writes.append(AbortUpgrade(self.state.rejects, self.state.cluster.metadata.name))
         violation = self._violation()
-        events = (Event("Warning", VIOLATION, violation),) if violation else ()
+        events = (Event("Warning", VIOLATION, violation),) if violation else self._stopped_by_queue(grant)
         return Decision(tuple(writes), events, bool(violation))
 
     # how many
@@ -258,6 +280,24 @@ class _Step:
         return [PatchWorkload(one, {"metadata": {"labels": {labels.ROLE: role}}}) for one in stale]
 
     # what is said
+
+    def _is_stale_wording(self, grant: Grant) -> bool:
+        """Whether a grant differs from the one that is written in numbers alone, and those were told a moment ago."""
+        known = self.state.grant
+        same = known is not None and grants.is_same_permission(grant, known) and grant.reason == known.reason
+        return same and self.state.told_lately
+
+    def _stopped_by_queue(self, grant: Grant) -> tuple[Event, ...]:
+        """A cluster that ran before it was put in a queue."""
+        pods = len(self._pods())
+        if self.state.grant is not None or not pods or not grant.is_closed or self.state.stopped:
+            return ()
+        assert self.state.terms is not None
+        message = (
+            f"{pods} pods run and no quota is reserved for them: they are stopped until LocalQueue "
+            f"{self.state.terms.queue} admits this RayCluster"
+        )
+        return (Event("Warning", STOPPED_BY_QUEUE, message),)
 
     def _waiting(self, same: Sequence[Workload], others: Sequence[Workload]) -> Workload | None:
         """The Workload whose wait is worth reporting."""

@@ -9,10 +9,11 @@ import msgspec
 
 from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant
 from rayward.kinds.kueue import ResourceFlavor, Workload, names
-from rayward.quota.gate.demand import SUBMITTER_GROUP, form_of, origin_of
+from rayward.quota.gate.demand import SUBMITTER_GROUP, SetRecord, form_of, origin_of
 from rayward.quota.gate.state import State
 
 SUSPENDED = "Suspended"
+FLAVOR_NOT_FOUND = "FlavorNotFound"
 _LONGEST = 2048
 
 
@@ -71,13 +72,32 @@ def _groups(state: State, holder: Workload | None, counts: Mapping[str, int]) ->
         if record is None or record.group == SUBMITTER_GROUP:
             continue
         pods = min(counts.get(assigned.name, 0), assigned.count if assigned.count is not None else 0)
-        flavors = [
-            state.flavors[name] for name in sorted(set((assigned.flavors or {}).values())) if name in state.flavors
-        ]
-        found[record.group] = GroupGrant(
-            pods=pods, shape=record.shape, node_selector=_selector(flavors), tolerations=_tolerations(flavors)
-        )
+        chosen = sorted(set((assigned.flavors or {}).values()))
+        if all(name in state.flavors for name in chosen):
+            flavors = [state.flavors[name] for name in chosen]
+            selector, tolerations = _selector(flavors), _tolerations(flavors)
+        elif (before := _granted_before(state, holder, record)) is not None:
+            selector, tolerations = before.node_selector, before.tolerations
+        else:
+            # where its pods belong is not known yet
+            continue
+        found[record.group] = GroupGrant(pods=pods, shape=record.shape, node_selector=selector, tolerations=tolerations)
     return found
+
+
+def _granted_before(state: State, holder: Workload, record: SetRecord) -> GroupGrant | None:
+    """What the group may run by the same admission already: a flavor that goes away moves no pod."""
+    known = state.grant
+    if known is None or known.workload != origin_of(holder) or known.of(record.group).shape != record.shape:
+        return None
+    return known.of(record.group)
+
+
+def unknown_flavors(state: State, holder: Workload | None) -> list[str]:
+    """Flavors that quota was reserved in and that are not there, or not seen yet."""
+    admission = holder.status.admission if holder is not None else None
+    assigned = admission.pod_set_assignments if admission is not None else ()
+    return sorted({name for one in assigned for name in (one.flavors or {}).values()} - set(state.flavors))
 
 
 def _selector(flavors: Sequence[ResourceFlavor]) -> dict[str, str] | None:
@@ -109,6 +129,9 @@ def _reported(
 def _admitted(
     state: State, holder: Workload | None, groups: Mapping[str, GroupGrant], waiting: Workload | None
 ) -> tuple[str, str]:
+    if unknown := unknown_flavors(state, holder):
+        message = f"Quota is reserved in ResourceFlavor {', '.join(unknown)}, which does not exist"
+        return FLAVOR_NOT_FOUND, f"{message}: where its pods belong is not known, and none is made"
     listed = ", ".join(f"{granted.pods + granted.held} of {group}" for group, granted in groups.items())
     where = ""
     if holder is not None and holder.status.admission is not None:

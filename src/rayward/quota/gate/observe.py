@@ -37,11 +37,11 @@ from rayward.quota.sources import (
     ALL_LOCAL_QUEUES,
     ALL_WORKLOADS,
     BY_CLUSTER,
+    BY_ORIGIN,
 )
 
 BASE: Final = "base"
 SURGE: Final = "surge"
-BY_ORIGIN: Final = "origin"
 _MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
 _TERMINAL: Final = ("Succeeded", "Failed")
 _ENDED: Final = (DeploymentStatus.COMPLETE, DeploymentStatus.FAILED)
@@ -63,12 +63,14 @@ class GatePod(KubeObject, frozen=True, gc=False):
 
 _by_cluster = by_label(labels.CLUSTER)
 _by_origin = by_label(labels.ORIGIN_NAME)
+SUBMITTER_PODS: Final = f"{labels.ORIGIN_KIND}={RAY_JOBS.kind},!{labels.CLUSTER}"
+"""Selects the submitters of all RayJobs."""
 _CLUSTERS: Final = Source(RAY_CLUSTERS, RayCluster, indexes={BY_ORIGIN: _by_origin})
 _PODS: Final = Source(PODS, GatePod, {"label_selector": labels.CLUSTER}, indexes={BY_CLUSTER: _by_cluster})
 _SUBMITTERS: Final = Source(
     PODS,
     GatePod,
-    {"label_selector": f"{labels.ORIGIN_KIND}={RAY_JOBS.kind},!{labels.CLUSTER}"},
+    {"label_selector": SUBMITTER_PODS},
     indexes={BY_ORIGIN: _by_origin},
 )
 _JOBS: Final = Source(RAY_JOBS, RayJob)
@@ -112,27 +114,38 @@ def caches_of(informers: Informers) -> Caches:
     )
 
 
-def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> State:
-    """What there is; how it stands in its queue is told by who knows the queues."""
+@dataclass(frozen=True, slots=True)
+class LivePods:
+    """Pods of one RayCluster's name, and submitters of the RayJob that made it."""
+
+    pods: Iterable[GatePod] = ()
+    submitters: Iterable[GatePod] = ()
+
+
+def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", live: LivePods | None = None) -> State:
+    """What there is; how it stands in its queue is told by who knows the queues.
+
+    ``live`` are pods as the server has them, where what the caches know may be too old.
+    """
     text = str(key)
     mine = (one for one in caches.workloads.find(BY_CLUSTER, text) if one.metadata.label(labels.CLUSTER_UID))
     workloads = sorted(mine, key=lambda one: (one.metadata.creation_timestamp or "", one.metadata.name))
     pods: dict[str, list[PodUse]] = {}
-    lingering = False
-    for pod in caches.pods.find(BY_CLUSTER, text):
-        if pod.status.phase in _TERMINAL:
+    lingering: set[str] = set()
+    for pod in caches.pods.find(BY_CLUSTER, text) if live is None else live.pods:
+        if not _runs(pod):
             continue
         if pod.metadata.label(labels.NODE_TYPE) == labels.REDIS_CLEANUP:
-            lingering = True
+            lingering.add("")
             continue
         owner = controller_of(pod)
         uid = owner.uid if owner is not None else ""
         pods.setdefault(uid, []).append(_use(pod))
     cluster = caches.clusters.get(key)
     if cluster is None:
-        job = next((one.metadata.label(labels.ORIGIN_NAME) for one in workloads if _of_job(one)), "")
-        lingering = lingering or submitting(caches, key.namespace, job)
-        return State(workloads=tuple(workloads), pods=_by_uid(pods), lingering=lingering)
+        submitters = _submitters(caches, key.namespace, job_of(workloads)) if live is None else live.submitters
+        lingering |= {pod.metadata.annotation(labels.WORKLOAD) for pod in submitters if _runs(pod)}
+        return State(workloads=tuple(workloads), pods=_by_uid(pods), lingering=frozenset(lingering))
     queue = queueing.queue_of(cluster.metadata) if cluster.spec.managed_by in _MANAGERS else ""
     job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
     found = caches.jobs.get(Key(key.namespace, job)) if job else None
@@ -152,7 +165,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "") -> 
         acknowledged=is_acknowledged(grant, cluster.status.conditions),
         workloads=tuple(workloads),
         pods=_by_uid(pods),
-        lingering=lingering,
+        lingering=frozenset(lingering),
         flavors={one.metadata.name: one for one in caches.flavors},
         job=job if found is not None and found.status.job_deployment_status not in _ENDED else "",
         job_suspended=found is not None and bool(found.spec.suspend),
@@ -190,8 +203,20 @@ def siblings(caches: Caches, cluster: RayCluster) -> list[RayCluster]:
 
 def submitting(caches: Caches, namespace: str, job: str) -> bool:
     """Whether a submitter of a RayJob still runs."""
-    found = caches.submitters.find(BY_ORIGIN, f"{namespace}/{job}") if job else ()
-    return any(pod.status.phase not in _TERMINAL for pod in found)
+    return any(_runs(pod) for pod in _submitters(caches, namespace, job))
+
+
+def _submitters(caches: Caches, namespace: str, job: str) -> Iterable[GatePod]:
+    return caches.submitters.find(BY_ORIGIN, f"{namespace}/{job}") if job else ()
+
+
+def _runs(pod: GatePod) -> bool:
+    return pod.status.phase not in _TERMINAL
+
+
+def job_of(workloads: Iterable[Workload]) -> str:
+    """The RayJob whose clusters Workloads are for; empty where it is none."""
+    return next((one.metadata.label(labels.ORIGIN_NAME) for one in workloads if _of_job(one)), "")
 
 
 def keys_of_job(caches: Caches, namespace: str, job: str) -> Iterable[Key]:
@@ -199,8 +224,8 @@ def keys_of_job(caches: Caches, namespace: str, job: str) -> Iterable[Key]:
     clusters = (one.key for one in caches.clusters.find(BY_ORIGIN, f"{namespace}/{job}") if _of_job(one))
     left = (
         Key(namespace, one.metadata.label(labels.CLUSTER))
-        for one in caches.workloads.in_namespace(namespace)
-        if _of_job(one) and one.metadata.label(labels.ORIGIN_NAME) == job and one.metadata.label(labels.CLUSTER_UID)
+        for one in caches.workloads.find(BY_ORIGIN, f"{namespace}/{job}")
+        if _of_job(one) and one.metadata.label(labels.CLUSTER_UID)
     )
     return {*clusters, *left}
 

@@ -6,13 +6,15 @@ import dataclasses
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from rayward.kinds import labels
 from rayward.kinds.admission import Queueing
 from rayward.kinds.kueue import Workload, names
 from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS
 from rayward.kube.core.objects import Key, KubeObject
-from rayward.kube.core.resource import Resource
+from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventFilter
@@ -20,15 +22,27 @@ from rayward.kube.runtime.predicates import label_key
 from rayward.kube.runtime.registry import Environment
 from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 from rayward.quota.gate.apply import GATE, Applier
-from rayward.quota.gate.decide import decide
+from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.metrics import GateMetrics
-from rayward.quota.gate.observe import caches_of, is_promoted, keys_of_job, observe, siblings, submitting
+from rayward.quota.gate.observe import (
+    SUBMITTER_PODS,
+    GatePod,
+    LivePods,
+    caches_of,
+    is_promoted,
+    job_of,
+    keys_of_job,
+    observe,
+    siblings,
+    submitting,
+)
 from rayward.quota.gate.standing import REJECT, Standings
-from rayward.quota.gate.state import State
+from rayward.quota.gate.state import State, WriteGrant
 
 NAME: Final = "quota-gate"
 _SAY_AGAIN_SECONDS: Final = 5.0
 """How old the numbers in the condition of a cluster that waits may be."""
+_TOLD_A_SECOND: Final = 4
 _RETRY_SECONDS: Final = 1.0
 
 
@@ -45,6 +59,7 @@ class GateReconciler:
         self._caches = caches = caches_of(environment.informers)
         self._standings = Standings(caches, environment.clock)
         self._emitted: dict[Key, EventFilter] = {}
+        self._told_at: dict[Key, float] = {}
         self.controller = Controller(
             NAME,
             self._reconcile,
@@ -60,6 +75,7 @@ class GateReconciler:
         self.controller.watch(caches.submitters, self._keys_of_submitter)
         self.controller.watch(caches.services, self._keys_of_service)
         self.controller.watch(caches.priorities, self._keys_of_priority)
+        self.controller.watch(caches.flavors, self._keys_of_flavor)
         self.controller.watch(caches.jobs, lambda old, new: self._keys_of_job(new or old))
         self._jobs.watch(caches.jobs)
         self._jobs.watch(caches.workloads, self._job_of_workload)
@@ -71,6 +87,10 @@ class GateReconciler:
     async def _reconcile(self, key: Key) -> Result:
         state = self._observe(key)
         decision = decide(state)
+        if gives_back(decision):
+            # the operator's acknowledgement may be newer than what the caches know of its pods
+            state = self._observe(key, await self._read_pods(key, state))
+            decision = decide(state)
 
         if decision.violation:
             self._metrics.violated(key.namespace)
@@ -79,31 +99,51 @@ class GateReconciler:
         applier = self._applier(self.controller, key)
         for write in decision.writes:
             await applier.apply(write, state.cluster, self._clock.utc())
+            if isinstance(write, WriteGrant):
+                self._told_at[key] = self._clock.now()
 
         self._report(key, state)
         waits = state.cluster is not None and state.terms is not None and _waiting(state) is not None
-        return Result(requeue_after=_SAY_AGAIN_SECONDS) if waits else DONE
+        return Result(requeue_after=_say_again_seconds(state)) if waits else DONE
 
-    def _observe(self, key: Key) -> State:
+    async def _read_pods(self, key: Key, state: State) -> LivePods:
+        """What runs, as the server has it now and not as a cache does."""
+        pods = await self._list_pods(key.namespace, f"{labels.CLUSTER}={key.name}")
+        job = job_of(state.workloads) if state.cluster is None else ""
+        if not job:
+            return LivePods(pods)
+        return LivePods(pods, await self._list_pods(key.namespace, f"{SUBMITTER_PODS},{labels.ORIGIN_NAME}={job}"))
+
+    async def _list_pods(self, namespace: str, selector: str) -> list[GatePod]:
+        found = await self._client.list(PODS, namespace, label_selector=selector)
+        return [msgspec.convert(one, GatePod) for one in found.items]
+
+    def _observe(self, key: Key, live: LivePods | None = None) -> State:
         cluster = self._caches.clusters.get(key)
         stopped = ""
         if cluster is not None and self._queueing.queue_of(cluster.metadata):
             successor = self._standings.replaced_by(cluster)
             if successor:
                 stopped = f"Stopped to make room for RayCluster {successor} ({labels.QUOTA_POLICY}=Recreate)"
-        state = observe(self._caches, key, self._queueing, stopped)
+        state = observe(self._caches, key, self._queueing, stopped, live)
         if cluster is None or state.terms is None:
             return state
         rejects = not is_promoted(cluster) and self._standings.policy(cluster) == REJECT
         if rejects and any(is_promoted(one) for one in siblings(self._caches, cluster)):
             state = dataclasses.replace(state, rejects=cluster.metadata.label(labels.ORIGIN_NAME))
         waiting = _waiting(state)
-        return state if waiting is None else dataclasses.replace(state, standing=self._standings.of(cluster, waiting))
+        if waiting is None:
+            return state
+        state = dataclasses.replace(state, standing=self._standings.of(cluster, waiting))
+        told = self._told_at.get(key)
+        lately = told is not None and self._clock.now() - told < _say_again_seconds(state)
+        return dataclasses.replace(state, told_lately=lately)
 
     def _report(self, key: Key, state: State) -> None:
         """An event where the condition that an operator will report is news."""
         if state.cluster is None:
             self._emitted.pop(key, None)
+            self._told_at.pop(key, None)
         elif state.terms is None:
             ours = state.cluster.metadata.label(labels.QUEUE_NAME)
             if ours and state.cluster.metadata.label(names.QUEUE_NAME):
@@ -180,6 +220,17 @@ class GateReconciler:
         name = found.metadata.name if found is not None else ""
         return [one.key for one in self._caches.clusters if one.metadata.label(names.PRIORITY_CLASS) == name]
 
+    def _keys_of_flavor(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        found = new or old
+        name = found.metadata.name if found is not None else ""
+        return {
+            Key(one.metadata.namespace, one.metadata.label(labels.CLUSTER))
+            for one in self._caches.workloads
+            if one.metadata.label(labels.CLUSTER_UID)
+            and one.status.admission is not None
+            and any(name in (each.flavors or {}).values() for each in one.status.admission.pod_set_assignments)
+        }
+
     def _keys_of_submitter(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
         found = new or old
         if found is None:
@@ -195,6 +246,11 @@ class GateReconciler:
         if found is None or found.metadata.label(labels.ORIGIN_KIND) != RAY_JOBS.kind:
             return ()
         return (Key(found.metadata.namespace, found.metadata.label(labels.ORIGIN_NAME)),)
+
+
+def _say_again_seconds(state: State) -> float:
+    """How old numbers may be: all who wait in one queue together write a few times a second."""
+    return max(_SAY_AGAIN_SECONDS, state.standing.waiting / _TOLD_A_SECOND)
 
 
 def _waiting(state: State) -> Workload | None:

@@ -15,6 +15,7 @@ from rayward.quota.gate.demand import demand_of
 from rayward.quota.gate.observe import SURGE, Caches, is_promoted, role_of, siblings
 from rayward.quota.gate.state import Standing
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
+from rayward.quota.sources import BY_CLUSTER
 
 WAIT: Final = "Wait"
 RECREATE: Final = "Recreate"
@@ -40,7 +41,7 @@ class Standings:
         if never and role_of(self._caches, cluster) == SURGE:
             service = cluster.metadata.label(labels.ORIGIN_NAME)
             never = f"{never}. RayService {service} goes on with the release that serves. {self._policy_note(cluster)}"
-        return Standing(never_fits=never, message=verdict.message)
+        return Standing(never_fits=never, message=verdict.message, waiting=verdict.waiting)
 
     def policy(self, cluster: RayCluster) -> str:
         """What the RayService of a cluster says about upgrades that can never fit."""
@@ -66,7 +67,7 @@ class Standings:
         queue = other.metadata.label(labels.QUEUE_NAME) or next(
             (
                 each.spec.queue_name
-                for each in self._caches.workloads.in_namespace(other.metadata.namespace)
+                for each in self._caches.workloads.find(BY_CLUSTER, str(other.key))
                 if each.metadata.label(labels.CLUSTER_UID) == other.metadata.uid
             ),
             "",

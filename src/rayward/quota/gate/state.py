@@ -29,6 +29,8 @@ class Standing:
     """Why waiting is of no use; empty where it may help."""
     message: str = ""
     """Need, have, and who holds the rest."""
+    waiting: int = 0
+    """How many wait there, itself among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +54,18 @@ class State:
     workloads: tuple[Workload, ...] = ()
     """Of every RayCluster of this name, oldest first."""
     pods: Mapping[str, tuple[PodUse, ...]] = field(default_factory=dict[str, tuple[PodUse, ...]])
-    """By the uid of the RayCluster."""
-    lingering: bool = False
-    """Whether pods run that belong to the RayCluster and not to its groups: a cleanup job's, a submitter's."""
+    """By the uid of the RayCluster; by none those that were orphaned."""
+    lingering: frozenset[str] = frozenset()
+    """Workloads of pods that belong to the RayCluster and not to its groups: a cleanup job's, a submitter's. A pod that
+    names none counts for all."""
     flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict[str, ResourceFlavor])
     standing: Standing = field(default_factory=Standing)
     """Of the Workload that waits, if one does."""
     job: str = ""
     """The RayJob that made the cluster; such a cluster is not stopped and started again, its job is."""
     job_suspended: bool = False
+    told_lately: bool = False
+    """Whether the words of the grant are so fresh that other numbers alone are not worth a write."""
     rejects: str = ""
     """The RayService whose upgrade to this cluster is given up if it can never fit."""
 
