@@ -47,6 +47,8 @@ class Inventory:
         self._cohort_problems: dict[str, str] = {}
         self._checks: dict[str, bool] = {}
         self._namespaces: dict[str, Mapping[str, str]] = {}
+        self._states: dict[str, QueueState] = {}
+        """Computed since the last change: every workload of a queue asks."""
 
     def roots(self, queues: Iterable[str] | None = None) -> set[Node]:
         """The trees of these queues, or all; those of cohorts in a circle are none."""
@@ -56,20 +58,24 @@ class Inventory:
 
     def put_flavor(self, flavor: ResourceFlavor) -> set[Node]:
         """A ResourceFlavor is new or changed."""
+        self._states.clear()
         self.flavors[flavor.metadata.name] = Flavor(flavor)
         return self._with_flavor(flavor.metadata.name)
 
     def drop_flavor(self, name: str) -> set[Node]:
         """A ResourceFlavor is gone: queues that have it stop."""
+        self._states.clear()
         return self._with_flavor(name) if self.flavors.pop(name, None) is not None else set()
 
     def put_check(self, name: str, *, active: bool) -> set[Node]:
         """An AdmissionCheck is new or changed."""
+        self._states.clear()
         self._checks[name] = active
         return self.roots()
 
     def drop_check(self, name: str) -> set[Node]:
         """An AdmissionCheck is gone."""
+        self._states.clear()
         return self.roots() if self._checks.pop(name, None) is not None else set()
 
     def put_namespace(self, name: str, labels: Mapping[str, str]) -> set[Node]:
@@ -85,6 +91,7 @@ class Inventory:
 
     def put_cohort(self, cohort: Cohort) -> set[Node]:
         """A Cohort is new or changed."""
+        self._states.clear()
         name, spec = cohort.metadata.name, cohort.spec
         problems = cohort_problems(cohort)
         self._cohort_problems[name] = listed(problems) if problems else ""
@@ -93,6 +100,7 @@ class Inventory:
 
     def drop_cohort(self, name: str) -> set[Node]:
         """A Cohort is gone."""
+        self._states.clear()
         self._cohort_problems.pop(name, None)
         return self.forest.remove_cohort(name)
 
@@ -103,6 +111,7 @@ class Inventory:
         self.queues[name] = queue
         if before is not None and before.spec == spec and before.deleting == queue.deleting:
             return set()
+        self._states.clear()
         problems = cluster_queue_problems(queue)
         self._problems[name] = listed(problems) if problems else ""
         groups = () if problems else spec.resource_groups or ()
@@ -123,6 +132,7 @@ class Inventory:
 
     def drop_queue(self, name: str) -> set[Node]:
         """A ClusterQueue is gone."""
+        self._states.clear()
         for mapping in (self.queues, self.rules, self._problems, self._selectors):
             mapping.pop(name, None)
         return self.forest.remove_queue(name)
@@ -134,6 +144,12 @@ class Inventory:
 
     def state(self, name: str) -> QueueState:
         """Whether a ClusterQueue admits."""
+        known = self._states.get(name)
+        if known is None:
+            known = self._states[name] = self._state(name)
+        return known
+
+    def _state(self, name: str) -> QueueState:
         queue = self.queues.get(name)
         if queue is None:
             return QueueState(False, "NotFound", f"ClusterQueue {name} doesn't exist")

@@ -22,8 +22,10 @@ from rayward.quota.engine.item import Item
 from rayward.quota.engine.queuestatus import cluster_queue_status, local_queue_status
 from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_LOCAL_QUEUES
 
-_REPORT_SECONDS: Final = 0.25
-"""How old the numbers in a queue's status may be."""
+_SOON_SECONDS: Final = 0.25
+"""Changes that come together are reported together."""
+_REPORT_SECONDS: Final = 1.0
+"""How often the numbers of one queue are written."""
 
 
 class QueueReports:
@@ -37,19 +39,29 @@ class QueueReports:
         self._shield = shield
         self._cluster_queues = environment.informers.cache(ALL_CLUSTER_QUEUES)
         self._local_queues = environment.informers.cache(ALL_LOCAL_QUEUES)
+        self._due: set[Key] = set()
+        """Those that will be reported in any case."""
+        self._reported_at: dict[Key, float] = {}
         self.controller = Controller("quota-queues", self._report, workers=4, clock=environment.clock)
 
     def add(self, key: Key) -> None:
         """The numbers of a queue change: a LocalQueue's key has a namespace."""
-        self.controller.add(key, after=_REPORT_SECONDS)
+        if key in self._due:
+            return
+        self._due.add(key)
+        since = self._clock.now() - self._reported_at.get(key, -_REPORT_SECONDS)
+        self.controller.add(key, after=max(_SOON_SECONDS, _REPORT_SECONDS - since))
 
     async def _report(self, key: Key) -> Result:
         if not all(cache.synced for cache in self._caches):
-            return Result(requeue_after=_REPORT_SECONDS)
+            return Result(requeue_after=_SOON_SECONDS)
+        self._due.discard(key)
+        self._reported_at[key] = self._clock.now()
         now = self._clock.utc()
         if key.namespace:
             local = self._local_queues.get(key)
             if local is None:
+                self._reported_at.pop(key, None)
                 return DONE
             queue = self._cluster_queues.get(Key("", local.spec.cluster_queue))
             status = local_queue_status(self._engine, local, queue, self._is_admitted, now)

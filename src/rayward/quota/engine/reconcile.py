@@ -179,13 +179,14 @@ class EngineReconciler:
             self._soon()
         elif text not in self._writing:
             self._give(new)
-        self.controller.add(key)
+        if new is None or old is None or not (old.finished and new.finished):
+            self.controller.add(key)
 
-    def _give(self, workload: Workload) -> None:
-        """The engine learns of a workload, unless it knows a later version."""
+    def _give(self, workload: Workload, *, again: bool = False) -> None:
+        """The engine learns of a workload, unless it knows a later version; one that it knows only if ``again``."""
         text = str(workload.key)
-        version = version_number(workload.metadata.resource_version)
-        if version < self._versions.get(text, -1):
+        version, known = version_number(workload.metadata.resource_version), self._versions.get(text, -1)
+        if version < known or (version == known and not again):
             return
         self._versions[text] = version
         self._told(self.engine.item(text))
@@ -257,9 +258,10 @@ class EngineReconciler:
             finally:
                 if not written and isinstance(decision, Evict):
                     self.engine.not_evicted(text)
-                self._hear(text)
+                # where nothing was written, the engine takes back what it assumed
+                self._hear(text, again=not written)
                 if isinstance(decision, Admit) and decision.replaces:
-                    self._hear(decision.replaces)
+                    self._hear(decision.replaces, again=not written)
             return DONE
         if workload is None or text in self._writing:
             return DONE
@@ -378,12 +380,12 @@ class EngineReconciler:
         self.controller.wrote(key, self._workloads, answer)
         self._give(answer)
 
-    def _hear(self, text: str) -> None:
+    def _hear(self, text: str, *, again: bool) -> None:
         """Listen to the caches again."""
         self._writing.discard(text)
         newest = self._workloads.get(_key(text))
         if newest is not None:
-            self._give(newest)
+            self._give(newest, again=again)
 
     def _now(self) -> datetime:
         return self._clock.utc()
