@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,21 +79,43 @@ def build_kueue(progress: Callable[[str], None] | None = None) -> Path:
     Raises:
         BuildError: as for ``build``.
     """
+    return _of_kueue("kueue", HERE / "kueue", {"manager": "cmd/kueue"}, progress)
+
+
+def build_kueue_bench(module: Path, progress: Callable[[str], None] | None = None) -> Path:
+    """The folder with Kueue's own benchmark: ``runner``, ``minimalkueue``, their configurations and its ``config``.
+
+    Raises:
+        BuildError: as for ``build``.
+    """
+    scheduler = "test/performance/scheduler"
+    parts = {name: f"{scheduler}/{name}" for name in ("runner", "minimalkueue")}
+    return _of_kueue("kueue-bench", module, parts, progress, f"{scheduler}/configs")
+
+
+def _of_kueue(
+    name: str, module: Path, parts: Mapping[str, str], progress: Callable[[str], None] | None, *folders: str
+) -> Path:
+    """Binaries of one Go module by their package in Kueue, and folders of its source."""
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}".encode())
-    for name in ("go.mod", "go.sum"):
-        digest.update((HERE / "kueue" / name).read_bytes())
-    target = folder().parent / f"kueue-{digest.hexdigest()[:16]}"
-    if not (target / "manager").exists():
-        if not shutil.which("go"):
-            raise BuildError("Kueue needs Go 1.26 or newer, and there is no `go` on PATH")
-        with _locked(target), tempfile.TemporaryDirectory(dir=target, prefix=".building-") as scratch:
-            if not (target / "manager").exists():
-                (progress or _to_stderr)("building Kueue's manager (minutes the first time) ...")
-                made = Path(scratch) / "manager"
-                _go("kueue", "kueue", "build", "-buildvcs=false", "-o", str(made), f"{_KUEUE_MODULE}/cmd/kueue")
-                source = _go("kueue", "kueue", "list", "-m", "-f", "{{.Dir}}", _KUEUE_MODULE).strip()
-                shutil.copytree(Path(source, "config"), target / "config", copy_function=shutil.copyfile)
-                made.replace(target / "manager")
+    for each in ("go.mod", "go.sum"):
+        digest.update((module / each).read_bytes())
+    target = folder().parent / f"{name}-{digest.hexdigest()[:16]}"
+    if all((target / part).exists() for part in parts):
+        return target
+    if not shutil.which("go"):
+        raise BuildError("Kueue needs Go 1.26 or newer, and there is no `go` on PATH")
+    with _locked(target), tempfile.TemporaryDirectory(dir=target, prefix=".building-") as scratch:
+        source = _go(name, str(module), "list", "-m", "-f", "{{.Dir}}", _KUEUE_MODULE).strip()
+        for each in ("config", *folders):
+            made = target / Path(each).name
+            shutil.copytree(Path(source, each), made, copy_function=shutil.copyfile, dirs_exist_ok=True)
+        for part, package in parts.items():
+            if not (target / part).exists():
+                (progress or _to_stderr)(f"building Kueue's {part} (minutes the first time) ...")
+                binary = Path(scratch) / part
+                _go(name, str(module), "build", "-buildvcs=false", "-o", str(binary), f"{_KUEUE_MODULE}/{package}")
+                binary.replace(target / part)
     return target
 
 

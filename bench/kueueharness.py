@@ -1,0 +1,158 @@
+"""Kueue's own benchmark drives our engine beside Kueue's: ``python -m bench.kueueharness [--workloads 0.1]``.
+
+The ``runner`` of Kueue's performance tests starts etcd and kube-apiserver, creates 15,000 Workloads in 30 queues of
+five cohorts (its ``baseline`` configuration), runs and finishes what is admitted, and measures the manager that it
+started: ``minimalkueue`` with the 50 requests a second that it allows itself, the same with 1,000, and our engine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+from tests.kube.real import build
+
+_MODULE: Final = Path(__file__).parent / "kueue"
+_ITS_LIMIT: Final = ("kubeConfig.QPS = 50", "kubeConfig.Burst = 100")
+_RAISED: Final = ("kubeConfig.QPS = 1000", "kubeConfig.Burst = 2000")
+_OURS: Final = "rayward"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One manager's run."""
+
+    name: str
+    wall: float
+    cpu: float
+    megabytes: float
+    usage: float
+    """Mean share of nominal quota in use, in percent."""
+    waits: dict[str, float]
+    """Mean seconds to admission, by class."""
+
+
+def _raised(folder: Path) -> Path:
+    """``minimalkueue`` with a client of 1,000 requests a second: its source with two numbers changed."""
+    made = folder / "minimalkueue-1000"
+    if made.exists():
+        return made
+    where = ["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kueue"]
+    source = Path(subprocess.run(where, cwd=_MODULE, check=True, capture_output=True, text=True).stdout.strip())
+    with tempfile.TemporaryDirectory(prefix="rayward-bench-") as scratch:
+        for name in ("go.mod", "go.sum"):
+            shutil.copyfile(_MODULE / name, Path(scratch, name))
+        for path in (source / "test/performance/scheduler/minimalkueue").glob("*.go"):
+            text = path.read_text()
+            for before, after in zip(_ITS_LIMIT, _RAISED, strict=True):
+                text = text.replace(before, after)
+            Path(scratch, path.name).write_text(text)
+        command = ["go", "build", "-buildvcs=false", "-mod=mod", "-o", str(made), "."]
+        subprocess.run(command, cwd=scratch, check=True, env={**os.environ, "CGO_ENABLED": "0"})
+    return made
+
+
+def _configuration(folder: Path, share: float, into: Path) -> Path:
+    """Kueue's baseline, or a share of its workloads in as many queues."""
+    found: dict[str, Any] = yaml.safe_load((folder / "configs/baseline/generator.yaml").read_text())
+    for cohort in found["cohorts"]:
+        for queues in cohort["queuesSets"]:
+            for workloads in queues["workloadsSets"]:
+                workloads["count"] = max(1, round(workloads["count"] * share))
+    path = into / "generator.yaml"
+    path.write_text(yaml.safe_dump(found))
+    return path
+
+
+def measure(name: str, program: Path, folder: Path, share: float) -> Measured:
+    """One run of the harness with ``program`` as the manager."""
+    with tempfile.TemporaryDirectory(prefix="rayward-bench-") as scratch:
+        out = Path(scratch)
+        command = [
+            str(folder / "runner"),
+            f"--o={out}",
+            f"--crds={folder / 'config/components/crd/bases'}",
+            f"--generatorConfig={_configuration(folder, share, out)}",
+            f"--minimalKueue={program}",
+            "--qps=1000",
+            "--burst=2000",
+            "--timeout=15m",
+            "--withLogs",
+            "--logToFile",
+            "--withLogsLevel=-3",
+        ]
+        with (out / "runner.log").open("wb") as log:
+            environment = {
+                **os.environ,
+                "KUBEBUILDER_ASSETS": str(build.build()),
+                "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT": "180s",
+            }
+            done = subprocess.run(command, env=environment, stdout=log, stderr=log, check=False)
+        if done.returncode:
+            said = "\n".join(path.read_text()[-2000:] for path in sorted(out.glob("*.log")))
+            raise SystemExit(f"{name} failed:\n{said}")
+        stats = yaml.safe_load((out / f"{program.name}.stats.yaml").read_text())
+        summary = yaml.safe_load((out / "summary.yaml").read_text())
+    classes: dict[str, Any] = summary.get("workloadClasses") or {}
+    return Measured(
+        name,
+        stats["wallMs"] / 1e3,
+        (stats["userMs"] + stats["sysMs"]) / 1e3,
+        stats["maxrss"] / 1024,
+        _usage(summary),
+        {each: found.get("averageTimeToAdmissionMs", 0) / 1e3 for each, found in classes.items()},
+    )
+
+
+def _usage(summary: dict[str, Any]) -> float:
+    classes: dict[str, Any] = summary.get("clusterQueueClasses") or {}
+    nominal = sum(found["nominalQuota"] for found in classes.values())
+    return 100 * sum(found["cpuAverageUsage"] for found in classes.values()) / nominal if nominal else 0.0
+
+
+def _ours(folder: Path) -> Path:
+    program = folder / _OURS
+    root = Path(__file__).parents[1]
+    program.write_text(f'#!/bin/sh\ncd {root} && exec {sys.executable} -m bench.quotaengine "$@"\n')
+    program.chmod(0o755)
+    return program
+
+
+def main() -> None:
+    """One line a manager, and ours as a share of each of Kueue's."""
+    parser = argparse.ArgumentParser(prog="bench.kueueharness", description=__doc__)
+    parser.add_argument("--workloads", type=float, default=1.0, help="share of the baseline's 15,000 workloads")
+    parser.add_argument("--only", choices=("50", "1000", _OURS), action="append", help="run these alone")
+    options = parser.parse_args()
+    folder = build.build_kueue_bench(_MODULE)
+    with tempfile.TemporaryDirectory(prefix="rayward-bench-") as scratch:
+        programs = {
+            "50": ("Kueue, 50 requests/s", lambda: folder / "minimalkueue"),
+            "1000": ("Kueue, 1,000 requests/s", lambda: _raised(folder)),
+            _OURS: ("Rayward", lambda: _ours(Path(scratch))),
+        }
+        found: dict[str, Measured] = {}
+        print(f"{'':24} {'wall s':>8} {'CPU s':>8} {'MB':>8} {'usage %':>8}  mean wait by class", flush=True)
+        for key in options.only or programs:
+            name, program = programs[key]
+            one = found[key] = measure(name, program(), folder, options.workloads)
+            waits = "  ".join(f"{each} {seconds:.1f} s" for each, seconds in sorted(one.waits.items()))
+            print(
+                f"{name:24} {one.wall:8.1f} {one.cpu:8.1f} {one.megabytes:8.0f} {one.usage:8.0f}  {waits}", flush=True
+            )
+    for key, theirs in found.items():
+        if key != _OURS and (ours := found.get(_OURS)) is not None:
+            shares = (ours.wall / theirs.wall, ours.cpu / theirs.cpu, ours.megabytes / theirs.megabytes)
+            print(f"Rayward / {theirs.name:24}: wall {shares[0]:.2f}x  CPU {shares[1]:.2f}x  memory {shares[2]:.2f}x")
+
+
+if __name__ == "__main__":
+    main()
