@@ -34,6 +34,7 @@ class HelloService:
         name: Its name.
         modules: More modules for its code, by file name.
         cluster: Fields of the cluster's spec that are other than in the sample.
+        labels: Its labels.
         spec: Fields of the spec that are other than in the sample.
 
     Attributes:
@@ -46,6 +47,7 @@ class HelloService:
         name: str,
         modules: Mapping[str, str] | None = None,
         cluster: Object | None = None,
+        labels: Mapping[str, str] | None = None,
         **spec: Any,
     ) -> None:
         self.stack = stack
@@ -54,7 +56,7 @@ class HelloService:
         self._origin = f"ray.io/originated-from-cr-name={name}"
         code, manifest = yaml.safe_load_all((SAMPLES / "rayservice.yaml").read_text())
         code["data"] |= modules or {}
-        manifest["metadata"]["name"] = name
+        manifest["metadata"] |= {"name": name, "labels": dict(labels or {})}
         manifest["spec"] |= spec
         manifest["spec"]["rayClusterConfig"] |= cluster or {}
         self._first: Object = manifest["spec"]
