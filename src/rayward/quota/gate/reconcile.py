@@ -99,7 +99,7 @@ class GateReconciler:
         applier = self._applier(self.controller, key)
         for write in decision.writes:
             await applier.apply(write, state.cluster, self._clock.utc())
-            if isinstance(write, WriteGrant):
+            if isinstance(write, WriteGrant) and state.standing.message:
                 self._told_at[key] = self._clock.now()
 
         self._report(key, state)
@@ -109,7 +109,7 @@ class GateReconciler:
     async def _read_pods(self, key: Key, state: State) -> LivePods:
         """What runs, as the server has it now and not as a cache does."""
         pods = await self._list_pods(key.namespace, f"{labels.CLUSTER}={key.name}")
-        job = job_of(state.workloads) if state.cluster is None else ""
+        job = job_of(state.workloads)
         if not job:
             return LivePods(pods)
         return LivePods(pods, await self._list_pods(key.namespace, f"{SUBMITTER_PODS},{labels.ORIGIN_NAME}={job}"))
