@@ -49,7 +49,8 @@ def _batch() -> str:
 def _quota(kind: str, name: str) -> tuple[str, str]:
     """Status and message of the condition, of the generation that is asked for now."""
     found: dict[str, Any] = json.loads(rayward("get", kind, name, "-o", "json", quiet=True))
-    for condition in (found.get("status") or {}).get("conditions") or ():
+    status: dict[str, Any] = found.get("status") or {}
+    for condition in status.get("conditions") or ():
         if condition["type"] == "QuotaReserved" and condition["observedGeneration"] == found["metadata"]["generation"]:
             return condition["status"], condition["message"]
     return "", ""

@@ -70,6 +70,7 @@ async def _each(names: Iterable[str], act: Callable[[str], Awaitable[Any]]) -> N
 async def _settled(ray: GateStage, count: int, patience: float) -> set[str]:
     """Wait until every service serves the release of its generation, alone; which of them waited for quota?"""
     waited: set[str] = set()
+    found: list[Object] = []
     try:
         async with asyncio.timeout(patience):
             while True:
