@@ -85,9 +85,6 @@ def measure(name: str, program: Path, folder: Path, share: float) -> Measured:
             "--qps=1000",
             "--burst=2000",
             "--timeout=15m",
-            "--withLogs",
-            "--logToFile",
-            "--withLogsLevel=-3",
         ]
         with (out / "runner.log").open("wb") as log:
             environment = {
