@@ -12,7 +12,6 @@ import time
 from demo.cluster import show_cluster
 from demo.job import show_job
 from demo.page import show_page
-from demo.quota import show_quota
 from demo.service import show_service
 from demo.shell import FOLDER, ROOT, rayward, show
 
@@ -27,7 +26,6 @@ def main() -> int:
     show_cluster()
     show_job()
     address = show_service()
-    show_quota(address)
     rayward("status")
     show(f"\nFrom nothing to here in {time.monotonic() - began:.0f} s. It stays up for you:")
     show(f"  curl http://{address}/?name=you")
