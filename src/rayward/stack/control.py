@@ -44,7 +44,7 @@ def up(
     node: Sequence[str] | None = None,
     operator: bool = False,
     foreground: bool = False,
-    timeout: float = 60.0,
+    timeout: float = 180.0,
     tell: Callable[[str], None],
 ) -> Up:
     """Start the stack, or find the one that runs; one whose supervisor was killed gets another and goes on.
@@ -126,7 +126,9 @@ def _did_not_start(folder: Folder, seen: StackState | None) -> StackError:
 
 
 def _not_ready(folder: Folder, seen: StackState | None, timeout: float) -> StackError:
-    waiting = [part.name for part in seen.parts if part.phase != "running"] if seen is not None else []
+    parts = seen.parts if seen is not None else ()
+    # one that was not started yet waits for another itself
+    waiting = [part.name for part in parts if part.phase != "running" and (part.pid or part.phase != "starting")]
     name = waiting[0] if waiting else "supervisor"
     words = state.tail(folder.logs / f"{name}.log", 3) or "its log is empty"
     return StackError(
