@@ -60,7 +60,8 @@ def test_links_out_of_the_folder_and_pipes_are_left_out_and_named(tmp_path: Path
     assert package.skipped == ("dangling", "leak", "pipe")
 
 
-def test_too_large_a_folder_is_rejected_with_its_largest_files(tmp_path: Path) -> None:
+def test_too_large_a_folder_is_rejected_with_its_largest_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "LIMIT", 100_000)
     _tree(tmp_path, "train.py")
     (tmp_path / "weights.bin").write_bytes(os.urandom(packing.LIMIT + 1))
     with pytest.raises(Invalid) as failure:

@@ -1,13 +1,11 @@
 from __future__ import annotations
 
-import base64
 from dataclasses import replace
 
 import msgspec
 import pytest
 
-from rayward.changes import running
-from rayward.changes.outcomes import Conflict, Invalid, NotFound, UsageError
+from rayward.changes.outcomes import Conflict, Invalid, UsageError
 from rayward.changes.packing import Package
 from rayward.changes.refs import Ref
 from rayward.changes.running import Run, copied, manifest, rerun, start, suggest_name
@@ -17,7 +15,6 @@ from rayward.kinds.resources import RAY_JOBS
 from rayward.kinds.validation import job_problems
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import SECRETS
 
 RUN = Run(("python", "train.py", "--name", "a b"), "rayproject/ray:2.60.0", "2.60.0")
 PACKAGE = Package(b"an archive", 1, 10)
@@ -56,17 +53,6 @@ def test_the_operator_accepts_every_run(workers: int, package: Package | None) -
     assert head["rayStartParams"] == ({"num-cpus": "0"} if workers else {})
 
 
-def test_the_code_is_mounted_where_the_runtime_environment_says() -> None:
-    made = manifest(replace(RUN, workers=1, runtime_env="env_vars: {A: b}\n"), _ref("n"), PACKAGE)
-    environment = msgspec.json.decode(made["spec"]["runtimeEnvYAML"])
-    assert environment == {"env_vars": {"A": "b"}, "working_dir": f"file:///rayward/code/{PACKAGE.digest}.zip"}
-    spec = made["spec"]["rayClusterSpec"]
-    for group in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
-        pod = group["template"]["spec"]
-        assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == "/rayward/code"
-        assert pod["volumes"][0]["secret"]["items"][0]["path"] == f"{PACKAGE.digest}.zip"
-
-
 def test_mistakes_are_told_before_anything_is_sent() -> None:
     with pytest.raises(UsageError, match="nothing to run"):
         manifest(replace(RUN, command=()), _ref("n"), None)
@@ -79,19 +65,6 @@ def test_mistakes_are_told_before_anything_is_sent() -> None:
         manifest(replace(RUN, runtime_env="working_dir: https://x/y.zip"), _ref("n"), PACKAGE)
 
 
-def test_code_goes_with_the_last_job_that_uses_it(client: SyncClient, namespace: str) -> None:
-    first = _ref(namespace)
-    run(client, start(first, manifest(RUN, first, PACKAGE), PACKAGE))
-    second = run(client, rerun(first))
-    assert second["metadata"]["name"] == "train-2"
-    third = run(client, rerun(_ref(namespace, "train-2")))
-    assert third["metadata"]["name"] == "train-3"
-    secret = client.get(SECRETS, running.secret_name(PACKAGE), namespace)
-    assert base64.b64decode(secret["data"]["working-dir.zip"]) == PACKAGE.data
-    assert secret["immutable"] is True
-    assert {owner["name"] for owner in secret["metadata"]["ownerReferences"]} == {"train", "train-2", "train-3"}
-
-
 def test_a_name_is_taken_once(client: SyncClient, namespace: str) -> None:
     ref = _ref(namespace)
     run(client, start(ref, manifest(RUN, ref, None), None))
@@ -99,21 +72,6 @@ def test_a_name_is_taken_once(client: SyncClient, namespace: str) -> None:
         run(client, start(ref, manifest(RUN, ref, None), None))
     with pytest.raises(Conflict, match="exists already"):
         run(client, rerun(ref, "train"))
-
-
-def test_code_that_is_gone_cannot_be_run_again(client: SyncClient, namespace: str) -> None:
-    ref = _ref(namespace)
-    run(client, start(ref, manifest(RUN, ref, PACKAGE), PACKAGE))
-    client.delete(SECRETS, running.secret_name(PACKAGE), namespace)
-    with pytest.raises(NotFound, match="code that was uploaded"):
-        run(client, rerun(ref))
-
-
-def test_a_secret_of_other_content_is_not_taken_for_the_code(client: SyncClient, namespace: str) -> None:
-    body = {"metadata": {"name": running.secret_name(PACKAGE)}, "data": {"working-dir.zip": "b3RoZXI="}}
-    client.create(SECRETS, body, namespace)
-    with pytest.raises(Conflict, match="another content"):
-        run(client, start(_ref(namespace), manifest(RUN, _ref(namespace), PACKAGE), PACKAGE))
 
 
 def test_a_rerun_starts_from_the_beginning(client: SyncClient, namespace: str) -> None:

@@ -1,9 +1,9 @@
 """A working directory as one archive, the same bytes for the same files.
 
-It reaches the cluster as a Secret that the Ray pods mount, and Ray unpacks it on every node. Unlike a package in the
+It reaches the cluster as Secrets that the Ray pods mount, and Ray unpacks it on every node. Unlike a package in the
 head's memory, which is where Ray's own upload goes, it is there for the next attempt on a new cluster, for a suspended
-job that is resumed, and when the one who submitted has gone home. A Secret holds one mebibyte: enough for code, and
-data does not belong there.
+job that is resumed, and when the one who submitted has gone home. The limit is what a cluster's store bears without
+notice: enough for code; data does not belong there.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from typing import Final
 from rayward.changes.ignoring import ALWAYS, FILES, Rule, is_ignored, parse
 from rayward.changes.outcomes import Invalid, UsageError
 
-LIMIT: Final = 1_000_000
-"""Bytes of the archive: what a Secret may hold, less its names."""
-_UNPACKED_LIMIT: Final = 64 * 1024 * 1024
+LIMIT: Final = 32_000_000
+"""Bytes of the archive."""
+_UNPACKED_LIMIT: Final = 256 * 1024 * 1024
 _MOST_FILES: Final = 10_000
 _LARGEST_SHOWN: Final = 5
 _TOP: Final = "code"
@@ -123,7 +123,7 @@ def _rules_of(folder: Path, base: str) -> tuple[Rule, ...]:
 
 def _archive(files: list[_Found]) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for found in sorted(files, key=lambda each: each.name):
             entry = zipfile.ZipInfo(f"{_TOP}/{found.name}", _EPOCH)
             entry.compress_type = zipfile.ZIP_DEFLATED

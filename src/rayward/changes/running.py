@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import copy
 import re
 import shlex
@@ -11,6 +10,8 @@ from typing import Final
 
 import msgspec
 
+from rayward.changes import codesecrets
+from rayward.changes.codesecrets import MANAGER
 from rayward.changes.outcomes import Conflict, Invalid, NotFound, UsageError
 from rayward.changes.packing import Package
 from rayward.changes.refs import Ref
@@ -19,16 +20,10 @@ from rayward.kinds import labels, names, runtimeenv
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kinds.serveconfig.finding import ServeConfigError
 from rayward.kube.client import errors, verbs
-from rayward.kube.client.options import PatchOptions, PatchType
 from rayward.kube.core.resource import SECRETS
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.jsonvalue import Object, section
 
-MANAGER: Final = "rayward"
-_VOLUME: Final = "rayward-code"
-_FOLDER: Final = "/rayward/code"
-_KEY: Final = "working-dir.zip"
-_TYPE: Final = labels.WORKING_DIR
 _HEAD_CPUS: Final = "1"
 _HEAD_MEMORY: Final = "2Gi"
 _MOST_RERUNS: Final = 1000
@@ -131,14 +126,14 @@ def start(ref: Ref, wanted: Object, package: Package | None) -> Operation[Object
         Conflict: There is a RayJob of that name.
     """
     if package is not None:
-        yield from _upload(ref.namespace, package)
+        yield from codesecrets.upload(ref.namespace, package)
     try:
         made: Object = yield Send(verbs.create(RAY_JOBS, wanted, ref.namespace, field_manager=MANAGER))
     except errors.AlreadyExists as error:
         following = f"rayward rerun {ref.name}   # or choose another name: --name NAME"
         raise Conflict(f"{ref} exists already", "a run is a new object", following, object=str(ref)) from error
-    for secret in code_secrets(made):
-        yield from _own(secret, made)
+    for secret in codesecrets.used_by(made)[:1]:
+        yield from codesecrets.own(secret, made)
     return made
 
 
@@ -150,7 +145,7 @@ def rerun(ref: Ref, name: str = "") -> Operation[Object]:
         Conflict: There is a RayJob of that name.
     """
     found: Object = yield Send(verbs.get(RAY_JOBS, ref.name, ref.namespace))
-    for secret in code_secrets(found):
+    for secret in codesecrets.used_by(found):
         try:
             yield Send(verbs.get(SECRETS, secret, ref.namespace))
         except errors.NotFound as error:
@@ -191,60 +186,11 @@ def copied(found: Object, name: str) -> Object:
     }
 
 
-def code_secrets(job: Object) -> tuple[str, ...]:
-    """The Secrets that hold the code of a RayJob."""
-    head = section(section(section(job, "spec"), "rayClusterSpec"), "headGroupSpec")
-    volumes = entries(section(section(head, "template"), "spec"), "volumes")
-    found = (section(one, "secret").get("secretName") for one in volumes if one.get("name") == _VOLUME)
-    return tuple(str(name) for name in found if name)
-
-
-def secret_name(package: Package) -> str:
-    """The Secret of an archive: the same for the same content, so that it is uploaded once."""
-    return f"rayward-code-{package.digest}"
-
-
-def _upload(namespace: str, package: Package) -> Operation[None]:
-    name = secret_name(package)
-    data = base64.b64encode(package.data).decode()
-    body: Object = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": name, "namespace": namespace},
-        "type": _TYPE,
-        "immutable": True,
-        "data": {_KEY: data},
-    }
-    try:
-        yield Send(verbs.create(SECRETS, body, namespace, field_manager=MANAGER))
-    except errors.AlreadyExists:
-        there: Object = yield Send(verbs.get(SECRETS, name, namespace))
-        if section(there, "data").get(_KEY) != data:
-            what = f"Secret {namespace}/{name} has the name of this code and another content"
-            raise Conflict(what, "", f"kubectl delete secret -n {namespace} {name}") from None
-
-
-def _own(secret: str, job: Object) -> Operation[None]:
-    """Have the code go with the last RayJob that uses it."""
-    metadata = section(job, "metadata")
-    owner: Object = {
-        "apiVersion": RAY_JOBS.api_version,
-        "kind": RAY_JOBS.kind,
-        "name": metadata["name"],
-        "uid": metadata["uid"],
-    }
-    change: Object = {"metadata": {"ownerReferences": [owner]}}
-    options = PatchOptions(field_manager=MANAGER)
-    yield Send(verbs.patch(SECRETS, secret, change, PatchType.STRATEGIC, metadata["namespace"], **options))
-
-
 def _template(container: str, run: Run, amounts: Object, package: Package | None) -> Object:
     made: Object = {"name": container, "image": run.image, "resources": {"requests": amounts, "limits": amounts}}
     pod: Object = {"containers": [made]}
     if package is not None:
-        made["volumeMounts"] = [{"name": _VOLUME, "mountPath": _FOLDER, "readOnly": True}]
-        item = {"key": _KEY, "path": f"{package.digest}.zip"}
-        pod["volumes"] = [{"name": _VOLUME, "secret": {"secretName": secret_name(package), "items": [item]}}]
+        codesecrets.mounted(pod, package)
     return {"spec": pod}
 
 
@@ -270,8 +216,7 @@ def _runtime_env(run: Run, package: Package | None) -> str:
     if environment.get("working_dir"):
         why = "the runtime environment has a working_dir of its own"
         raise UsageError("the working directory is given twice", why, "keep one of both")
-    # Ray knows a package by its URI: other content must have another name.
-    combined = {**environment, "working_dir": f"file://{_FOLDER}/{package.digest}.zip"}
+    combined = {**environment, "working_dir": f"file://{codesecrets.path_of(package)}"}
     return msgspec.json.encode(combined).decode()
 
 
