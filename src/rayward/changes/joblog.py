@@ -121,14 +121,24 @@ def show(ref: Ref, write: Write) -> Operation[None]:
 
 def rows_of(job: Object) -> list[Object]:
     """The attempts of a RayJob that ended, the oldest first; where KubeRay's definition is installed, an annotation."""
-    rows = entries(section(job, "status"), "attempts")
-    text = section(section(job, "metadata"), "annotations").get(labels.ATTEMPTS)
-    if not rows and isinstance(text, str):
+    rows = _kept(job, "attempts", labels.ATTEMPTS)
+    return sorted(rows, key=lambda row: int(row.get("number") or 0))
+
+
+def conditions_of(job: Object) -> list[Object]:
+    """The conditions of a RayJob; where KubeRay's definition is installed, an annotation."""
+    return _kept(job, "conditions", labels.CONDITIONS)
+
+
+def _kept(job: Object, name: str, annotation: str) -> list[Object]:
+    found = entries(section(job, "status"), name)
+    text = section(section(job, "metadata"), "annotations").get(annotation)
+    if not found and isinstance(text, str):
         try:
-            rows = entries({"rows": orjson.loads(text)}, "rows")
+            return entries({"kept": orjson.loads(text)}, "kept")
         except orjson.JSONDecodeError:
             return []
-    return sorted(rows, key=lambda row: int(row.get("number") or 0))
+    return found
 
 
 def remainder(written: bytes, tail: bytes) -> bytes:

@@ -8,9 +8,9 @@ from typing import Any
 
 import orjson
 
-from rayward.changes.joblog import rows_of
+from rayward.changes.joblog import conditions_of, rows_of
 from rayward.kinds import labels
-from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.jsonvalue import Object, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def _cause(job: Object) -> str:
         reason = str(status.get("reason") or ("Stopped" if status.get("jobStatus") == "STOPPED" else phase))
         code: Any = next((row.get("exitCode") for row in reversed(rows_of(job))), None)
         return f"{reason} (exit code {code})" if code else reason
-    conditions = {str(one.get("type")): one for one in entries(status, "conditions")}
+    conditions = {str(one.get("type")): one for one in conditions_of(job)}
     for kind in ("Stalled", "Suspended", "Reconciling"):
         one: Object = conditions.get(kind, {})
         if one.get("status") == "True" and phase != "Running":

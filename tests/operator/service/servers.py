@@ -10,6 +10,8 @@ from collections.abc import Generator
 from pathlib import Path
 
 from tests.contract.target import NotReadyError, embedded_server, ended
+from tests.kube.real import build
+from tests.operator.stage import PATIENCE
 
 
 @contextlib.contextmanager
@@ -26,3 +28,16 @@ def embedded() -> Generator[Path]:
         yield kubeconfig
         if process.poll() is not None:
             raise NotReadyError(f"the controllers ended: {(folder / 'controllers.log').read_text()[-2000:]}")
+
+
+@contextlib.contextmanager
+def embedded_with_stock_definitions() -> Generator[Path]:
+    """The same with KubeRay's own definitions, which drop the fields that only ours have."""
+    binaries = build.build()
+    with embedded() as kubeconfig:
+        kubectl = [str(binaries / "kubectl"), "--kubeconfig", str(kubeconfig)]
+        files = [f"--filename={path}" for path in sorted((binaries / "kuberay-crds").glob("*.yaml"))]
+        subprocess.run([*kubectl, "apply", "--server-side", *files], check=True, timeout=PATIENCE, capture_output=True)
+        established = ["wait", "--for=condition=Established", "--timeout=120s", *files]
+        subprocess.run([*kubectl, *established], check=True, timeout=PATIENCE, capture_output=True)
+        yield kubeconfig

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,24 +12,16 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
 from rayward.kube.core.objects import Key
-from tests.kube.real import build
 from tests.operator.kubelet import add_node
-from tests.operator.service.servers import embedded
+from tests.operator.service.servers import embedded_with_stock_definitions
 from tests.operator.service.stage import NAME, ServiceStage, config, service
-from tests.operator.stage import PATIENCE
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kube]
 
 
 @pytest.fixture
 def stock_kubeconfig() -> Iterator[Path]:
-    binaries = build.build()
-    with embedded() as kubeconfig:
-        kubectl = [str(binaries / "kubectl"), "--kubeconfig", str(kubeconfig)]
-        files = [f"--filename={path}" for path in sorted((binaries / "kuberay-crds").glob("*.yaml"))]
-        subprocess.run([*kubectl, "apply", "--server-side", *files], check=True, timeout=PATIENCE, capture_output=True)
-        established = ["wait", "--for=condition=Established", "--timeout=120s", *files]
-        subprocess.run([*kubectl, *established], check=True, timeout=PATIENCE, capture_output=True)
+    with embedded_with_stock_definitions() as kubeconfig:
         yield kubeconfig
 
 
