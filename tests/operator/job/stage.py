@@ -7,9 +7,11 @@ from typing import Any
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
+from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import JOBS
 from tests.operator.ray.jobs import Script
-from tests.operator.ray.simulated import SimulatedHead
+from tests.operator.ray.simulated import Reply, SimulatedHead
 from tests.operator.service.heads import PodHeads
 from tests.operator.stage import Object, Stage, condition, template
 
@@ -98,6 +100,30 @@ class JobStage(Stage):
 
         await self.eventually(holds)
         return found
+
+    async def submitter(self) -> Object:
+        """Wait for the submitter's Job."""
+        found: Object = {}
+
+        async def made() -> bool:
+            nonlocal found
+            try:
+                found = await self.client.get(JOBS, NAME, self.namespace)
+            except NotFound:
+                return False
+            return True
+
+        await self.eventually(made)
+        return found
+
+    def submit(self, submitter: Object, entrypoint: str) -> Reply:
+        """What the submitter's pod does; Ray's answer."""
+        container = submitter["spec"]["template"]["spec"]["containers"][0]
+        variables = {each["name"]: each.get("value", "") for each in container["env"]}
+        cluster = variables["RAY_DASHBOARD_ADDRESS"].partition("-head-svc.")[0]
+        name = variables["RAY_JOB_SUBMISSION_ID"]
+        body = f'{{"entrypoint": "{entrypoint}", "submission_id": "{name}"}}'.encode()
+        return self.heads.of(cluster).answer("POST", "/api/jobs/", {}, body)
 
     async def clusters(self) -> list[str]:
         return [each["metadata"]["name"] for each in await self.objects(RAY_CLUSTERS)]

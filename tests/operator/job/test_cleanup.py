@@ -7,14 +7,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayward.kinds.rayjob import RayJob
+from rayward.kinds.rayjob import JobStatus, RayJob
 from rayward.operator.job.annotations import Attempt, stamp
 from rayward.operator.job.cleanup import after_the_end
 from rayward.operator.job.facts import Cluster, Submitter
-from rayward.operator.job.state import Action, State
+from rayward.operator.job.state import Action, RayView, State
 from tests.operator.job.world import START, job
 
 RULE = {"policy": "DeleteCluster", "condition": {"jobStatus": "FAILED", "ttlSeconds": 60}}
+_RUNS = RayView(True, "s", JobStatus.RUNNING)
 
 
 def _state(status: str = "SUCCEEDED", **spec: Any) -> State:
@@ -85,3 +86,42 @@ def test_the_submitter_may_end_before_the_cluster_goes() -> None:
     ended = dataclasses.replace(state, submitter=Submitter.UNREAD)
     assert after_the_end(ended, START).actions == (Action.DELETE_CLUSTER,)
     assert after_the_end(state, START + timedelta(seconds=30)).actions == (Action.DELETE_CLUSTER,)
+
+
+@pytest.mark.parametrize(
+    ("reason", "ray", "after", "sent", "stopping", "does"),
+    [
+        pytest.param("DeadlineExceeded", RayView(), 10, None, True, [], id="nobody answers yet"),
+        pytest.param("DeadlineExceeded", _RUNS, 10, None, True, ["Stop"], id="the first request was lost"),
+        pytest.param("DeadlineExceeded", _RUNS, 10, 8, True, [], id="Ray is given time"),
+        pytest.param("DeadlineExceeded", _RUNS, 10, 5, True, ["Stop"], id="it is asked again"),
+        pytest.param("OutcomeUnknown", _RUNS, 10, None, True, ["Stop"], id="a head that was silent answers again"),
+        pytest.param("DeadlineExceeded", RayView(True, "s", JobStatus.STOPPED), 10, None, False, [], id="it did"),
+        pytest.param("OutcomeUnknown", RayView(True, "s"), 10, None, False, [], id="Ray does not know it"),
+        pytest.param("DeadlineExceeded", _RUNS, 301, None, False, [], id="not for ever"),
+        pytest.param("AppFailed", _RUNS, 10, None, False, [], id="Ray itself had ended it"),
+        pytest.param(
+            "OutcomeUnknown",
+            dataclasses.replace(_RUNS, driver_lost=True),
+            10,
+            None,
+            False,
+            [],
+            id="a driver that is gone cannot be stopped",
+        ),
+    ],
+)
+def test_a_job_that_was_given_up_is_stopped_in_ray(
+    reason: str, ray: RayView, after: int, sent: int | None, stopping: bool, does: list[str]
+) -> None:
+    state = _state("FAILED")
+    status = msgspec.structs.replace(state.status, reason=reason, job_status="")
+    state = dataclasses.replace(
+        state,
+        job=msgspec.structs.replace(state.job, status=status),
+        ray=ray,
+        stop_sent=None if sent is None else START + timedelta(seconds=sent),
+    )
+    decision = after_the_end(state, START + timedelta(seconds=after))
+    assert (decision.stopping, [action.value for action in decision.actions]) == (stopping, does)
+    assert (decision.wake_at is not None) is stopping

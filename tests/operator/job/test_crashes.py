@@ -43,12 +43,28 @@ async def _complete(ray: JobStage) -> None:
     await _nothing(ray)
 
 
+async def _submitted(ray: JobStage) -> None:
+    """A submitter that comes twice, as its pods do, submits once: Ray takes an id once."""
+    ray.submit(await ray.submitter(), "succeed")
+    await ray.until("Complete")
+
+
 async def _failed(ray: JobStage) -> None:
     await ray.until("Failed")
 
 
 async def _running(ray: JobStage) -> None:
     await ray.until_job("RUNNING")
+
+
+async def _late(ray: JobStage) -> None:
+    found = await ray.until("Failed")
+    head = ray.heads.of(found["status"]["rayClusterName"])
+
+    async def stopped() -> bool:
+        return b'"STOPPED"' in head.answer("GET", "/api/jobs/", {}, None).body
+
+    await ray.eventually(stopped)
 
 
 async def _suspended(ray: JobStage) -> None:
@@ -66,7 +82,9 @@ async def _gone(ray: JobStage) -> None:
 
 _CHANGES: Final[dict[str, Change[JobStage]]] = {
     "succeed": Change(ray_job(), None, lambda ray: ray.create(ray_job(shutdownAfterJobFinishes=True)), _complete),
+    "submitter": Change(ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="K8sJobMode")), _submitted),
     "retry": Change(ray_job(), None, lambda ray: ray.create(ray_job("fail", backoffLimit=1)), _failed),
+    "deadline": Change(ray_job("run"), _running, lambda ray: ray.edit(activeDeadlineSeconds=1), _late),
     "suspend": Change(ray_job("run"), _running, lambda ray: ray.edit(suspend=True), _suspended),
     "delete": Change(ray_job("run"), _running, lambda ray: ray.client.delete(RAY_JOBS, NAME, ray.namespace), _gone),
 }

@@ -7,30 +7,14 @@ from typing import Any
 import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS
-from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import JOBS, SECRETS
 from tests.operator.job.stage import NAME, JobStage, ray_job
-from tests.operator.stage import Object, manifest
+from tests.operator.stage import manifest
 
 pytestmark = pytest.mark.anyio
 
 _AT = "2026-01-01T00:00:00Z"
-
-
-async def _submitter(ray: JobStage) -> Object:
-    found: Object = {}
-
-    async def made() -> bool:
-        nonlocal found
-        try:
-            found = await ray.client.get(JOBS, NAME, ray.namespace)
-        except NotFound:
-            return False
-        return True
-
-    await ray.eventually(made)
-    return found
 
 
 async def _fail_submitter(ray: JobStage) -> None:
@@ -42,25 +26,15 @@ async def _fail_submitter(ray: JobStage) -> None:
     await ray.client.patch(JOBS, NAME, {"status": status}, PatchType.MERGE, ray.namespace, subresource="status")
 
 
-def _submit(ray: JobStage, submitter: Object, entrypoint: str) -> None:
-    """What the submitter's pod does."""
-    container = submitter["spec"]["template"]["spec"]["containers"][0]
-    variables = {each["name"]: each.get("value", "") for each in container["env"]}
-    cluster = variables["RAY_DASHBOARD_ADDRESS"].partition("-head-svc.")[0]
-    name = variables["RAY_JOB_SUBMISSION_ID"]
-    body = f'{{"entrypoint": "{entrypoint}", "submission_id": "{name}"}}'.encode()
-    assert ray.heads.of(cluster).answer("POST", "/api/jobs/", {}, body).status == 200
-
-
 async def test_a_kubernetes_job_submits(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job(submissionMode="K8sJobMode"))
-        submitter = await _submitter(ray)
+        submitter = await ray.submitter()
         pod = submitter["spec"]["template"]["spec"]
         assert submitter["spec"]["backoffLimit"] == 2
         assert pod["containers"][0]["name"] == "ray-job-submitter"
         assert pod["restartPolicy"] == "Never"
-        _submit(ray, submitter, "succeed")
+        assert ray.submit(submitter, "succeed").status == 200
         found = await ray.until("Complete")
         assert found["status"]["jobStatus"] == "SUCCEEDED"
         assert submitter["metadata"]["labels"]["ray.io/originated-from-crd"] == "RayJob"
@@ -69,7 +43,7 @@ async def test_a_kubernetes_job_submits(ray: JobStage) -> None:
 async def test_a_submitter_that_fails_before_it_submitted_is_no_failure_of_the_job(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job(submissionMode="K8sJobMode"))
-        await _submitter(ray)
+        await ray.submitter()
         await _fail_submitter(ray)
         found = await ray.until("Failed")
         assert found["status"]["reason"] == "SubmissionFailed"
@@ -80,8 +54,8 @@ async def test_a_submitter_that_fails_before_it_submitted_is_no_failure_of_the_j
 async def test_a_submitter_that_dies_after_ray_took_the_job_changes_nothing(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job("run", submissionMode="K8sJobMode"))
-        submitter = await _submitter(ray)
-        _submit(ray, submitter, "run")
+        submitter = await ray.submitter()
+        assert ray.submit(submitter, "run").status == 200
         found = await ray.until_job("RUNNING")
         await _fail_submitter(ray)
         head = ray.heads.of(found["status"]["rayClusterName"])

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from rayward.kinds.resources import RAY_JOBS
+from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import SERVICES
+from rayward.operator.job.reconcile import JobReconciler
 from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
 from tests.operator.stage import condition
 
@@ -124,6 +127,22 @@ async def test_a_head_that_is_lost_in_the_middle_ends_in_an_unknown_outcome(ray:
         found = await ray.until("Failed")
         assert (found["status"]["reason"], found["status"].get("jobStatus", "")) == ("OutcomeUnknown", "")
     assert len(ray.heads.runs()) == 1
+
+
+async def test_nobody_asks_for_a_job_that_was_deleted_while_it_ran(ray: JobStage) -> None:
+    async with ray.operator() as manager:
+        await ray.create(ray_job("run"))
+        found = await ray.until_job("RUNNING")
+        cluster = Key(ray.namespace, found["status"]["rayClusterName"])
+        loop = manager.controllers["rayjob"]
+        assert isinstance(loop, JobReconciler)
+        assert cluster in loop.poller
+        await ray.client.delete(RAY_JOBS, NAME, ray.namespace)
+
+        async def left_alone() -> bool:
+            return cluster not in loop.poller
+
+        await ray.eventually(left_alone)
 
 
 async def test_a_deadline_stops_the_job(ray: JobStage) -> None:

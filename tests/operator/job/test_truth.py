@@ -13,16 +13,30 @@ from rayward.operator.job.facts import Cluster, Submitter
 from rayward.operator.job.state import RayView
 from tests.operator.job.world import World, job
 
-MODES = ("HTTPMode", "K8sJobMode")
+SHARED = "shared"
+KINDS = {
+    "http": {"submissionMode": "HTTPMode"},
+    "job": {"submissionMode": "K8sJobMode"},
+    "sidecar": {"submissionMode": "SidecarMode"},
+    "user": {"submissionMode": "InteractiveMode"},
+    "http on a cluster that is there": {"submissionMode": "HTTPMode", "clusterSelector": {"ray.io/cluster": SHARED}},
+    "job on a cluster that is there": {"submissionMode": "K8sJobMode", "clusterSelector": {"ray.io/cluster": SHARED}},
+    "user on a cluster that is there": {
+        "submissionMode": "InteractiveMode",
+        "clusterSelector": {"ray.io/cluster": SHARED},
+    },
+}
 THINGS = st.sampled_from(
     [
         "reconcile",
         "reconcile blind",
         "reconcile with an old view",
+        "reconcile with an old cluster",
         "die before a write",
         "die after a write",
         "time",
         "long time",
+        "user submits",
         "submitter works",
         "submitter ends",
         "submitter says it",
@@ -52,6 +66,10 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
             # a poller forgets what it saw of another cluster
             known = [view for view in old if view.session.startswith(f"{world.name}#")]
             world.step(known[len(old) % len(known)] if known else None)
+        case "reconcile with an old cluster":
+            world.step(cluster=world.lagging)
+        case "user submits":
+            world.user_submits()
         case "die before a write":
             world.step(dies_after=0)
         case "die after a write":
@@ -85,8 +103,7 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
         case "head up":
             world.down = False
         case "cluster deleted":
-            if world.cluster is not Cluster.ABSENT:
-                world.clusters[world.name] = Cluster.DELETING
+            world.delete_cluster()
         case "suspend":
             world.edit(suspend=True)
         case "resume":
@@ -120,14 +137,16 @@ def _check(world: World) -> None:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    mode=st.sampled_from(MODES),
+    kind=st.sampled_from(sorted(KINDS)),
     limit=st.integers(0, 2),
     things=st.lists(THINGS, max_size=60),
     then=st.sampled_from([JobStatus.SUCCEEDED, JobStatus.FAILED]),
 )
-def test_every_life_ends_once_and_truly(mode: str, limit: int, things: list[str], then: JobStatus) -> None:
-    spec: dict[str, Any] = {"submissionMode": mode, "backoffLimit": limit}
+def test_every_life_ends_once_and_truly(kind: str, limit: int, things: list[str], then: JobStatus) -> None:
+    spec: dict[str, Any] = {**KINDS[kind], "backoffLimit": limit if kind in ("http", "job", "sidecar") else 0}
     world, old = World(job(**spec)), list[RayView]()
+    if "clusterSelector" in spec:
+        world.clusters[SHARED] = Cluster.READY
     for thing in things:
         _happens(world, thing, old)
         _check(world)
@@ -135,9 +154,12 @@ def test_every_life_ends_once_and_truly(mode: str, limit: int, things: list[str]
     world.problems, world.down = "", False
     world.edit(suspend=False)
     for _ in range(60 * (limit + 2)):
+        if "clusterSelector" in spec:
+            world.clusters.setdefault(SHARED, Cluster.STARTING)
         world.step()
         _check(world)
         world.submitter_works()
+        world.user_submits()
         if world.submitter is Submitter.UNREAD:
             world.submitter = Submitter.ENDED
         world.end(then)

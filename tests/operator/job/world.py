@@ -57,6 +57,10 @@ class World:
     submitter: Submitter = Submitter.NONE
     submitter_session: str = ""
     down: bool = False
+    dead: set[str] = field(default_factory=set[str])
+    """Clusters whose head died and is not made again: in SidecarMode its pod runs once."""
+    lagging: Cluster | None = None
+    """What the cluster was before somebody else changed it, which a cache may still show."""
     log: str | None = None
     made: int = 0
     shown: list[RayView] = field(default_factory=list[RayView])
@@ -75,26 +79,42 @@ class World:
         return self.clusters.get(self.name, Cluster.ABSENT)
 
     @property
+    def mode(self) -> str:
+        return self.job.spec.submission_mode
+
+    @property
+    def job_id(self) -> str:
+        """The id that Ray is asked for: in InteractiveMode the one that the user gave."""
+        return (self.attempt.job_id if self.attempt is not None else "") or self.job.spec.job_id
+
+    @property
     def session(self) -> str:
         return f"{self.name}#{self.sessions.get(self.name, 0)}"
 
     @property
     def run(self) -> Run | None:
         """What the head of now has under the id of now."""
-        wanted = (self.session, self.job.status.job_id)
+        wanted = (self.session, self.job_id)
         return next((run for run in self.runs if (run.session, run.job_id) == wanted), None)
 
     def view(self) -> RayView:
         """What the head answers now."""
-        if self.cluster is not Cluster.READY or self.down:
+        if self.cluster is not Cluster.READY or self.down or self.name in self.dead:
             return RayView()
         run = self.run
         return RayView(True, self.session, run.status if run is not None else JobStatus.NEW)
 
     def submit(self) -> None:
         """A submission that reaches the head of now: Ray takes each id once."""
-        if self.cluster is Cluster.READY and not self.down and self.run is None:
-            self.runs.append(Run(self.name, self.job.status.job_id, self.session))
+        if self.cluster is Cluster.READY and not self.down and self.name not in self.dead and self.run is None:
+            self.runs.append(Run(self.name, self.job_id, self.session))
+
+    def user_submits(self) -> None:
+        """In InteractiveMode: a job of the user's, whose id is then written into the spec."""
+        if self.mode == "InteractiveMode" and self.phase is Phase.WAITING and self.view().answered:
+            name = f"mine-{len(self.runs)}"
+            self.runs.append(Run(self.name, name, self.session))
+            self.edit(job_id=name)
 
     def submitter_works(self) -> None:
         """The submitter's pod does its part: it submits to the session it was made for and to no other."""
@@ -106,10 +126,20 @@ class World:
             self.run.status = status
 
     def head_restarts(self) -> None:
-        if self.cluster is Cluster.READY:
+        if self.cluster is not Cluster.READY:
+            return
+        if self.mode == "SidecarMode":
+            self.dead.add(self.name)
+        else:
             self.sessions[self.name] = self.sessions.get(self.name, 0) + 1
 
-    def state(self, view: RayView | None = None) -> State:
+    def delete_cluster(self) -> None:
+        """Somebody else does it."""
+        if self.cluster is not Cluster.ABSENT:
+            self.lagging = self.cluster
+            self.clusters[self.name] = Cluster.DELETING
+
+    def state(self, view: RayView | None = None, cluster: Cluster | None = None) -> State:
         self.made += 1
         spec: RayJobSpec = (
             memory.remembered(self.attempt)
@@ -121,16 +151,16 @@ class World:
             attempt=self.attempt,
             spec=spec,
             problems=self.problems,
-            cluster=self.cluster,
+            cluster=cluster or self.cluster,
             submitter=self.submitter,
             ray=self.view() if view is None else view,
             log_tail=self.log,
             suffix=f"{self.made:05}",
         )
 
-    def step(self, view: RayView | None = None, dies_after: int = 99) -> Decision:
+    def step(self, view: RayView | None = None, dies_after: int = 99, cluster: Cluster | None = None) -> Decision:
         """Reconcile once; an operator that dies after so many writes leaves the rest undone."""
-        decision = decide(self.state(view), self.now)
+        decision = decide(self.state(view, cluster), self.now)
         self.decisions.append(decision)
         writes = 0
         if decision.attempt != self.attempt:
@@ -152,6 +182,9 @@ class World:
 
     def _act(self, action: Action) -> None:
         assert self.attempt is not None
+        if action in (Action.CREATE_CLUSTER, Action.DELETE_CLUSTER):
+            assert not self.job.spec.cluster_selector, "the cluster is somebody else's"
+            self.lagging = None
         if action is Action.CREATE_CLUSTER:
             self.clusters.setdefault(self.attempt.cluster, Cluster.STARTING)
         elif action is Action.DELETE_CLUSTER:
@@ -177,10 +210,22 @@ class World:
         """Time passes in a quiet world: clusters become ready or go, nothing breaks."""
         for name, cluster in list(self.clusters.items()):
             if cluster is Cluster.STARTING:
-                self.clusters[name] = Cluster.READY
+                self._turns(name, Cluster.READY)
+                if self.mode == "SidecarMode":
+                    self.submitter, self.submitter_session = Submitter.ACTIVE, self.session
             elif cluster is Cluster.DELETING:
-                del self.clusters[name]
+                self._turns(name, Cluster.ABSENT)
+                if self.mode == "SidecarMode":
+                    self.submitter = Submitter.NONE
         self.now += timedelta(seconds=seconds)
+
+    def _turns(self, name: str, cluster: Cluster) -> None:
+        if name == self.name:
+            self.lagging = self.cluster
+        if cluster is Cluster.ABSENT:
+            del self.clusters[name]
+        else:
+            self.clusters[name] = cluster
 
     def edit(self, **changes: Any) -> None:
         meta = msgspec.structs.replace(self.job.metadata, generation=self.job.metadata.generation + 1)

@@ -62,6 +62,10 @@ class Reconciler(ABC, Generic[T, L]):
         """Whether the object is this controller's; others' are left alone."""
         return True
 
+    def forget(self, key: Key) -> None:
+        """An object is gone, and no reconcile of it is under way: let go of what was kept for it."""
+        return
+
     def writer(self, found: T) -> Writer:
         """For the writes of this object's reconcile."""
         key, caches = found.metadata.key, self.caches()
@@ -85,6 +89,7 @@ class Reconciler(ABC, Generic[T, L]):
         found = self.objects.get(key)
         if found is None:
             self._locals.pop(key, None)
+            self.forget(key)
             return DONE
         if not self.manages(found):
             return DONE

@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from rayward.kinds import labels, names
+from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJobStatus
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.api import Client
@@ -36,6 +37,8 @@ from rayward.operator.ray.jobs import JobDashboard
 _LOG_LIMITS: Final = {"tailLines": "100", "limitBytes": "65536"}
 _LOG_SECONDS: Final = 10.0
 _MOST_ROWS_TEXT: Final = 64 * 1024
+_ANSWERING: Final = frozenset((Phase.WAITING.value, Phase.RUNNING.value))
+"""Before these phases there is no dashboard to name."""
 
 
 class Applier:
@@ -123,11 +126,9 @@ class Applier:
         return {name: text for name, text in kept.items() if self._job.metadata.annotation(name) != text}
 
     async def _report(self, decision: Decision) -> None:
-        if self._observed.cluster is not None and not self._state.phase.ended and not decision.status.end_time:
-            address = children.dashboard_address(self._observed.cluster, self._domain)
-            status = msgspec.structs.replace(decision.status, dashboard_url=address)
-        else:
-            status = decision.status
+        status, cluster = decision.status, self._observed.cluster
+        if cluster is not None and status.job_deployment_status in _ANSWERING:
+            status = msgspec.structs.replace(status, dashboard_url=children.dashboard_address(cluster, self._domain))
         change = _change(_body(self._job.status), _body(status))
         if change:
             await self._writer.patch_status(RAY_JOBS, self._job, change, wait=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Final
 
-from rayward.kinds.rayjob import DeletionPolicy, RayJobSpec, RayJobStatus
+from rayward.kinds.rayjob import DeletionPolicy, JobStatus, RayJobSpec, RayJobStatus
 from rayward.operator.job.annotations import moment
-from rayward.operator.job.ending import with_log
+from rayward.operator.job.ending import STOPS, with_log
 from rayward.operator.job.facts import Cluster, Hand, Submitter
-from rayward.operator.job.state import PATIENCE, Action, Decision, State
+from rayward.operator.job.state import PATIENCE, STOP_AGAIN, Action, Decision, State
 
 _SEVERITY: Final = {DeletionPolicy.WORKERS: 1, DeletionPolicy.CLUSTER: 2, DeletionPolicy.SELF: 3}
 _RUNNING: Final = (Submitter.ACTIVE,)
@@ -34,9 +34,19 @@ def after_the_end(state: State, now: datetime) -> Decision:
         wake = ended + PATIENCE
     elif overdue:
         actions += (_ACTIONS[max(overdue, key=lambda each: _SEVERITY[each])],)
-    if later is not None:
-        wake = later if wake is None else min(wake, later)
-    return Decision(status, state.attempt, actions, wake_at=wake)
+    stopping = not overdue and now < ended + state.timeout and _may_run(state)
+    if stopping and state.ray.answered:
+        actions += state.stop(now)
+    again = now + STOP_AGAIN if stopping else None
+    wake = min((time for time in (wake, later, again) if time is not None), default=None)
+    return Decision(status, state.attempt, actions, wake_at=wake, stopping=stopping)
+
+
+def _may_run(state: State) -> bool:
+    """Whether Ray was to stop the job, and has not said that it did: the first request may not have reached it."""
+    if state.status.reason not in STOPS or state.cluster is not Cluster.READY or state.ray.driver_lost:
+        return False
+    return not state.ray.answered or state.ray.status in (JobStatus.PENDING, JobStatus.RUNNING)
 
 
 def policies(spec: RayJobSpec, status: RayJobStatus) -> list[tuple[DeletionPolicy, timedelta]]:

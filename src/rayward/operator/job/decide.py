@@ -16,7 +16,8 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job import cleanup, ending
 from rayward.operator.job.annotations import Attempt, moment, stamp
 from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
-from rayward.operator.job.state import NOTICE, PATIENCE, Action, Decision, Event, State
+from rayward.operator.job.progress import progress
+from rayward.operator.job.state import NOTICE, PATIENCE, STOP_AGAIN, Action, Decision, Event, State
 from rayward.operator.job.status import reported
 from rayward.operator.job.table import Step, choose
 
@@ -28,12 +29,13 @@ def decide(state: State, now: datetime) -> Decision:
     if state.deleting:
         return _finalized(state, now)
     facts = state.facts(now)
-    row = choose(facts)
-    decision = _STEPS[row.step](state, now, facts)
+    decision = _STEPS[choose(facts).step](state, now, facts)
     if decision.attempt is not None and decision.status.job_deployment_status != state.status.job_deployment_status:
         decision = dataclasses.replace(decision, attempt=replace(decision.attempt, since=stamp(now)))
     decision = dataclasses.replace(
-        decision, wake_at=_earliest(decision.wake_at, *_timers(state, decision)), why=str(row.step)
+        decision,
+        wake_at=_earliest(decision.wake_at, *_timers(state, decision)),
+        progress=progress(decision.status, decision.attempt, selected=state.selected),
     )
     return dataclasses.replace(decision, status=reported(state, decision, now))
 
@@ -194,7 +196,8 @@ def _suspend(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _stop(state: State, now: datetime, facts: Facts) -> Decision:
-    return Decision(state.status, state.attempt, (Action.STOP,), wake_at=state.patient_until())
+    again = _earliest(state.patient_until(), now + STOP_AGAIN)
+    return Decision(state.status, state.attempt, state.stop(now), wake_at=again)
 
 
 def _tear_down(state: State, now: datetime, facts: Facts) -> Decision:
@@ -232,9 +235,10 @@ def _finalized(state: State, now: datetime) -> Decision:
     waits = state.selected and state.phase in (Phase.RUNNING, Phase.SUSPENDING) and state.cluster is Cluster.READY
     ended = state.ray.answered and state.ray.status not in (JobStatus.PENDING, JobStatus.RUNNING)
     if waits and not ended and now < since + PATIENCE:
-        actions = (Action.STOP,) if state.ray.answered else ()
-        return Decision(state.status, state.attempt, actions, wake_at=since + PATIENCE, why="stop before deletion")
-    return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,), why="deleted")
+        actions = state.stop(now) if state.ray.answered else ()
+        again = min(now + STOP_AGAIN, since + PATIENCE)
+        return Decision(state.status, state.attempt, actions, wake_at=again)
+    return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,))
 
 
 def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:

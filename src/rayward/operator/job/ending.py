@@ -17,7 +17,7 @@ MOST_ROWS: Final = 20
 LONGEST_TAIL: Final = 4096
 """Characters of a log that a row keeps."""
 _NEVER_RETRIED: Final = frozenset(("DeadlineExceeded",))
-_STOPS: Final = frozenset(("DeadlineExceeded", "OutcomeUnknown"))
+STOPS: Final = frozenset(("DeadlineExceeded", "OutcomeUnknown"))
 """Ends that the job itself may not know of: Ray is asked to stop it."""
 
 
@@ -50,7 +50,7 @@ def fail(state: State, now: datetime, reason: str, message: str, said: JobStatus
     status = recorded(state, state.status, now, reason, message, said)
     phase = Phase.RETRYING if retried else Phase.FAILED
     status = replace(status, job_deployment_status=phase.value, failed=failed, reason=reason, message=message)
-    actions = (Action.STOP,) if reason in _STOPS and state.ray.answered else ()
+    actions = (Action.STOP,) if reason in STOPS and state.ray.answered else ()
     event = Event("Retrying" if retried else "Failed", f"Attempt {failed} failed ({reason}): {message}", warning=True)
     return Decision(status, state.attempt, actions, (event,), wake_at=now)
 

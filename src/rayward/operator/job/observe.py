@@ -105,6 +105,8 @@ class Local:
     """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
     unanswered_since: datetime | None = None
     """Since when the head is asked and does not answer."""
+    stop_sent: datetime | None = None
+    """When Ray was last asked to stop the job."""
     reported: bool = False
     """Whether a status was written whose conditions a definition of KubeRay's would drop."""
 
@@ -171,6 +173,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         quota=_quota(observed.cluster),
         refusal=local.refusals.get(observed.job_id, ""),
         unanswered_since=local.unanswered_since,
+        stop_sent=local.stop_sent,
         timeout=timeout,
         retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
         suffix=_suffix(job.metadata.uid, attempt.number + 1 if attempt is not None else 1),

@@ -26,7 +26,7 @@ from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster
 from rayward.operator.job.metrics import JobMetrics
 from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
-from rayward.operator.job.state import Decision, State
+from rayward.operator.job.state import Action, Decision, State
 from rayward.operator.ray.jobprobe import JobProbe, JobsSeen, JobTarget
 from rayward.operator.ray.jobs import JobDashboard
 from rayward.operator.ray.observation import Observation
@@ -72,6 +72,12 @@ class JobReconciler(Reconciler[RayJob, Local]):
         """Whether the job is left to this operator."""
         return is_managed_here(found.spec.managed_by)
 
+    def forget(self, key: Key) -> None:
+        """A job that is gone is not asked for any more."""
+        cluster = self._followed_by.get(key)
+        if cluster is not None:
+            self._leave(key, cluster)
+
     async def reconcile(self, found: RayJob, local: Local) -> Result:
         """Observe, decide, write and act, then look after what may change."""
         attempt = memory.read(found.metadata.annotations)
@@ -96,6 +102,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
             lambda: self._next_turn(on),
         )
         await applier.apply(decision)
+        if Action.STOP in decision.actions:
+            local.stop_sent = now
         self._metrics.status_written(observed.job, decision.status)
         self._follow(found.key, on, observed, decision, local)
         if decision.status.job_deployment_status != found.status.job_deployment_status:
@@ -132,7 +140,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         if before is not None and before != on:
             self._leave(key, before)
         ready = state_ready(observed)
-        if place is None or phase not in _POLLED or not ready or observed.cluster is None or observed.head is None:
+        asked = phase in _POLLED or decision.stopping
+        if place is None or not asked or not ready or observed.cluster is None or observed.head is None:
             self._leave(key, on)
             return
         jobs = self._followed.setdefault(on, {})

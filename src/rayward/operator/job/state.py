@@ -19,6 +19,8 @@ PATIENCE: Final = timedelta(seconds=30)
 """How long an end waits for what is nice to have: a graceful stop, the end of a log, the submitter's own end."""
 NOTICE: Final = timedelta(seconds=10)
 """How long a silence lasts before it is put on record, from where it outlives the operator."""
+STOP_AGAIN: Final = timedelta(seconds=5)
+"""How long after a request to stop the next one is sent: Ray gives a driver three seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class State:
     """Why Ray will never take the submission."""
     unanswered_since: datetime | None = None
     """Since when this process waits for an answer; a short wait is not worth a write."""
+    stop_sent: datetime | None = None
+    """When this process last asked Ray to stop the job."""
     timeout: timedelta = STATUS_CHECK_TIMEOUT
     retry_unknown: bool = True
     suffix: str = ""
@@ -127,6 +131,11 @@ class State:
         """When the present phase stops waiting."""
         began = moment(self.attempt.since) if self.attempt is not None else None
         return began + PATIENCE if began is not None else None
+
+    def stop(self, now: datetime) -> tuple[Action, ...]:
+        """The request to stop, unless it was sent a moment ago."""
+        recent = self.stop_sent is not None and now < self.stop_sent + STOP_AGAIN
+        return () if recent else (Action.STOP,)
 
     def _intent(self) -> Intent:
         if self.problems:
@@ -195,7 +204,10 @@ class Decision:
     actions: tuple[Action, ...] = ()
     events: tuple[Event, ...] = field(default=())
     wake_at: datetime | None = None
-    why: str = ""
+    progress: str = ""
+    """What it waits for, as users read it."""
+    stopping: bool = False
+    """Whether a job that has ended for us may still run in Ray, which is asked until it does not."""
 
 
 _PHASES: Final = frozenset(Phase)

@@ -67,7 +67,7 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
         )
         if lost
         else said(FAILED, False, "NotFailed"),
-        said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.why),
+        said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.progress),
         _stalled(state, phase, said),
         _suspended(state, phase, said),
     ]

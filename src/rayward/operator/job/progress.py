@@ -1,0 +1,37 @@
+"""What a RayJob that is under way waits for, in a sentence.
+
+It names what a user can look at, and stays the same while the state machine takes its small steps: each other sentence
+is a write.
+"""
+
+from __future__ import annotations
+
+from rayward.kinds.rayjob import DeploymentStatus as Phase
+from rayward.kinds.rayjob import RayJobStatus
+from rayward.operator.job.annotations import Attempt
+
+
+def progress(status: RayJobStatus, attempt: Attempt | None, *, selected: bool) -> str:
+    """The sentence for a status that is about to be written; empty where nothing is under way."""
+    cluster, job = f"RayCluster {status.ray_cluster_name}", f"job {status.job_id}"
+    silence = attempt.silent_since if attempt is not None else ""
+    match Phase(status.job_deployment_status):
+        case Phase.INITIALIZING | Phase.RUNNING if silence:
+            return f"The dashboard of {cluster} has not answered since {silence}"
+        case Phase.INITIALIZING:
+            return f"Waiting for {cluster}"
+        case Phase.WAITING:
+            return f"Waiting for a job on {cluster}: write its submission id into spec.jobId"
+        case Phase.RUNNING if status.job_status:
+            return f"{cluster} has {job}"
+        case Phase.RUNNING:
+            return f"Submitting {job} to {cluster}"
+        case Phase.SUSPENDING:
+            return f"Stopping {job}" if selected else f"Stopping {job} and deleting {cluster}"
+        case Phase.RETRYING:
+            return f"Deleting {cluster} before the next attempt"
+        case _:
+            return ""
+
+
+__all__ = ["progress"]
