@@ -5,7 +5,7 @@ RERUNS ?= 0
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade down clean lock record record-ray
+.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -63,6 +63,12 @@ bench: .venv/dev.stamp
 bench-upgrade: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m bench.upgrade
+
+# 500 RayJobs at once with simulated Ray, then ten in turn with real Ray: our operator beside KubeRay's.
+bench-jobs: .venv/dev.stamp .venv/ray.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PY) -m bench.jobs
+	@$(PY) -m bench.joblatency
 
 down:
 	@if [ -x .venv/bin/rayward ]; then .venv/bin/rayward down --data-dir .cache/demo --purge; fi
