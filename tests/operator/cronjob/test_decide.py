@@ -37,9 +37,12 @@ def cron_job(last: str | None = None, annotations: dict[str, str] | None = None,
     )
 
 
-def ray_job(name: str, status: str = "Running", job_status: str = "RUNNING", ended: str = "") -> RayJob:
+def ray_job(name: str, status: str = "Running", job_status: str = "RUNNING", ended: str = "", tick: str = "") -> RayJob:
     told = {"jobDeploymentStatus": status, "jobStatus": job_status, **({"endTime": ended} if ended else {})}
-    return msgspec.convert({"metadata": {"name": name, "uid": name}, "status": told}, RayJob)
+    annotations = {"ray.io/cronjob-scheduled-timestamp": tick} if tick else {}
+    return msgspec.convert(
+        {"metadata": {"name": name, "uid": name, "annotations": annotations}, "status": told}, RayJob
+    )
 
 
 def created(decision: Decision) -> list[str]:
@@ -97,6 +100,22 @@ def test_what_a_tick_does_while_a_job_runs(policy: str, makes: int, deletes: int
     assert decide(given_by, [ray_job("old", "Complete", "SUCCEEDED")], "", now).create, (
         "one that ended is in nobody's way"
     )
+
+
+@pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
+def test_a_tick_whose_job_is_there_is_not_made_again(policy: str) -> None:
+    """Its operator died after it had made the RayJob and before the status was written."""
+    cut_off = cron_job("2026-01-01T01:00:00Z", concurrencyPolicy=policy, startingDeadlineSeconds=60)
+    jobs = [
+        ray_job("t", tick="2026-01-01T02:00:00Z"),
+        ray_job("asked"),
+        *(ray_job("edited", tick=tick) for tick in ("2999-01-01T00:00:00Z", "no time")),
+    ]
+    for now in (at("2026-01-01 02:00"), at("2026-01-01 02:05")):
+        decision = decide(cut_off, jobs, "", now)
+        assert (decision.create, decision.delete, decision.events) == ((), (), ())
+        assert decision.status.last_schedule_time == "2026-01-01T02:00:00Z"
+        assert decision.wake_at == at("2026-01-01 03:00")
 
 
 def test_a_forbidden_tick_is_made_up_for_when_the_job_ends_in_time() -> None:

@@ -16,6 +16,7 @@ from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.schedule import parse
 from rayward.kube.core.meta import parse_time, rfc3339, with_condition
 from rayward.kube.core.objects import Condition
+from rayward.operator.job.annotations import moment
 
 STALLED: Final = "Stalled"
 SUSPENDED: Final = "Suspended"
@@ -93,7 +94,9 @@ def decide(cron_job: RayCronJob, jobs: Sequence[RayJob], problems: str, now: dat
     status, events, wake_at = cron_job.status, list[tuple[str, str]](), None
     if not cron_job.spec.suspend:
         schedule = parse(cron_job.spec.schedule, cron_job.spec.time_zone)
-        last = _last(cron_job)
+        last = _last(cron_job, jobs, now)
+        if last > _said(cron_job):
+            status = replace(status, last_schedule_time=rfc3339(last))
         due = schedule.latest(last, now)
         if due is not None:
             late = settings.deadline is not None and now - due > settings.deadline
@@ -117,7 +120,14 @@ def decide(cron_job: RayCronJob, jobs: Sequence[RayJob], problems: str, now: dat
     return Decision(reported, tuple(creations), tuple(delete), asked, tuple(events), wake_at)
 
 
-def _last(cron_job: RayCronJob) -> datetime:
+def _last(cron_job: RayCronJob, jobs: Sequence[RayJob], now: datetime) -> datetime:
+    """The latest tick that was acted upon: whoever made its RayJob may have died before the status said so."""
+    ticks = (moment(job.metadata.annotation(labels.CRON_JOB_TIMESTAMP)) for job in jobs)
+    known = [tick.astimezone(UTC) for tick in ticks if tick is not None]
+    return max((_said(cron_job), *(tick for tick in known if tick <= now)))
+
+
+def _said(cron_job: RayCronJob) -> datetime:
     text = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp
     return parse_time(text).astimezone(UTC) if text else datetime.fromtimestamp(0, UTC)
 

@@ -60,18 +60,18 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
         return is_managed_here(found.spec.job_template.managed_by)
 
     async def reconcile(self, found: RayCronJob, local: Local) -> Result:
-        """Create what is due, then say so; a tick whose RayJob is there already is not made again."""
+        """Delete what goes, create what is due, then say so: the same end wherever it is cut off."""
         if found.deleting:
             return DONE
         jobs = list(self._jobs.find(BY_OWNER, found.metadata.uid))
         now = self.clock.utc()
         decision = decide(found, jobs, listed(cron_job_problems(found)), now)
         writer = self.writer(found)
-        for creation in decision.create:
-            await self._create(found, creation, writer, local)
         for job in decision.delete:
             if await writer.delete(RAY_JOBS, job.metadata.name, job.metadata.uid):
                 self._record(found, local, "DeletedRayJob", f"Deleted RayJob {job.key}")
+        for creation in decision.create:
+            await self._create(found, creation, writer, local)
         if decision.asked:
             await _answer(found, decision.asked, writer)
         for reason, message in decision.events:
