@@ -33,12 +33,12 @@ from rayward.kube.client.request import Request
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.reflector import Reflector
 from rayward.net.loop import run_loop
 from rayward.operator.ray.jobs import JobInfo
 
-Object = dict[str, Any]
 AnyObject = TypeVar("AnyObject", bound=KubeObject)
 
 WANTED = 0.7

@@ -8,10 +8,9 @@ import yaml
 
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.client.options import PatchType
+from rayward.kube.machinery.jsonvalue import Object
 from tests.ray.stack import PATIENCE, SAMPLES, RayStack
 from tests.waiting import eventually
-
-Object = dict[str, Any]
 
 _ENDS: Final = frozenset(("Complete", "Failed", "ValidationFailed"))
 

@@ -12,6 +12,7 @@ from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
+from rayward.kube.machinery.jsonvalue import Object
 from tests.operator.job.conftest import embedded_kubeconfig
 from tests.operator.job.stage import JobStage, ray_job
 from tests.operator.lives import MARKS, Change, every_death, two_lives
@@ -21,7 +22,6 @@ pytestmark = MARKS
 
 __all__ = ["embedded_kubeconfig"]
 
-Object = dict[str, Any]
 
 _OF_THE_SCHEDULE: Final = re.compile(r"POST .*/rayjobs(\?|$)|/raycronjobs/")
 

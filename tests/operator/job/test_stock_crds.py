@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,13 +14,12 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
 from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import EVENTS
+from rayward.kube.machinery.jsonvalue import Object
 from tests.operator.job.stage import NAME, JobStage, ray_job
 from tests.operator.kubelet import add_node
 from tests.operator.service.servers import embedded_with_stock_definitions
 
 pytestmark = [pytest.mark.anyio, pytest.mark.kube]
-
-Object = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
