@@ -17,15 +17,15 @@ import asyncio, os, signal, uvloop
 LETTER = os.environ["LETTER"].encode()
 ALL = set()
 class Server(asyncio.Protocol):
-    ending = None
+    ending = False
     def connection_made(self, transport):
         self.transport, self.data, self.busy = transport, b"", False
+        self.asked = asyncio.get_running_loop().time()
         ALL.add(self)
     def connection_lost(self, error):
         ALL.discard(self)
-        if self.ending and not ALL:
-            self.ending.set()
     def data_received(self, data):
+        self.asked = asyncio.get_running_loop().time()
         self.data += data
         while b"\\r\\n\\r\\n" in self.data:
             head, _, self.data = self.data.partition(b"\\r\\n\\r\\n")
@@ -52,15 +52,16 @@ async def main():
     loop.add_signal_handler(signal.SIGTERM, asked.set)
     await asked.wait()
     server.close()
-    Server.ending = asyncio.Event()
-    for one in list(ALL):
-        if not one.busy:
-            one.transport.close()
-    if ALL:
-        await Server.ending.wait()
+    Server.ending = True
+    # Who has not heard of the end yet still asks on a connection that is open; what it sent must not be thrown away.
+    while ALL:
+        for one in list(ALL):
+            if not one.busy and loop.time() - one.asked > 1:
+                one.transport.close()
+        await asyncio.sleep(0.05)
 uvloop.run(main())
 """
-"""What runs in a pod: asked to end, it takes nothing more, finishes what it has and closes what is idle."""
+"""What runs in a pod: asked to end, it accepts nothing more, finishes what it has and closes what has become quiet."""
 
 
 class Tally:
