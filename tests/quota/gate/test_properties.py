@@ -16,7 +16,13 @@ import msgspec
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from rayward.kinds import admission, labels
 from rayward.kinds.admission import Admission, Queueing, is_acknowledged, read_grant, reported
@@ -345,11 +351,10 @@ TestGateWorld.settings = settings(max_examples=20, stateful_step_count=30, deadl
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(7200)
-class TestGateWorldAtLength(GateWorld.TestCase):  # type: ignore[misc, name-defined]
-    """100,000 steps."""
-
-    settings = settings(max_examples=1000, stateful_step_count=100, deadline=None)
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(10))
+def test_quota_covers_what_runs_for_10_000_steps(part: int) -> None:
+    run_state_machine_as_test(GateWorld, settings=settings(max_examples=100, stateful_step_count=100, deadline=None))
 
 
 def _step(world: GateWorld, chance: random.Random) -> None:
