@@ -81,6 +81,11 @@ async def _serves(client: Client) -> None:
         await client.page(resource, limit=1)
 
 
+def fresh_name() -> str:
+    """Of a namespace that nobody has."""
+    return f"ray-{random.randrange(10**9):x}"
+
+
 class Stage:
     """One namespace of a server, with a kubelet; operators come and go."""
 
@@ -109,9 +114,9 @@ class Stage:
 
     @classmethod
     @asynccontextmanager
-    async def among(cls, client: Client, access: Access) -> AsyncGenerator[Self]:
+    async def among(cls, client: Client, access: Access, name: str = "") -> AsyncGenerator[Self]:
         """A fresh namespace, beside others, on a server that has all the rest."""
-        name = f"ray-{random.randrange(10**9):x}"
+        name = name or fresh_name()
         await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         # Until it is there every pod is refused.
         with suppress(AlreadyExists):

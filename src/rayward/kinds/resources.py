@@ -18,6 +18,12 @@ ADMISSION_CHECKS: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "admissionchecks
 CLUSTER_QUEUES: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "clusterqueues", "ClusterQueue", namespaced=False)
 COHORTS: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "cohorts", "Cohort", namespaced=False)
 LOCAL_QUEUES: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "localqueues", "LocalQueue")
+MULTI_KUEUE_CLUSTERS: Final = Resource(
+    KUEUE_GROUP, _KUEUE_VERSION, "multikueueclusters", "MultiKueueCluster", namespaced=False
+)
+MULTI_KUEUE_CONFIGS: Final = Resource(
+    KUEUE_GROUP, _KUEUE_VERSION, "multikueueconfigs", "MultiKueueConfig", namespaced=False
+)
 RESOURCE_FLAVORS: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "resourceflavors", "ResourceFlavor", namespaced=False)
 WORKLOADS: Final = Resource(KUEUE_GROUP, _KUEUE_VERSION, "workloads", "Workload")
 WORKLOAD_PRIORITY_CLASSES: Final = Resource(

@@ -16,7 +16,7 @@ from rayward.operator.process import Compose, Settings
 from rayward.operator.ray.reach import Reach
 from rayward.operator.registry import registrations
 from rayward.operator.service.observe import RAY_SERVICES_WHOLE
-from rayward.quota import engine, gate, machine
+from rayward.quota import engine, gate, machine, multicluster
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 
 _KINDS = (CLUSTERS, RAY_SERVICES_WHOLE, RAY_JOBS_WHOLE)
@@ -33,7 +33,7 @@ def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = 
         found = (*registrations(reach, queueing), *recording.registrations(*_KINDS), timeline)
         if queueing.admission is Admission.NONE:
             return found
-        found = (*found, gate.registration(queueing))
+        found = (*found, gate.registration(queueing), multicluster.registration(queueing, RAY_SERVICES_WHOLE))
         if queueing.admission is Admission.EMBEDDED:
             found = (*found, engine.REGISTRATION)
             if machine_queue:

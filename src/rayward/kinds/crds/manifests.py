@@ -16,6 +16,8 @@ QUEUEING_PLURALS: Final = (
     "clusterqueues",
     "cohorts",
     "localqueues",
+    "multikueueclusters",
+    "multikueueconfigs",
     "resourceflavors",
     "workloadpriorityclasses",
     "workloads",

@@ -5,7 +5,13 @@ too, so that an object that never saw a definition reads the same.
 """
 
 from rayward.kinds.kueue.queues import ClusterQueue, Cohort, LocalQueue
-from rayward.kinds.kueue.setup import AdmissionCheck, ResourceFlavor, WorkloadPriorityClass
+from rayward.kinds.kueue.setup import (
+    AdmissionCheck,
+    MultiKueueCluster,
+    MultiKueueConfig,
+    ResourceFlavor,
+    WorkloadPriorityClass,
+)
 from rayward.kinds.kueue.workload import Workload
 
 __all__ = [
@@ -13,6 +19,8 @@ __all__ = [
     "ClusterQueue",
     "Cohort",
     "LocalQueue",
+    "MultiKueueCluster",
+    "MultiKueueConfig",
     "ResourceFlavor",
     "Workload",
     "WorkloadPriorityClass",

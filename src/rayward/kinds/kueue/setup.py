@@ -1,4 +1,4 @@
-"""ResourceFlavor, AdmissionCheck and WorkloadPriorityClass: what queues and workloads refer to."""
+"""What queues and workloads refer to: flavors, priorities, admission checks, and the worker clusters of a check."""
 
 from __future__ import annotations
 
@@ -76,3 +76,54 @@ class WorkloadPriorityClass(KubeObject, frozen=True, gc=False):
     """A priority in queues, which says nothing about pods."""
 
     value: int = 0
+
+
+class KubeconfigSource(Slim, frozen=True, gc=False):
+    """Where a kubeconfig is."""
+
+    location: str = ""
+    location_type: str = "Secret"
+
+
+class ClusterSource(Slim, frozen=True, gc=False):
+    """How a worker cluster is reached."""
+
+    kube_config: KubeconfigSource | None = None
+
+
+class MultiKueueClusterSpec(Slim, frozen=True, gc=False):
+    """A worker cluster."""
+
+    cluster_source: ClusterSource = ClusterSource()
+
+
+class MultiKueueClusterStatus(Slim, frozen=True, gc=False):
+    """Whether a worker cluster is connected."""
+
+    conditions: tuple[Condition, ...] | None = None
+
+
+_NO_CLUSTER = MultiKueueClusterSpec()
+_NO_CLUSTER_STATUS = MultiKueueClusterStatus()
+
+
+class MultiKueueCluster(KubeObject, frozen=True, gc=False):
+    """A worker cluster, and how it is reached."""
+
+    spec: MultiKueueClusterSpec = _NO_CLUSTER
+    status: MultiKueueClusterStatus = _NO_CLUSTER_STATUS
+
+
+class MultiKueueConfigSpec(Slim, frozen=True, gc=False):
+    """The worker clusters of a check, by name."""
+
+    clusters: tuple[str, ...] = ()
+
+
+_NO_CONFIG = MultiKueueConfigSpec()
+
+
+class MultiKueueConfig(KubeObject, frozen=True, gc=False):
+    """The worker clusters that an admission check may choose from."""
+
+    spec: MultiKueueConfigSpec = _NO_CONFIG

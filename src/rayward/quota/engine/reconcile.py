@@ -325,8 +325,11 @@ class EngineReconciler:
     async def _say_why(self, workload: Workload) -> float | None:
         """Tells a waiting workload what it waits for; numbers that change all the time are told now and then."""
         text = str(workload.key)
-        pending = self._pending.get(text)
-        if pending is None or workload.reserved or text not in self.engine.pending.get(self._queue_of(workload), ()):
+        pending, queue = self._pending.get(text), self._queue_of(workload)
+        if pending is None or workload.reserved or text not in self.engine.pending.get(queue, ()):
+            return None
+        if not self.engine.inventory.state(queue).active:
+            # Upkeep says so, and the two would take turns.
             return None
         known = workload.condition(names.QUOTA_RESERVED)
         if known is not None and (known.reason, known.message) == (pending.reason, pending.message):

@@ -16,6 +16,7 @@ from rayward.kinds.kueue import Workload, names
 from rayward.quota.gate import grants
 from rayward.quota.gate.demand import (
     Demand,
+    adopted,
     counts_of,
     form_of,
     is_form,
@@ -207,6 +208,10 @@ class _Step:
             return writes
         if wanted.is_empty:
             return []
+        if self.state.prebuilt is not None:
+            # Its quota was taken on a manager cluster too: nobody else asks for it.
+            given = next((one for one in self.state.prebuilt if is_form(one, demand)), None)
+            return [PatchWorkload(given, adopted(self.state.cluster, given, terms.role))] if given is not None else []
         asks = next((one for one in others if _may_be_reshaped(one)), None)
         if asks is not None:
             return [PatchWorkload(asks, reshaped(wanted))]

@@ -149,13 +149,6 @@ def workload_body(cluster: RayCluster, demand: Demand, terms: Terms, replaces: W
     }
     if replaces is not None:
         annotations[names.SLICE_REPLACEMENT_FOR] = str(replaces.key)
-    owner = {
-        "apiVersion": RAY_CLUSTERS.api_version,
-        "kind": RAY_CLUSTERS.kind,
-        "name": meta.name,
-        "uid": meta.uid,
-        "controller": False,
-    }
     spec: Object = {"queueName": terms.queue, "priority": terms.priority, "podSets": pod_sets(demand)}
     if terms.priority_class:
         ref = {"group": "kueue.x-k8s.io", "kind": "WorkloadPriorityClass", "name": terms.priority_class}
@@ -168,10 +161,21 @@ def workload_body(cluster: RayCluster, demand: Demand, terms: Terms, replaces: W
             "namespace": meta.namespace,
             "labels": _workload_labels(cluster, terms.role),
             "annotations": annotations,
-            "ownerReferences": [owner],
+            "ownerReferences": [_owner(cluster)],
             "finalizers": [labels.WORKLOAD_FINALIZER],
         },
         "spec": spec,
+    }
+
+
+def adopted(cluster: RayCluster, workload: Workload, role: str) -> Object:
+    """The merge patch that gives a Workload, which a manager cluster made, to a RayCluster."""
+    return {
+        "metadata": {
+            "labels": _workload_labels(cluster, role),
+            "ownerReferences": [_owner(cluster)],
+            "finalizers": [*(workload.metadata.finalizers or ()), labels.WORKLOAD_FINALIZER],
+        }
     }
 
 
@@ -202,10 +206,20 @@ def total(sets: Iterable[PodSetDemand]) -> int:
     return sum(one.count for one in sets)
 
 
+def _owner(cluster: RayCluster) -> Object:
+    return {
+        "apiVersion": RAY_CLUSTERS.api_version,
+        "kind": RAY_CLUSTERS.kind,
+        "name": cluster.metadata.name,
+        "uid": cluster.metadata.uid,
+        "controller": False,
+    }
+
+
 def _workload_labels(cluster: RayCluster, role: str) -> Object:
     meta = cluster.metadata
     made = {labels.CLUSTER: meta.name, labels.CLUSTER_UID: meta.uid, labels.ROLE: role}
-    for name in (labels.ORIGIN_NAME, labels.ORIGIN_KIND):
+    for name in (labels.ORIGIN_NAME, labels.ORIGIN_KIND, labels.MULTICLUSTER):
         if meta.label(name):
             made[name] = meta.label(name)
     return made

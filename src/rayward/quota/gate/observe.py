@@ -166,9 +166,31 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
         workloads=tuple(workloads),
         pods=_by_uid(pods),
         lingering=frozenset(lingering),
+        prebuilt=_prebuilt(caches, cluster),
         flavors={one.metadata.name: one for one in caches.flavors},
         job=job if found is not None and found.status.job_deployment_status not in _ENDED else "",
         job_suspended=found is not None and bool(found.spec.suspend),
+    )
+
+
+def _prebuilt(caches: Caches, cluster: RayCluster) -> tuple[Workload, ...] | None:
+    meta = cluster.metadata
+    if not meta.label(labels.MULTICLUSTER):
+        return None
+    found = caches.workloads.in_namespace(meta.namespace)
+    return tuple(one for one in found if is_prebuilt(one) and _same_origin(one, cluster))
+
+
+def is_prebuilt(workload: Workload) -> bool:
+    """Whether a manager cluster made it, and no RayCluster runs by it yet."""
+    meta = workload.metadata
+    fresh = not (meta.label(labels.CLUSTER_UID) or workload.deleting or workload.finished)
+    return fresh and bool(meta.label(labels.MULTICLUSTER))
+
+
+def _same_origin(one: KubeObject, other: KubeObject) -> bool:
+    return all(
+        one.metadata.label(name) == other.metadata.label(name) for name in (labels.ORIGIN_KIND, labels.ORIGIN_NAME)
     )
 
 

@@ -25,10 +25,12 @@ from rayward.quota.gate.apply import GATE, Applier
 from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.gate.observe import (
+    BY_ORIGIN,
     SUBMITTER_PODS,
     GatePod,
     LivePods,
     caches_of,
+    is_prebuilt,
     is_promoted,
     job_of,
     keys_of_job,
@@ -70,7 +72,7 @@ class GateReconciler:
         self._jobs = Controller("quota-gate-jobs", self._reconcile_job, workers=2, clock=environment.clock)
         self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._jobs.run,)
         self.controller.watch(caches.clusters, self._keys_of_cluster)
-        self.controller.watch(caches.workloads, label_key(labels.CLUSTER))
+        self.controller.watch(caches.workloads, self._keys_of_workload)
         self.controller.watch(caches.pods, label_key(labels.CLUSTER))
         self.controller.watch(caches.submitters, self._keys_of_submitter)
         self.controller.watch(caches.services, self._keys_of_service)
@@ -208,11 +210,18 @@ class GateReconciler:
         found = new or old
         return {found.key, *(one.key for one in siblings(self._caches, found))}
 
+    def _keys_of_workload(self, old: Workload | None, new: Workload | None) -> Iterable[Key]:
+        found = new or old
+        if found is None or not is_prebuilt(found):
+            return label_key(labels.CLUSTER)(old, new)
+        origin = Key(found.metadata.namespace, found.metadata.label(labels.ORIGIN_NAME))
+        return [one.key for one in self._caches.clusters.find(BY_ORIGIN, str(origin))]
+
     def _keys_of_service(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
         found = new or old
         if found is None:
             return ()
-        clusters = self._caches.clusters.find("origin", str(found.key))
+        clusters = self._caches.clusters.find(BY_ORIGIN, str(found.key))
         return [one.key for one in clusters if one.metadata.label(labels.ORIGIN_KIND) == RAY_SERVICES.kind]
 
     def _keys_of_priority(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:

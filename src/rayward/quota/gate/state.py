@@ -59,6 +59,9 @@ class State:
     """Workloads of pods that belong to the RayCluster and not to its groups: a cleanup job's, a submitter's. A pod that
     names none counts for all."""
     flavors: Mapping[str, ResourceFlavor] = field(default_factory=dict[str, ResourceFlavor])
+    prebuilt: tuple[Workload, ...] | None = None
+    """Workloads that a manager cluster made for RayClusters of this RayService, and by which none runs yet; None where
+    no manager cluster has quota to give."""
     standing: Standing = field(default_factory=Standing)
     """Of the Workload that waits, if one does."""
     job: str = ""
