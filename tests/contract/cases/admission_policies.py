@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.contract.access import as_user, binding, may, once, role, rule, user
 from tests.contract.case import Case, Step, case, create, delete, get, merge, update
 from tests.contract.objects import configmap, pod
 
@@ -406,6 +407,79 @@ _UPDATED = [
     ),
 ]
 
+_MAY = "authorizer.group('').resource('secrets').namespace('{ns}').check('list').allowed()"
+_ROLE_MAY = "authorizer.requestResource.check('deletecollection').allowed()"
+
+
+def _as_clerk(step: Step) -> Step:
+    return as_user(step, "clerk-{ns}")
+
+
+_CLERKS = [
+    role(rule("create", "configmaps"), rule("deletecollection", "configmaps", names="kept")),
+    binding(user("clerk-{ns}")),
+    once(may("create", "configmaps", who="clerk-{ns}")),
+]
+
+_AUTHORIZER = [
+    case("who may list secrets", _CLERKS, _bound(_policy({"expression": _MAY})), _try(), _as_clerk(_try())),
+    case(
+        "who may delete what is written",
+        _CLERKS,
+        _bound(_policy({"expression": _ROLE_MAY})),
+        _try(),
+        _as_clerk(_try()),
+        _as_clerk(_try("kept")),
+    ),
+    case(
+        "a match condition about roles",
+        _CLERKS,
+        _bound(
+            _policy({"expression": "false"}, matchConditions=[{"name": "not-trusted", "expression": f"!{_MAY}"}]),
+            told=False,
+        ),
+        _as_clerk(_try()).polled(code=422),
+        _try(),
+        _as_clerk(_try()),
+    ),
+    case(
+        "a variable about roles",
+        _CLERKS,
+        _bound(
+            _policy(
+                {"expression": "variables.trusted", "messageExpression": "string(variables.trusted)"},
+                variables=[{"name": "trusted", "expression": _MAY}],
+            )
+        ),
+        _try(),
+        _as_clerk(_try()),
+    ),
+    case(
+        "a path and a service account",
+        _CLERKS,
+        _bound(
+            _policy(
+                {"expression": "authorizer.path('/healthz').check('get').allowed()", "message": "no health"},
+                {"expression": "authorizer.serviceAccount('{ns}', 'nobody').path('/metrics').check('get').allowed()"},
+            )
+        ),
+        _try(),
+        _as_clerk(_try()),
+    ),
+    case(
+        "why it is allowed",
+        _CLERKS,
+        _bound(_policy({"expression": "authorizer.requestResource.check('create').reason() == ''"})),
+        _try(),
+        _as_clerk(_try()),
+    ),
+    _refused(
+        "authorizer in a message",
+        _policy({"expression": "true", "messageExpression": "string(authorizer.path('/x').check('get').allowed())"}),
+    ),
+    _refused("a check that is no answer", _policy({"expression": "authorizer.path('/x').check('get')"})),
+]
+
 CASES = [
     *_WORDS,
     *_REQUESTS,
@@ -417,4 +491,5 @@ CASES = [
     *_WHOLE,
     *_REFUSED,
     *_UPDATED,
+    *_AUTHORIZER,
 ]

@@ -68,6 +68,41 @@ _WIDGETS = {
         ],
     },
 }
+_EMBEDDED = {
+    "type": "object",
+    "x-kubernetes-embedded-resource": True,
+    "x-kubernetes-preserve-unknown-fields": True,
+}
+_NESTS = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "nests.{ns}.example.com"},
+    "spec": {
+        "group": "{ns}.example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "nests", "singular": "nest", "kind": "Nest"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "template": {
+                                **_EMBEDDED,
+                                "description": "Any object.",
+                                "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}},
+                            },
+                            "templates": {"type": "array", "items": _EMBEDDED},
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
 _WIDGET = {"apiVersion": "{ns}.example.com/v1", "kind": "Widget", "metadata": {"name": "w"}, "spec": {"size": 3}}
 
 SESSIONS = [
@@ -192,6 +227,16 @@ SESSIONS = [
         "delete wd w",
         "delete crd widgets.{ns}.example.com",
         "get wd",
+    ),
+    session(
+        "explain of embedded resources",
+        run("apply -f -").with_stdin(_NESTS),
+        run("explain nest").showing("fields").eventually(),
+        run("explain nest.template").showing("fields"),
+        run("explain nest.template.metadata").showing("fields"),
+        run("explain nest.templates").showing("fields"),
+        "explain nest --recursive",
+        "delete crd nests.{ns}.example.com",
     ),
     session(
         "rollout",

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery import cel
-from rayward.kube.machinery.cel import ast
+from rayward.kube.machinery.cel import ast, authorization
 from rayward.kube.machinery.fielderror import FieldError, duplicate, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_dns1035_label, check_dns1123_subdomain, check_qualified_name
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -18,7 +18,8 @@ from rayward.local.apiserver.builtin.webhookconfiguration import check_match_con
 
 Spec = Mapping[str, Any]
 
-POLICY_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", "namespaceObject": "dyn"}
+MESSAGE_VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", "namespaceObject": "dyn"}
+POLICY_VARIABLES = {**MESSAGE_VARIABLES, **authorization.VARIABLES}
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
 _ACTIONS = ["Audit", "Deny", "Warn"]
 _MOST_ANNOTATIONS = 20
@@ -182,7 +183,8 @@ def _check_validation(validation: Spec, declared: Mapping[str, str], known: set[
     if said and not said.strip():
         out.append(invalid(f"{at}.messageExpression", said, "must be non-empty if specified"))
     elif said:
-        _check_expression(said, ("string",), declared, known, f"{at}.messageExpression", out)
+        told = {name: kind for name, kind in declared.items() if name not in authorization.VARIABLES}
+        _check_expression(said, ("string",), told, known, f"{at}.messageExpression", out)
     if message and not message.strip():
         out.append(invalid(f"{at}.message", message, "must be non-empty if specified"))
     elif "\n" in message.strip() or "\r" in message.strip():

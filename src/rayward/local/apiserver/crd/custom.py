@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from rayward.kube.machinery import apply, jsonpath, schema, table
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import entries, is_object, section
 from rayward.local.apiserver.behaviour import Behaviour, Column, DecodeError, Object
 from rayward.local.apiserver.crd.definition import stored_version
 from rayward.local.apiserver.crd.strategy import conversion_of
@@ -20,6 +20,11 @@ from rayward.local.apiserver.resource import Resource, Scale, Subresource
 _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 _PART_VERBS = ("get", "patch", "update")
 _SCHEMAS_KEPT = 256
+_RESOURCE_FIELDS: Object = {
+    "apiVersion": {"type": "string"},
+    "kind": {"type": "string"},
+    "metadata": {"allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]},
+}
 
 
 def resources_of(crd: Object, since: int) -> list[Resource]:
@@ -209,18 +214,26 @@ def _field_text(value: Any) -> str:
     return "" if value is jsonpath.ABSENT or value is None else jsonpath.printed(value)
 
 
+def _with_embedded(node: Object) -> Object:
+    """A schema whose embedded resources have the fields of every object, as kube-apiserver publishes it."""
+    shown: Object = {**node}
+    if properties := section(node, "properties"):
+        shown["properties"] = {name: _with_embedded(child) for name, child in properties.items()}
+    for field in ("items", "additionalProperties"):
+        if is_object(child := node.get(field)):
+            shown[field] = _with_embedded(child)
+    if node.get("x-kubernetes-embedded-resource") is True:
+        shown["properties"] = {**section(shown, "properties"), **_RESOURCE_FIELDS}
+        shown["required"] = sorted({*entries(node, "required"), "apiVersion", "kind"})
+    return shown
+
+
 def published_schema(resource: Resource) -> Object | None:
     """What OpenAPI tells of a custom resource; None for a built-in one."""
     if resource.source is None:
         return None
-    schema_: Object = {**resource.source}
-    properties: Object = {**section(schema_, "properties")}
-    properties["apiVersion"] = {"type": "string"}
-    properties["kind"] = {"type": "string"}
-    properties["metadata"] = {
-        "allOf": [{"$ref": "#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"}]
-    }
-    schema_["properties"] = properties
+    schema_: Object = _with_embedded({**resource.source})
+    schema_["properties"] = {**section(schema_, "properties"), **_RESOURCE_FIELDS}
     schema_["x-kubernetes-group-version-kind"] = [
         {"group": resource.group, "kind": resource.kind, "version": resource.version}
     ]

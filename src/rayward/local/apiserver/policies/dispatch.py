@@ -14,6 +14,7 @@ from rayward.kube.machinery.selectors import labels
 from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.policies.policy import Decision, Policy, policy_of
+from rayward.local.apiserver.rbac import expressions
 from rayward.local.apiserver.webhooks import review
 from rayward.local.apiserver.webhooks.matching import Matching, matching_of
 from rayward.local.store import Event, Store
@@ -111,6 +112,7 @@ class Policies:
         except _ConfigurationError as error:
             return [Decision(f"failed to configure binding: {error}")] if policy.fails_closed else []
         found: list[Decision] = []
+        access = expressions.variables(core.authorizer, seen)
         request = {key: value for key, value in review.request_of(seen, "").items() if key not in _BESIDE}
         for param in params:
             inputs: Mapping[str, Any] = {
@@ -119,6 +121,7 @@ class Policies:
                 "request": request,
                 "params": param,
                 "namespaceObject": self._namespace(seen),
+                **access,
             }
             decisions, annotations = policy.decide(inputs)
             found += decisions

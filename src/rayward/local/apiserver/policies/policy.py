@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.kube.machinery import cel
+from rayward.kube.machinery.cel import authorization
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.admissionpolicy import POLICY_VARIABLES, composed
+from rayward.local.apiserver.builtin.admissionpolicy import MESSAGE_VARIABLES, POLICY_VARIABLES, composed
 from rayward.local.apiserver.webhooks.matching import Matching, matching_of
 
 _BUDGET: Final = 10_000_000
@@ -17,10 +18,10 @@ _LONGEST_MESSAGE: Final = 5120
 _SPENT: Final = "validation failed due to running out of cost budget, no further validation rules will be run"
 
 
-def declarations(spec: Mapping[str, Any]) -> dict[str, str]:
+def declarations(spec: Mapping[str, Any], variables: Mapping[str, str] = POLICY_VARIABLES) -> dict[str, str]:
     """The variables of a policy's expressions."""
     named: dict[str, str] = {"variables": "dyn"} if spec.get("variables") else {}
-    return {**POLICY_VARIABLES, **({"params": "dyn"} if spec.get("paramKind") else {}), **named}
+    return {**variables, **({"params": "dyn"} if spec.get("paramKind") else {}), **named}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class Expression:
     needs: frozenset[str] = frozenset()
 
 
-def _compiled(text: str, spec: Object) -> Expression:
+def _compiled(text: str, spec: Object, variables: Mapping[str, str] = POLICY_VARIABLES) -> Expression:
     try:
-        program = cel.compile_expression(text, declarations(spec))
+        program = cel.compile_expression(text, declarations(spec, variables))
     except cel.CompileError as error:
         return Expression(text, error)
     return Expression(text, program, composed(program))
@@ -136,7 +137,7 @@ class _Run:
 
     def message(self, validation: Validation) -> str:
         said = ""
-        if validation.message_expression is not None:
+        if validation.message_expression is not None and not self._asks_roles(validation.message_expression.needs):
             try:
                 value = self.value(validation.message_expression)
             except _SpentError:
@@ -154,6 +155,15 @@ class _Run:
         except (cel.EvaluationError, cel.BudgetExceededError) as error:
             why = f"composited variable {problem}" if problem else str(error)
             raise _FailedError(f"expression '{expression.text.strip()}' resulted in error: {why}") from None
+
+    def _asks_roles(self, names: frozenset[str]) -> bool:
+        """Whether variables need ``authorizer``: a message has none, and then no value either."""
+        needed = [self._policy.variables[name] for name in names & self._policy.variables.keys()]
+        return any(
+            not isinstance(each.program, cel.CompileError)
+            and (not each.program.variables.isdisjoint(authorization.VARIABLES) or self._asks_roles(each.needs))
+            for each in needed
+        )
 
     def _lacking(self, names: frozenset[str]) -> Iterator[str]:
         """Why variables that are needed have no value; they are evaluated first."""
@@ -205,6 +215,6 @@ def _validation(declared: Object, spec: Object) -> Validation:
     return Validation(
         _compiled(declared["expression"], spec),
         declared.get("message") or "",
-        _compiled(text, spec) if text else None,
+        _compiled(text, spec, MESSAGE_VARIABLES) if text else None,
         declared.get("reason") or "Invalid",
     )
