@@ -26,6 +26,7 @@ _VERSION_FLAGS: Final = " ".join(
 )
 _KUBERAY_MODULE: Final = "github.com/ray-project/kuberay/ray-operator"
 _KUEUE_MODULE: Final = "sigs.k8s.io/kueue"
+_HELM_MODULE: Final = "helm.sh/helm/v3"
 _CRDS: Final = "kuberay-crds"
 _UNREACHABLE: Final = ("dial tcp", "no such host", "connection refused", "i/o timeout", "proxyconnect", "unreachable")
 
@@ -79,7 +80,7 @@ def build_kueue(progress: Callable[[str], None] | None = None) -> Path:
     Raises:
         BuildError: as for ``build``.
     """
-    return _of_kueue("kueue", HERE / "kueue", {"manager": "cmd/kueue"}, progress)
+    return _alone("kueue", HERE / "kueue", _KUEUE_MODULE, {"manager": "cmd/kueue"}, progress, "config")
 
 
 def build_kueue_bench(module: Path, progress: Callable[[str], None] | None = None) -> Path:
@@ -90,13 +91,27 @@ def build_kueue_bench(module: Path, progress: Callable[[str], None] | None = Non
     """
     scheduler = "test/performance/scheduler"
     parts = {name: f"{scheduler}/{name}" for name in ("runner", "minimalkueue")}
-    return _of_kueue("kueue-bench", module, parts, progress, f"{scheduler}/configs")
+    return _alone("kueue-bench", module, _KUEUE_MODULE, parts, progress, "config", f"{scheduler}/configs")
 
 
-def _of_kueue(
-    name: str, module: Path, parts: Mapping[str, str], progress: Callable[[str], None] | None, *folders: str
+def build_helm(progress: Callable[[str], None] | None = None) -> Path:
+    """The helm binary, in a cache of its own.
+
+    Raises:
+        BuildError: as for ``build``.
+    """
+    return _alone("helm", HERE / "helm", _HELM_MODULE, {"helm": "cmd/helm"}, progress) / "helm"
+
+
+def _alone(
+    name: str,
+    module: Path,
+    origin: str,
+    parts: Mapping[str, str],
+    progress: Callable[[str], None] | None,
+    *folders: str,
 ) -> Path:
-    """Binaries of one Go module by their package in Kueue, and folders of its source."""
+    """Binaries by their package in ``origin``, as the Go module in ``module`` pins it, and folders of its source."""
     digest = hashlib.sha256(f"{platform.system()} {platform.machine()}".encode())
     for each in ("go.mod", "go.sum"):
         digest.update((module / each).read_bytes())
@@ -104,17 +119,17 @@ def _of_kueue(
     if all((target / part).exists() for part in parts):
         return target
     if not shutil.which("go"):
-        raise BuildError("Kueue needs Go 1.26 or newer, and there is no `go` on PATH")
+        raise BuildError(f"{name} needs Go 1.26 or newer, and there is no `go` on PATH")
     with _locked(target), tempfile.TemporaryDirectory(dir=target, prefix=".building-") as scratch:
-        source = _go(name, str(module), "list", "-m", "-f", "{{.Dir}}", _KUEUE_MODULE).strip()
-        for each in ("config", *folders):
+        source = _go(name, str(module), "list", "-m", "-f", "{{.Dir}}", origin).strip()
+        for each in folders:
             made = target / Path(each).name
             shutil.copytree(Path(source, each), made, copy_function=shutil.copyfile, dirs_exist_ok=True)
         for part, package in parts.items():
             if not (target / part).exists():
-                (progress or _to_stderr)(f"building Kueue's {part} (minutes the first time) ...")
+                (progress or _to_stderr)(f"building {name}: {part} (minutes the first time) ...")
                 binary = Path(scratch) / part
-                _go(name, str(module), "build", "-buildvcs=false", "-o", str(binary), f"{_KUEUE_MODULE}/{package}")
+                _go(name, str(module), "build", "-buildvcs=false", "-o", str(binary), f"{origin}/{package}")
                 binary.replace(target / part)
     return target
 
