@@ -43,6 +43,11 @@ def has(found: Object, condition: str) -> bool:
     return observed(found) and any(each["type"] == condition and each["status"] == "True" for each in conditions)
 
 
+def has_workers(found: Object, count: int) -> bool:
+    """Whether a RayCluster is ready with so many workers."""
+    return has(found, "Ready") and found["status"].get("readyWorkerReplicas") == count
+
+
 def active_cluster(service: Object) -> str:
     """The RayCluster that serves."""
     return ((service.get("status") or {}).get("activeServiceStatus") or {}).get("rayClusterName", "")

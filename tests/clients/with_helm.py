@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubernetes import client, config, watch
 
-from tests.clients.steps import PATIENCE, Object, has, tell
+from tests.clients.steps import PATIENCE, Object, has, has_workers, tell
 
 _CHART: Final = Path(__file__).parent / "chart"
 _RELEASE: Final = "web"
@@ -36,7 +36,7 @@ class Life:
         tell("installed again", self._refused("install", _RELEASE, chart))
         self._label("team", "blue")
         tell("upgraded", self._release("upgrade", _RELEASE, chart, "--set", "workers=3"))
-        scaled = self._await(lambda found: has(found, "Ready") and found["status"].get("readyWorkerReplicas") == 3)
+        scaled = self._await(lambda found: has_workers(found, 3))
         tell("three-way merge keeps a label of somebody else", scaled["metadata"]["labels"].get("team"))
         tell("what lookup saw", self._data("settings"))
         tell("a hook of this revision", self._data("hook"))
@@ -44,7 +44,7 @@ class Life:
         tell("a bad upgrade", self._refused(*bad))
         tell("a bad upgrade, rolled back", self._refused(*bad, "--atomic").splitlines()[0])
         tell("rolled back", self._helm("rollback", _RELEASE, "1", "--wait")[0])
-        self._await(lambda found: has(found, "Ready") and found["status"].get("readyWorkerReplicas") == 1)
+        self._await(lambda found: has_workers(found, 1))
         tell("history", [(each["revision"], each["status"]) for each in self._json("history", _RELEASE)])
         tell("values", self._json("get", "values", _RELEASE, "--revision", "2"))
         tell("dry run of the server", self._release("upgrade", _RELEASE, chart, "--dry-run=server"))
