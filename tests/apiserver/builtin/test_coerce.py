@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.local.apiserver.behaviour import DecodeError
-from rayward.local.apiserver.builtin.coerce import compile_kind, handled
+from rayward.local.apiserver.builtin.coerce import compile_kind
 from tests.apiserver.builtin.judge import resource_named
 from tests.apiserver.builtin.judgements import creations
 from tests.apiserver.builtin.mutations import mutated
@@ -235,11 +235,6 @@ def test_exact_times_need_six_digits(value: str, text: str) -> None:
     with pytest.raises(DecodeError) as refusal:
         resource_named("leases.coordination.k8s.io").behaviour.coerce({"spec": {"renewTime": value}})
     assert str(refusal.value) == f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00": {text}'
-
-
-def test_the_whole_refusal() -> None:
-    said = handled("Pod", "v1", DecodeError("json: no"))
-    assert said == 'Pod in version "v1" cannot be handled as a Pod: json: no'
 
 
 @pytest.mark.parametrize(("name", "line"), _ACCEPTED, ids=[f"{name}: {line['id']}" for name, line in _ACCEPTED])
