@@ -99,6 +99,8 @@ def measure(name: str, program: Path, folder: Path, share: float) -> Measured:
         stats = yaml.safe_load((out / f"{program.name}.stats.yaml").read_text())
         summary = yaml.safe_load((out / "summary.yaml").read_text())
     classes: dict[str, Any] = summary.get("workloadClasses") or {}
+    if not classes:
+        raise SystemExit(f"{name}: the harness ended before it saw a workload; run it again, on a machine that is free")
     return Measured(
         name,
         stats["wallMs"] / 1e3,
