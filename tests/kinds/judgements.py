@@ -64,6 +64,7 @@ GOOD: Final = (
     Judgement("the small cluster", manifest()),
     Judgement("a name of 53 characters", manifest("a" * 53)),
     Judgement("rayResources", _cluster({f"{_GROUP}.rayResources": {"CPU": "2"}})),
+    Judgement("rayResources as a number", _cluster({f"{_GROUP}.rayResources": {"CPU": 2, "memory": "1Gi"}})),
     Judgement("an empty alias", _cluster({f"{_GROUP}.rayResources": {}, f"{_GROUP}.resources": {"CPU": "2"}})),
     Judgement("no workers", _cluster({"spec.workerGroupSpecs": []})),
     Judgement("sizes by default", _cluster({"spec.workerGroupSpecs": [{"groupName": "a", "template": _POD}]})),

@@ -160,7 +160,8 @@ def test_what_pods_are_made_from_counts(path: str, part: Any) -> None:
 
 def test_ray_resources_are_resources() -> None:
     named, alias = (changed(manifest(), f"{GROUP}.{name}", {"CPU": "2"}) for name in ("resources", "rayResources"))
-    assert _hash(named) == _hash(alias) != _hash(manifest())
+    number = changed(manifest(), f"{GROUP}.rayResources", {"CPU": 2})
+    assert _hash(named) == _hash(alias) == _hash(number) != _hash(manifest())
 
 
 def test_the_order_of_keys_does_not_count_but_that_of_groups_does() -> None:

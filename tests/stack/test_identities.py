@@ -23,7 +23,7 @@ from tests.contract.target import embedded_server
 
 _RULES = Resource("authorization.k8s.io", "v1", "selfsubjectrulesreviews", "SelfSubjectRulesReview", namespaced=False)
 _WHO = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", namespaced=False)
-_PARTS = ("controllers", "node", "traffic")
+_PARTS = ("controllers", "node", "traffic", "monitoring")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +61,13 @@ def test_the_traffic_sees_no_secrets_and_no_pods(folder: Folder) -> None:
     with _client(folder.kubeconfig_of("traffic")) as client:
         client.list(NODES)
         for resource in (SECRETS, PODS):
+            with pytest.raises(Forbidden):
+                client.list(resource)
+
+
+def test_who_scrapes_reads_no_objects(folder: Folder) -> None:
+    with _client(folder.kubeconfig_of("monitoring")) as client:
+        for resource in (SECRETS, NODES, PODS):
             with pytest.raises(Forbidden):
                 client.list(resource)
 

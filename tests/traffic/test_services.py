@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from rayward.kube.core.resource import SERVICES
+from rayward.kube.runtime.scraping import read_target
 from tests.traffic.apps import HELD, HTTP, SAY, TCP, UDP, App, got, heard
 from tests.traffic.machine import Object, TrafficMachine, environment, python
 from tests.waiting import eventually
@@ -235,7 +236,7 @@ def test_requests_are_counted(machine: TrafficMachine) -> None:
     name = machine.service([{"port": 8000}], selector=app.label)["metadata"]["name"]
     host, port = machine.shell(name)
     eventually(lambda: got(f"http://{host}:{port}/") == "hello")
-    page = (machine.folder / "node" / "traffic-metrics").read_text().strip()
+    page = read_target(machine.folder / "node" / "traffic-metrics.json")
     labels = f'namespace="default",pod="{app.pod}",port="8000",service="{name}"'
 
     def counted() -> bool:
@@ -245,7 +246,8 @@ def test_requests_are_counted(machine: TrafficMachine) -> None:
             for line in lines
             if all(label in line for label in labels.split(","))
         }
-        return values["rayward_traffic_requests_total"] >= 1 and values["rayward_traffic_in_flight"] == 0
+        seen = ("requests_total", "answers_total", "answer_seconds_count")
+        return all(values[f"rayward_traffic_{name}"] >= 1 for name in seen) and not values["rayward_traffic_in_flight"]
 
     eventually(counted)
 
@@ -267,6 +269,6 @@ def test_a_service_that_is_deleted_listens_no_more(machine: TrafficMachine) -> N
     eventually(refused)
 
 
-@pytest.mark.parametrize("part", ["traffic-ready", "traffic-metrics"])
+@pytest.mark.parametrize("part", ["traffic-ready", "traffic-metrics.json"])
 def test_files_that_others_wait_for(machine: TrafficMachine, part: str) -> None:
     assert Path(machine.folder, "node", part).read_text().strip()

@@ -11,7 +11,8 @@ from click.core import ParameterSource
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, data_option, folder_of, output_option, tell
 from rayward.kube.machinery.jsonvalue import section
-from rayward.stack import control, settings, state
+from rayward.kube.runtime.scraping import read_target
+from rayward.stack import control, monitoring, settings, state
 from rayward.stack.folder import Folder
 from rayward.stack.following import Logs
 from rayward.stack.settings import Flags
@@ -186,6 +187,8 @@ def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> Non
                 "already": up.already,
                 "podsTrouble": up.trouble,
                 "failing": [part.name for part in up.failing],
+                "metrics": read_target(folder.operator_metrics),
+                "prometheusConfig": str(folder.monitoring / monitoring.SCRAPING),
             }
         )
         return
@@ -194,6 +197,9 @@ def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> Non
         tell("no pod runs here: objects are only stored (--api-only)")
     elif size := _size(folder):
         tell(f"{size} (--cpus and --memory change it; they are remembered until down --purge)")
+    if metrics := read_target(folder.operator_metrics):
+        tell(f"metrics of the operator: {metrics}")
+        tell(f"metrics of everything: prometheus --config.file={folder.monitoring / monitoring.SCRAPING}")
     answer(f"export KUBECONFIG={folder.kubeconfig}")
 
 

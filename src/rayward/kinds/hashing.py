@@ -84,7 +84,7 @@ def _project(part: msgspec.Struct, how: _Projection) -> Object:
     if isinstance(part, HeadGroup | WorkerGroup):
         projected["template"] = how.template(part.template)
         if part.ray_resources and not part.resources:
-            projected["resources"] = part.ray_resources
+            projected["resources"] = {name: str(amount) for name, amount in part.ray_resources.items()}
     return projected
 
 

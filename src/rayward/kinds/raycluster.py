@@ -107,7 +107,7 @@ class HeadGroup(Slim, frozen=True, gc=False):
     template: Object = msgspec.field(default_factory=dict)
     ray_start_params: dict[str, str] | None = None
     resources: dict[str, str] | None = None
-    ray_resources: dict[str, str] | None = None
+    ray_resources: dict[str, str | int] | None = None
     labels: dict[str, str] | None = None
     head_service: Object | None = None
     enable_ingress: bool | None = None
@@ -136,7 +136,7 @@ class WorkerGroup(Slim, frozen=True, gc=False):
     scale_strategy: ScaleStrategy | None = None
     ray_start_params: dict[str, str] | None = None
     resources: dict[str, str] | None = None
-    ray_resources: dict[str, str] | None = None
+    ray_resources: dict[str, str | int] | None = None
     labels: dict[str, str] | None = None
 
 

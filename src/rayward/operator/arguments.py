@@ -44,7 +44,12 @@ def parser() -> argparse.ArgumentParser:
         help="whether several operators take turns (auto: unless the API server is on this machine)",
     )
     made.add_argument("--leader-election-namespace", default="", metavar="NS", help="namespace of the lease")
-    made.add_argument("--metrics-addr", default="", metavar="[HOST]:PORT", help="serve /metrics there")
+    made.add_argument(
+        "--metrics-addr", default="", metavar="[HOST]:PORT", help="serve /metrics there; port 0: a free one"
+    )
+    made.add_argument(
+        "--metrics-file", type=Path, metavar="PATH", help="write the address of /metrics there, as Prometheus reads it"
+    )
     made.add_argument(
         "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
     )
@@ -83,6 +88,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         leader_election={"auto": None, "true": True, "false": False}[options.leader_election],
         lease_namespace=options.leader_election_namespace,
         metrics_address=options.metrics_addr,
+        metrics_file=options.metrics_file,
         health_address=options.health_probe_bind_address,
         ready_file=options.ready_file,
         workers=max(options.reconcile_concurrency, 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from socket import socket
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -25,15 +26,17 @@ class Endpoints:
         self._ready = ready
         self._servers: list[Server] = []
 
-    async def start(self, *addresses: str) -> None:
-        """Answer on each address; equal ones are one."""
+    async def start(self, *addresses: str) -> tuple[str, int] | None:
+        """Answer on each address; equal ones are one. Gives back where the first is served: port 0 takes a free one."""
+        listeners: list[socket] = []
         for address in dict.fromkeys(addresses):
             if address in ("", "0"):
                 continue
             host, _, port = address.rpartition(":")
-            server = Server(self, listen(host or "0.0.0.0", int(port)))  # noqa: S104 - ":8080" asks for it
+            listeners.append(listen(host or "0.0.0.0", int(port)))  # noqa: S104 - ":8080" asks for it
+            self._servers.append(server := Server(self, listeners[-1]))
             await server.start()
-            self._servers.append(server)
+        return listeners[0].getsockname()[:2] if listeners else None
 
     async def stop(self) -> None:
         """Answer no more."""

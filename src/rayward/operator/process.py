@@ -28,6 +28,7 @@ from rayward.kube.runtime.leader import Elector, Terms
 from rayward.kube.runtime.manager import Manager
 from rayward.kube.runtime.metrics import Metrics
 from rayward.kube.runtime.registry import Registration
+from rayward.kube.runtime.scraping import write_target
 from rayward.net.client import HttpClient
 from rayward.net.errors import NetworkError
 from rayward.operator.base.takeover import find_kuberay
@@ -51,6 +52,8 @@ class Settings(msgspec.Struct, frozen=True):
     """None: unless the server is on this very machine, where one supervisor starts one operator."""
     lease_namespace: str = ""
     metrics_address: str = ""
+    metrics_file: Path | None = None
+    """Where to tell Prometheus the address that came of ``metrics_address``."""
     health_address: str = ""
     ready_file: Path | None = None
     workers: int = WORKERS
@@ -126,7 +129,9 @@ class Operator:
         alive.add("ping", lambda: None)
         ready.add("caches", lambda: follows(self._reflectors)() if self._leading else None)
         endpoints = Endpoints(self._metrics.registry, alive, ready)
-        await endpoints.start(settings.metrics_address, settings.health_address)
+        address = await endpoints.start(settings.metrics_address, settings.health_address)
+        if settings.metrics_file is not None and address is not None:
+            write_target(settings.metrics_file, address, "operator")
         try:
             if self._elected:
                 await self._elect().run(self._lead)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from rayward.stack import leftovers, process, state
+from rayward.stack import leftovers, monitoring, process, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder, wipe
 from rayward.stack.state import PartState, StackState
@@ -81,6 +81,7 @@ def up(
         if seen is not None and seen.ready:
             usable = look(folder, with_node=any(part.name == "node" for part in seen.parts))
             if usable is not None:
+                monitoring.write(folder)
                 return Up(seen, already or adopted is not None, time.monotonic() - began, usable.trouble)
         if supervisor and _has_ended(supervisor):
             if not state.is_running(folder):

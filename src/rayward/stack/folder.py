@@ -55,6 +55,26 @@ class Folder:
         return self.root / "run"
 
     @property
+    def monitoring(self) -> Path:
+        """What Prometheus and Grafana read: how to scrape this stack, alert rules, dashboards."""
+        return self.root / "monitoring"
+
+    @property
+    def operator_metrics(self) -> Path:
+        """Where the operator tells the address of its metrics."""
+        return self.run / "operator-metrics.json"
+
+    @property
+    def traffic_metrics(self) -> Path:
+        """Where the traffic tells the address of its metrics."""
+        return self.node / "traffic-metrics.json"
+
+    @property
+    def ray_metrics(self) -> Path:
+        """Where the operator tells of Ray's pods and their metrics."""
+        return self.run / "ray-metrics.json"
+
+    @property
     def lock(self) -> Path:
         """Held by the supervisor as long as it lives."""
         return self.root / "lock"
@@ -72,6 +92,7 @@ _OWN = (
     "node",
     "logs",
     "timeline",
+    "monitoring",
     "run",
     "port",
     "kubeconfig",

@@ -59,6 +59,8 @@ def parts(folder: Folder, *, port: int, node: Sequence[str] | None, operator: bo
         quota = ("--admission", "embedded", "--machine-queue", MACHINE_QUEUE)
         become = (*python, "rayward.stack.operator", *own, *quota, "--use-kubernetes-proxy", "--ready-file", str(ready))
         become = (*become, "--timeline-folder", str(folder.timeline))
+        become = (*become, "--metrics-addr", "127.0.0.1:0", "--metrics-file", str(folder.operator_metrics))
+        become = (*become, "--scrape-file", str(folder.ray_metrics))
         # as an administrator would: the kinds, the operator's rights, and then the operator with no more than those
         install = ("--kubeconfig", str(folder.kubeconfig), "--operator-kubeconfig", own[1])
         wanted.append(

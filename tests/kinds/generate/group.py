@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Final
 
 from tests.kinds.generate import builtin
-from tests.kinds.generate.shape import Object, boolean, described, integer, listing, mapping, rule, structure, text
+from tests.kinds.generate.shape import (
+    Object,
+    boolean,
+    described,
+    int_or_text,
+    integer,
+    listing,
+    mapping,
+    rule,
+    structure,
+    text,
+)
 
 MAX_GROUPS: Final = 256
 _LABEL_MAX: Final = 63
@@ -73,7 +84,8 @@ def _common(which: str) -> dict[str, Object]:
         "template": described(builtin.pod_template(), f"The pod of the {which}; its first container runs Ray."),
         "rayStartParams": mapping(text(), "Flags of `ray start`, without the leading dashes."),
         "resources": mapping(text(), "What Ray is told the pod has, such as CPU, GPU, memory or a name of your own."),
-        "rayResources": mapping(text(), "Another name of resources; only one of both may be set."),
+        # Documents write whole numbers here, and no text.
+        "rayResources": mapping(int_or_text(), "Another name of resources; only one of both may be set."),
         "labels": mapping(text(), "Labels of the Ray node, and of its pod."),
     }
 

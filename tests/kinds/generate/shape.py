@@ -17,6 +17,11 @@ def integer(description: str = "", *, bits: int = 32, **more: Any) -> Object:
     return _node("integer", description, {"format": f"int{bits}", **more})
 
 
+def int_or_text() -> Object:
+    """A whole number or a string."""
+    return {"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": True}
+
+
 def number(description: str = "", **more: Any) -> Object:
     """Any number."""
     return _node("number", description, more)

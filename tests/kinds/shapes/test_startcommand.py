@@ -94,6 +94,10 @@ def test_resources_of_the_group_win(field: str) -> None:
     ]
 
 
+def test_ray_resources_may_be_numbers() -> None:
+    assert _worker_flags({"rayResources": {"CPU": 4, "a": 1}}) == ["--num-cpus=4", "--resources='{\"a\":1}'"]
+
+
 def test_labels_of_the_group_become_a_flag() -> None:
     assert _worker_flags({"labels": {"zone": "a", "b": ""}}) == ["--labels=b=,zone=a"]
 

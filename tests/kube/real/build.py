@@ -134,6 +134,24 @@ def _alone(
     return target
 
 
+def build_rewrite() -> Path:
+    """The program that reads Ray objects with KubeRay's typed client and writes them back.
+
+    Raises:
+        BuildError: as for ``build``.
+    """
+    source = (HERE / "kuberay" / "rewrite" / "main.go").read_bytes()
+    target = folder() / f"rewrite-{hashlib.sha256(source).hexdigest()[:16]}"
+    if not target.exists():
+        if not shutil.which("go"):
+            raise BuildError("KubeRay's typed client needs Go 1.26 or newer, and there is no `go` on PATH")
+        with _locked(folder()), tempfile.TemporaryDirectory(dir=folder(), prefix=".building-") as scratch:
+            made = Path(scratch) / "rewrite"
+            _go("rewrite", "kuberay", "build", "-buildvcs=false", "-o", str(made), "./rewrite")
+            made.replace(target)
+    return target
+
+
 def _missing(target: Path) -> list[str]:
     return [name for name in (*(part.name for part in _PARTS), _CRDS) if not (target / name).exists()]
 

@@ -1,19 +1,23 @@
-"""What tools conclude from a status: kstatus' rules and those of ``kubectl wait``, in every state of an upgrade."""
+"""What tools conclude from a status: kstatus, ``kubectl wait`` and Argo CD's health, in every state of an upgrade."""
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
+import msgspec
 import pytest
 
 from rayward.kube.core.meta import condition_of
 from rayward.operator.service import suspension
 from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of, observed_generation
 from rayward.operator.service.state import UNHEALTHY, Application, Failure, Healing, Policy, Release, ServeState
+from tests.operator.service import verdicts
 from tests.operator.service.world import A, B, World
+
+Object = dict[str, Any]
 
 _REJECTED: Final = Failure("ValidationFailed", "spec.serveConfigV2: line 3")
 
@@ -57,25 +61,12 @@ class Service:
         self.observed = self.observed if found.in_progress else self.generation
         return self
 
-    def kstatus(self) -> str:
-        """The rules of sigs.k8s.io/cli-utils for kinds that it does not know, in its order."""
-        if self.observed != self.generation:
-            return "InProgress"
-        for found in self.conditions:
-            if found.type == "Reconciling" and found.status == "True":
-                return "InProgress"
-            if found.type == "Stalled" and found.status == "True":
-                return "Failed"
-        ready = condition_of(self.conditions, "Ready")
-        return "Current" if ready is None or ready.status == "True" else "InProgress"
-
-    def waited_for(self) -> bool:
-        """Whether ``kubectl wait --for=condition=Ready`` ends: the condition's own generation counts before another."""
-        ready = condition_of(self.conditions, "Ready")
-        if ready is None or ready.status != "True":
-            return False
-        seen = self.observed if ready.observed_generation is None else ready.observed_generation
-        return seen >= self.generation
+    def written(self) -> Object:
+        """The object as tools read it."""
+        status: Object = {"conditions": msgspec.to_builtins(self.conditions)}
+        if self.observed:
+            status["observedGeneration"] = self.observed
+        return {"metadata": {"generation": self.generation}, "status": status}
 
 
 def _serving(policy: Policy | None = None) -> Service:
@@ -165,8 +156,16 @@ _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
 @pytest.mark.parametrize("name", _STATES)
 def test_tools_conclude_what_the_operator_knows(name: str) -> None:
     make, kstatus, waited_for = _STATES[name]
-    found = make()
-    assert (found.kstatus(), found.waited_for()) == (kstatus, waited_for), found.conditions
+    found = make().written()
+    assert (verdicts.kstatus(found), verdicts.waited_for(found)) == (kstatus, waited_for), found
+    health, message = verdicts.argocd(found)
+    assert (verdicts.ARGOCD[health], bool(message)) == (kstatus, True), (health, message)
+
+
+def test_argocd_shows_why_and_what_is_suspended() -> None:
+    assert verdicts.argocd(_failing(Release("cluster-b", "bad")).written())[1].count("no such module") == 1
+    assert verdicts.argocd(_denied().written()) == ("Progressing", "exceeded quota")
+    assert verdicts.argocd(_serving().edit(A).suspend(3).suspend(0).written())[0] == "Suspended"
 
 
 def test_a_stalled_service_says_why() -> None:

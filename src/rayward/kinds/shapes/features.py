@@ -82,7 +82,7 @@ def head_address(cluster: RayCluster) -> str:
 
 def resources_of_group(group: HeadGroup | WorkerGroup) -> dict[str, str]:
     """What its Ray nodes announce, under either name of the field."""
-    return group.resources or group.ray_resources or {}
+    return group.resources or {name: str(amount) for name, amount in (group.ray_resources or {}).items()}
 
 
 def account_name(cluster: RayCluster) -> str:

@@ -81,11 +81,10 @@ def _common_problems(group: HeadGroup | WorkerGroup, at: str, container: str) ->
     field = "resources" if group.resources else "rayResources"
     for name, amount in (group.resources or group.ray_resources or {}).items():
         try:
-            quantity.parse(amount)
+            quantity.parse(str(amount))
         except quantity.QuantityError:
-            message = (
-                f"{name} is {amount[:64]!r}, which is not a quantity, so Ray ignores it: write for example 4 or 16Gi"
-            )
+            told = str(amount)[:64]
+            message = f"{name} is {told!r}, which is not a quantity, so Ray ignores it: write for example 4 or 16Gi"
             yield Problem(f"{at}.{field}", "Invalid", message)
     for name, value in (group.labels or {}).items():
         for complaint in check_qualified_name(name):

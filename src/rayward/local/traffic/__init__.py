@@ -22,5 +22,6 @@ What an operator may rely on, for Services with a port for Serve: the annotation
 that get new requests, ``rayward.dev/draining`` those that left and still have some in flight. Both are written
 together, and only when they change. So an old pod may go once it is in neither, and no earlier.
 
-The address of a page that counts requests, failures and what is in flight, for Prometheus, is in ``D/traffic-metrics``.
+The address of a page that counts requests, answers, failures and what is in flight, for Prometheus, is in
+``D/traffic-metrics.json``.
 """

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 
@@ -25,6 +25,10 @@ class _Traffic(Collector):
         requests = CounterMetricFamily("rayward_traffic_requests", "Requests or connections begun.", labels=_LABELS)
         failures = CounterMetricFamily("rayward_traffic_failures", "Those that a backend failed.", labels=_LABELS)
         in_flight = GaugeMetricFamily("rayward_traffic_in_flight", "Requests or connections now.", labels=_LABELS)
+        answers = CounterMetricFamily("rayward_traffic_answers", "Whole HTTP answers.", labels=(*_LABELS, "code"))
+        seconds = HistogramMetricFamily(
+            "rayward_traffic_answer_seconds", "Seconds from a request to the end of its answer.", labels=_LABELS
+        )
         refused = CounterMetricFamily("rayward_traffic_refused", "Those that found no backend.", labels=_LABELS[:3])
         clients = GaugeMetricFamily("rayward_traffic_clients", "Connections of clients.", value=len(self._sessions))
         for route in self._routes:
@@ -36,7 +40,11 @@ class _Traffic(Collector):
                 requests.add_metric(labels, member.served)
                 failures.add_metric(labels, member.failed)
                 in_flight.add_metric(labels, member.in_flight)
-        return requests, failures, in_flight, refused, clients
+                if route.http:
+                    for digit, count in member.answers.codes.items():
+                        answers.add_metric((*labels, f"{digit}xx"), count)
+                    seconds.add_metric(labels, member.answers.buckets(), member.answers.seconds)
+        return requests, failures, in_flight, answers, seconds, refused, clients
 
 
 class MetricsPage:

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from rayward.local.traffic.answers import Answers
 from rayward.local.traffic.choice import least_busy, take_turn
 from rayward.local.traffic.place import Place
 
@@ -37,7 +38,7 @@ class Target(msgspec.Struct, frozen=True):
 class Member:
     """A backend as it is."""
 
-    __slots__ = ("current", "failed", "idle", "in_flight", "route", "served", "target")
+    __slots__ = ("answers", "current", "failed", "idle", "in_flight", "route", "served", "target")
 
     def __init__(self, route: Route, target: Target) -> None:
         self.route = route
@@ -47,6 +48,8 @@ class Member:
         self.in_flight = 0
         self.served = 0
         self.failed = 0
+        self.answers = Answers()
+        """Of HTTP alone."""
         self.idle: list[Idle] = []
 
     def begin(self) -> None:

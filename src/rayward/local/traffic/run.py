@@ -23,6 +23,7 @@ from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventRecorder, reference
 from rayward.kube.runtime.reflector import Reflector
+from rayward.kube.runtime.scraping import write_target
 from rayward.local.traffic import endpoints, publish
 from rayward.local.traffic.dns.forward import Forwarder, own_resolvers
 from rayward.local.traffic.dns.server import NameServer
@@ -140,8 +141,7 @@ class Traffic:
         running.append(tasks.create_task(self._watch_ground()))
         page = Server(MetricsPage(self._table, self._sessions), listener := listen(LOOPBACK, 0))
         await page.start()
-        place = f"http://{LOOPBACK}:{listener.getsockname()[1]}/metrics\n"
-        (self._data / "traffic-metrics").write_text(place)
+        write_target(self._data / "traffic-metrics.json", listener.getsockname()[:2], "traffic")
         self._ready.write_text("ready\n")
         _log.info("serving %d services", len(self._services))
         await self._ended.wait()

@@ -10,9 +10,9 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from rayward.kinds.rayservice import RayService
-from rayward.kube.core.meta import is_true
+from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.cache import Cache
-from rayward.operator.service.conditions import READY, UPGRADE, phase_of
+from rayward.operator.service.conditions import READY, STALLED, UPGRADE, phase_of
 
 _WHOSE: Final = ("name", "namespace", "uid")
 _UPGRADE_SECONDS: Final = (1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0)
@@ -41,7 +41,7 @@ class ServiceMetrics:
     def follow(self, services: Cache[RayService]) -> None:
         """Show this cache too."""
         self._caches.append(services)
-        services.subscribe(self._forget)
+        services.subscribe(self._changed)
 
     def switched(self, service: RayService, seconds: float) -> None:
         """An upgrade took its requests over."""
@@ -51,8 +51,11 @@ class ServiceMetrics:
         """A change was given up."""
         self._failures.labels(service.metadata.name, service.metadata.namespace, reason).inc()
 
-    def _forget(self, old: RayService | None, new: RayService | None) -> None:
-        if new is None and old is not None:
+    def _changed(self, old: RayService | None, new: RayService | None) -> None:
+        if new is not None:
+            # An observation that makes its series is no increase to Prometheus: there has to be a zero before it.
+            self._durations.labels(new.metadata.name, new.metadata.namespace)
+        elif old is not None:
             whose = {"name": old.metadata.name, "namespace": old.metadata.namespace}
             self._durations.remove_by_labels(whose)
             self._failures.remove_by_labels(whose)
@@ -75,6 +78,16 @@ class _Services(Collector):
         phase = GaugeMetricFamily(
             "rayward_service_phase", "What a RayService is doing, in one word.", labels=[*_WHOSE, "phase"]
         )
+        stalled = GaugeMetricFamily(
+            "rayward_service_stalled",
+            "1 while a RayService will not become what is asked for by itself, with the reason.",
+            labels=[*_WHOSE, "reason"],
+        )
+        clusters = GaugeMetricFamily(
+            "rayward_service_cluster_info",
+            "RayClusters of a RayService: the one that serves, and the one that is made ready.",
+            labels=[*_WHOSE, "ray_cluster", "role"],
+        )
         for cache in self._caches:
             for service in cache:
                 metadata, found = service.metadata, service.status.conditions
@@ -83,4 +96,14 @@ class _Services(Collector):
                 ready.add_metric([*whose, str(is_true(found, READY)).lower()], 1)
                 upgrading.add_metric([*whose, str(is_true(found, UPGRADE)).lower()], 1)
                 phase.add_metric([*whose, phase_of(found)], 1)
-        return info, ready, upgrading, phase
+                stuck = condition_of(found or (), STALLED)
+                is_stuck = stuck is not None and stuck.status == "True"
+                stalled.add_metric([*whose, stuck.reason if stuck is not None and is_stuck else ""], int(is_stuck))
+                status = service.status
+                for role, cluster in (
+                    ("active", status.active_service_status),
+                    ("pending", status.pending_service_status),
+                ):
+                    if cluster is not None and cluster.ray_cluster_name:
+                        clusters.add_metric([*whose, cluster.ray_cluster_name, role], 1)
+        return info, ready, upgrading, phase, stalled, clusters

@@ -76,6 +76,16 @@ PARTS: Final = (
         ("system:node-proxier",),
         (_rule("", "services services/status", "patch"),),
     ),
+    # no process of ours: whoever scrapes this stack reaches the metrics of pods through the server
+    Part(
+        "monitoring",
+        User(f"{PART}monitoring", groups=(EVERYBODY,)),
+        (),
+        (
+            _rule("", "pods/proxy", "get"),
+            {"nonResourceURLs": ["/metrics"], "verbs": ["get"]},
+        ),
+    ),
 )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import time
 from typing import Final, Protocol, cast
 
 from rayward.local.traffic.http.body import BadBodyError, Body
@@ -49,7 +50,7 @@ class Backend(asyncio.Protocol):
 
     __slots__ = (
         "_asked", "_asker", "_at_once", "_begun", "_body", "_buffer", "_ending", "_held", "_keeps", "_last",
-        "delimited", "member", "transport", "used",
+        "_sent", "_status", "delimited", "member", "transport", "used",
     )  # fmt: skip
 
     def __init__(self, member: Member) -> None:
@@ -68,6 +69,8 @@ class Backend(asyncio.Protocol):
         self._keeps = True
         self._held = False
         self._last = False
+        self._sent = 0.0
+        self._status = 0
         self._ending: asyncio.TimerHandle | None = None
 
     def ask(self, asker: Asker, asked: Request, data: bytes, *, whole: bool) -> None:
@@ -76,6 +79,7 @@ class Backend(asyncio.Protocol):
         self._asked = asked
         self._begun = False
         self._at_once = whole
+        self._sent = time.monotonic()
         self.send(data)
 
     def send(self, data: bytes) -> None:
@@ -197,6 +201,7 @@ class Backend(asyncio.Protocol):
                 # More than was asked for: whatever it is, it is no answer to the next request.
                 self._keeps = False
         self._body = body
+        self._status = answer.status
         self._asker.answer(out)
         if body.done:
             self._finish()
@@ -214,6 +219,7 @@ class Backend(asyncio.Protocol):
     def _finish(self) -> None:
         asker = self._asker
         self._body = None
+        self.member.answers.add(self._status, time.monotonic() - self._sent)
         if asker is not None:
             asker.answered()
 

@@ -1,0 +1,79 @@
+"""A run is recorded, version by version: kstatus, ``kubectl wait`` and Argo CD conclude what the operator knows.
+
+Each version of the RayService is judged with the Service as it was at that moment: nobody calls a generation done
+before its release has the traffic, and nobody calls one done that was given up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from rayward.kinds import labels
+from rayward.kinds.rayservice import RayService
+from rayward.kube.core.service import Service
+from tests.operator.service import verdicts
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import Witness, witness
+
+pytestmark = pytest.mark.anyio
+
+_A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
+
+
+async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: ServiceStage) -> None:
+    outcomes: dict[int, tuple[str, str]] = {}
+
+    async def generation() -> int:
+        return (await ray.service())["metadata"]["generation"]
+
+    async def serves() -> None:
+        serving = await ray.until_settled()
+        outcomes[await generation()] = ("Current", serving)
+
+    async def fails(reason: str) -> None:
+        await ray.until("Stalled", "True", reason)
+        outcomes[await generation()] = ("Failed", "")
+
+    async with ray.operator(), witness(ray) as seen:
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        await serves()
+        await ray.edit(rayClusterConfig=_B)
+        await serves()
+        await ray.edit(serveConfigV2=config("app:two"))
+        await serves()
+        await ray.edit(rayClusterConfig=_C, serveConfigV2=config("app:broken"))
+        await fails("ServeDeployFailed")
+        await ray.edit(serveConfigV2="applications: [")
+        await fails("ValidationFailed")
+        await ray.edit(rayClusterConfig=_B, serveConfigV2=config("app:two"))
+        await serves()
+        await ray.edit(suspend=True)
+        await ray.until("Suspended", "True")
+        outcomes[await generation()] = ("InProgress", "")
+        await ray.edit(suspend=False)
+        await serves()
+    _judge(seen, outcomes)
+
+
+def _judge(seen: Witness, outcomes: dict[int, tuple[str, str]]) -> None:
+    leads_to, last, states = "", {}, set[tuple[str, str, bool]]()
+    for _, found in (seen.changes[version] for version in sorted(seen.changes)):
+        if isinstance(found, Service) and found.metadata.name == f"{NAME}-serve-svc":
+            leads_to = (found.spec.selector or {}).get(labels.CLUSTER, "")
+        if not isinstance(found, RayService):
+            continue
+        written: dict[str, Any] = msgspec.to_builtins(found)
+        kstatus, done = verdicts.kstatus(written), verdicts.waited_for(written)
+        health, _ = verdicts.argocd(written)
+        generation = written["metadata"]["generation"]
+        outcome, cluster = outcomes[generation]
+        assert (verdicts.ARGOCD[health], done) == (kstatus, kstatus == "Current"), written["status"]
+        assert kstatus in ("InProgress", outcome), (generation, outcome, written["status"])
+        assert kstatus != "Current" or leads_to == cluster, f"{generation} is called done while {leads_to} serves"
+        last[generation] = kstatus
+        states.add((kstatus, health, done))
+    print(f"{len(last)} generations, {seen.statuses} versions; {sorted(states)}")
+    assert last == {generation: outcome for generation, (outcome, _) in outcomes.items()}
