@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, INGRESSES
 from rayward.local.controllers import Published
-from tests.controllers.scenarios import ENDPOINT_SLICES, SERVICES, Scenarios, running, until
+from rayward.local.controllers.ingresses import REASON
+from tests.controllers.scenarios import ENDPOINT_SLICES, SERVICES, Scenarios, running, space, until
 
 
 @pytest.fixture(scope="module")
@@ -44,3 +46,21 @@ class TestOurServer(Scenarios):
                     ] == [port]
 
                 await until(leads_there)
+
+    async def test_an_ingress_says_that_nothing_serves_it(self, kubeconfig: Path, tmp_path: Path) -> None:
+        owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": True}
+        backend = {"service": {"name": "web", "port": {"number": 80}}}
+        async with running(kubeconfig, claims_folder=tmp_path) as client, space(client) as namespace:
+            owned = await client.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, namespace)
+            references = [{**owner, "uid": owned["metadata"]["uid"]}]
+            ingress = {"metadata": {"name": "web", "ownerReferences": references}, "spec": {"defaultBackend": backend}}
+            await client.create(INGRESSES, ingress, namespace)
+
+            async def told() -> bool:
+                events = (await client.list(EVENTS, namespace)).items
+                found = {event["involvedObject"]["kind"]: event for event in events if event["reason"] == REASON}
+                return found.keys() == {"Ingress", "ConfigMap"} and all(
+                    "web" in each["message"] for each in found.values()
+                )
+
+            await until(told)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
 
 from rayward.operator.ray.errors import Unreachable
-from rayward.operator.ray.observation import UNSEEN, Observation, ProxyPod, Routes, Target
+from rayward.operator.ray.observation import UNSEEN, Observation, Pace, ProxyPod, Routes, Target
 from rayward.operator.ray.reach import Answer, Ask, Place, PodPort
 from rayward.operator.ray.routes import ask_routes
 
@@ -71,6 +72,22 @@ async def test_it_is_asked_again_when_it_is_to_lead_to_another_application() -> 
     assert known.routes == {"one/0": Routes.ALL}
     known = await ask_routes(proxies, _target("one"), known)
     assert known.routes == {"one/0": Routes.MISSING}
+
+
+async def test_a_proxy_that_never_answers_is_asked_ever_more_rarely_while_nothing_changes() -> None:
+    proxies, seen = Proxies(one=_routes(x="a", y="b")), UNSEEN
+    for _ in range(60):
+        seen = await ask_routes(proxies, _target("one", "away"), seen)
+        assert seen.routes == {"one/0": Routes.ALL, "away/0": Routes.SILENT}
+    assert proxies.asked.count("away") == 8, "0, 1, 3, 7 and then 11 looks pass between two questions"
+
+    before = len(proxies.asked)
+    seen = await ask_routes(proxies, dataclasses.replace(_target("one", "away"), pace=Pace.UPGRADING), seen)
+    assert proxies.asked[before:] == ["away"], "an upgrade does not wait"
+    proxies.answers["away"] = _routes(x="a", y="b")
+    while seen.routes["away/0"] is not Routes.ALL:
+        seen = await ask_routes(proxies, _target("one", "away"), seen)
+    assert seen.unanswered == {}
 
 
 async def test_pods_that_are_gone_are_forgotten() -> None:

@@ -269,3 +269,20 @@ def test_a_serve_that_somebody_emptied_is_sent_its_configuration_again() -> None
         assert len(world.head.puts) == 2
 
     run(play())
+
+
+def test_what_ray_still_says_of_the_former_configuration_is_known_as_such() -> None:
+    async def play() -> None:
+        failing = Behaviour(constructor_error="RuntimeError: no weights", build_seconds=0.1)
+        world = World(behaviours={"m:a": failing, "m:b": Behaviour(build_seconds=60.0)})
+        first, second = deploy("one", "a"), deploy("two", "b")
+        seen = await world.look(deploy=first)
+        while not seen.tracebacks:
+            await CLOCK.sleep(0.5)
+            seen = await world.look(seen, deploy=first)
+        (text,) = seen.tracebacks.values()
+        seen = await world.look(seen, deploy=second)
+        assert text in seen.former
+        assert text not in seen.tracebacks.values()
+
+    run(play())

@@ -6,7 +6,11 @@ import dataclasses
 from datetime import timedelta
 from typing import Any
 
+from rayward.kinds.raycluster import RayCluster
+from rayward.operator.ray.observation import UNSEEN
+from rayward.operator.service.annotations import ClusterAnnotations
 from rayward.operator.service.decide import decide
+from rayward.operator.service.observe import Observed, ObservedCluster
 from rayward.operator.service.state import (
     RUNNING,
     Application,
@@ -29,6 +33,11 @@ def cluster(*, missing: str = "", **app: Any) -> ChildCluster:
         ready_pods=1, endpoints=1, serve=serve, applications=frozenset({"app"}), missing=missing,
         progressed_at=START,
     )  # fmt: skip
+
+
+def observed(child: ChildCluster) -> Observed:
+    found = ObservedCluster(RayCluster(), child, ClusterAnnotations(), None, UNSEEN)
+    return Observed({child.name: found}, child.name, (), (), 1)
 
 
 def decided(active: ChildCluster, *, seconds: float = 0, policy: Policy | None = None) -> Decision:
@@ -74,6 +83,24 @@ def test_a_constructor_that_raises_while_nobody_answers_is_taken_back_before_ray
     assert decision.failure.detail == raised
     assert "config-1" in [change.config for change in decision.annotate]
     assert decided(cluster(message=raised)).failure is None, "old replicas answer: Ray may try again"
+
+
+def test_a_traceback_of_the_former_config_is_not_held_against_the_next_one() -> None:
+    raised = "Error:\nTraceback (most recent call last):\nRuntimeError: no weights"
+    active = cluster(deserted=True, message=raised)
+    assert active.serve is not None
+    not_sent = dataclasses.replace(active, serve=dataclasses.replace(active.serve, config="config-0"))
+    assert decided(not_sent).failure is None
+    assert decided(active).failure is not None
+
+
+def test_an_application_that_a_config_adds_takes_no_readiness_away_while_it_loads() -> None:
+    added = cluster(deserted=True)
+    former = dataclasses.replace(added, served=frozenset({"app"}), deserted_since=START)
+    fresh = dataclasses.replace(former, served=frozenset({"other"}))
+    assert observed(former).silent(_LATER) == ("app",)
+    assert observed(fresh).silent(_LATER) == ()
+    assert observed(dataclasses.replace(fresh, served=None)).silent(_LATER) == ("app",), "a first config has to run"
 
 
 def test_the_time_to_find_a_node_is_a_setting() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from lupa import lua51
 
@@ -11,7 +11,7 @@ Object = dict[str, Any]
 
 _SCRIPT: Final = (Path(__file__).parents[3] / "charts" / "argocd" / "health.lua").read_text()
 # Argo CD puts the object into a global and reads what the script returns, in Lua 5.1.
-_LUA: Final[Any] = lua51.LuaRuntime(register_eval=False)
+_LUA: Final[Any] = cast("Any", lua51).LuaRuntime(register_eval=False)
 _RUN: Final[Any] = _LUA.eval("function(text, given) obj = given; return loadstring(text)() end")
 
 ARGOCD: Final = {"Healthy": "Current", "Progressing": "InProgress", "Degraded": "Failed", "Suspended": "InProgress"}

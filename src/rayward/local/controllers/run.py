@@ -17,6 +17,7 @@ from rayward.kube.core.resource import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     EVENTS,
+    INGRESSES,
     JOBS,
     NAMESPACES,
     NODES,
@@ -41,6 +42,7 @@ from rayward.local.controllers.endpoints.controller import ENDPOINTS, EndpointsC
 from rayward.local.controllers.endpoints.service import SelectingService
 from rayward.local.controllers.expiry import EventExpiry, TimedEvent
 from rayward.local.controllers.garbage.controller import GarbageController
+from rayward.local.controllers.ingresses import IngressWarnings
 from rayward.local.controllers.jobs.controller import BY_JOB, JobController, by_job
 from rayward.local.controllers.jobs.job import SeenJob
 from rayward.local.controllers.kept import Kept, Wanted
@@ -122,7 +124,7 @@ class Controllers:
         if "workloads" not in without:
             self._parts += self._workloads(pods)
         if claims_folder is not None:
-            self._parts += [self._keep_class(), self._claims(claims, claims_folder)]
+            self._parts += [self._keep_class(), self._claims(claims, claims_folder), self._ingresses()]
         # Last, so that every listener is there before the first change.
         self._reflect(pods)
         self._reflect(namespaces)
@@ -185,6 +187,11 @@ class Controllers:
             events=self._recorder("persistentvolume-controller"),
             clock=self._clock,
         )
+
+    def _ingresses(self) -> IngressWarnings:
+        ingresses: Cache[KubeObject] = Cache(INGRESSES, KubeObject, keep_raw=False)
+        self._reflect(ingresses)
+        return IngressWarnings(ingresses, self._recorder("ingress-warnings"), clock=self._clock)
 
     def _recorder(self, component: str) -> EventRecorder:
         events = EventRecorder(self._client, component, clock=self._clock)

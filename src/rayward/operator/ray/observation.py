@@ -66,6 +66,17 @@ class Target:
 
 
 _NO_ROUTES: Final[Mapping[str, Routes]] = {}
+
+
+class Unanswered(msgspec.Struct, frozen=True):
+    """A proxy that does not answer, in a row."""
+
+    times: int
+    skip: int
+    """Looks that pass before it is asked again."""
+
+
+_NOT_ASKED: Final[Mapping[str, Unanswered]] = {}
 _NO_PROBLEMS: Final[Mapping[str, str]] = {}
 
 
@@ -95,10 +106,15 @@ class Observation(msgspec.Struct, frozen=True):
     routes: Mapping[str, Routes] = _NO_ROUTES
     routed: frozenset[str] = frozenset()
     """The applications that ``routes`` speaks of."""
+    unanswered: Mapping[str, Unanswered] = _NOT_ASKED
+    """Of proxies that did not answer, how often, by the pod's incarnation."""
     unscheduled: Mapping[str, str] = _NO_PROBLEMS
     """Why no node has room for replicas of an application that has none, by its name."""
     tracebacks: Mapping[str, str] = _NO_PROBLEMS
     """The last message with a traceback of each application that does not run, since this configuration was sent."""
+    former: frozenset[str] = frozenset()
+    """Messages that applications had when this configuration was sent: they speak of the one before, and Ray shows
+    them until it has built the new one."""
 
     @property
     def reachable(self) -> bool:

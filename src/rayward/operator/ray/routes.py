@@ -14,18 +14,33 @@ import msgspec
 from msgspec.structs import replace
 
 from rayward.operator.ray.errors import RayError
-from rayward.operator.ray.observation import Observation, ProxyPod, Routes, Target
+from rayward.operator.ray.observation import Observation, Pace, ProxyPod, Routes, Target, Unanswered
 from rayward.operator.ray.reach import Ask, Reach
 
 _ROUTES: Final = Ask("GET", "/-/routes", seconds=5.0, max_body=1024 * 1024)
 _AT_ONCE: Final = 32
 _UNAVAILABLE: Final = 503
+_MOST_SKIPPED: Final = 11
 
 
 async def ask_routes(reach: Reach, target: Target, seen: Observation) -> Observation:
-    """``seen`` with what each proxy of ``target`` answers; those that led everywhere once are not asked again."""
+    """``seen`` with what each proxy of ``target`` answers; those that led everywhere once are not asked again.
+
+    One behind a NetworkPolicy never answers: at the pace of a service that only runs on, it is asked ever more rarely.
+    """
     known: Mapping[str, Routes] = seen.routes if target.routed <= seen.routed else {}
-    unknown = [pod for pod in target.proxies if known.get(pod.incarnation) is not Routes.ALL]
+    patient = target.pace is Pace.IDLE
+    skipped = {
+        pod.incarnation: replace(found, skip=found.skip - 1)
+        for pod in target.proxies
+        if patient
+        and (found := seen.unanswered.get(pod.incarnation)) is not None
+        and found.skip
+        and known.get(pod.incarnation) is Routes.SILENT
+    }
+    unknown = [
+        pod for pod in target.proxies if known.get(pod.incarnation) is not Routes.ALL and pod.incarnation not in skipped
+    ]
     limit = asyncio.Semaphore(_AT_ONCE)
 
     async def asked(pod: ProxyPod) -> Routes:
@@ -35,7 +50,15 @@ async def ask_routes(reach: Reach, target: Target, seen: Observation) -> Observa
     answers = await asyncio.gather(*map(asked, unknown))
     found = {pod.incarnation: Routes.ALL for pod in target.proxies}
     found |= {pod.incarnation: answer for pod, answer in zip(unknown, answers, strict=True)}
-    return replace(seen, routes=found, routed=target.routed)
+    found |= dict.fromkeys(skipped, Routes.SILENT)
+    silent = [name for name, answer in found.items() if answer is Routes.SILENT and name not in skipped]
+    unanswered = skipped | {name: _again(seen.unanswered.get(name)) for name in silent}
+    return replace(seen, routes=found, routed=target.routed, unanswered=unanswered)
+
+
+def _again(before: Unanswered | None) -> Unanswered:
+    times = before.times + 1 if before is not None else 1
+    return Unanswered(times, min(2 ** (times - 1) - 1, _MOST_SKIPPED))
 
 
 async def _ask(reach: Reach, pod: ProxyPod, wanted: frozenset[str]) -> Routes:

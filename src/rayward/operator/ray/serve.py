@@ -70,7 +70,8 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
                 if holds(serve, deploy.config):
                     seen = replace(seen, deployed=deploy.key, refusal="")
                     return await ask_routes(reach, target, seen)
-            seen, answer = await _deployed(dashboard, deploy, seen), None
+            former = _messages(answer or seen.serve)
+            seen, answer = replace(await _deployed(dashboard, deploy, seen), former=former), None
         serve = answer or await dashboard.serve()
         seen = await ask_routes(reach, target, seen)
         unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
@@ -103,10 +104,18 @@ def _tracebacks(serve: Serve, seen: Observation) -> dict[str, str]:
         if app.status == RUNNING:
             continue
         texts = (app.message, *(deployment.message for deployment in app.deployments.values()))
-        text = next((text for text in texts if _TRACEBACK in text), seen.tracebacks.get(name, ""))
+        fresh = (text for text in texts if _TRACEBACK in text and text not in seen.former)
+        text = next(fresh, seen.tracebacks.get(name, ""))
         if text:
             found[name] = text
     return found
+
+
+def _messages(serve: Serve | None) -> frozenset[str]:
+    """What applications and their deployments say."""
+    apps = serve.applications.values() if serve is not None else ()
+    texts = (text for app in apps for text in (app.message, *(found.message for found in app.deployments.values())))
+    return frozenset(text for text in texts if text)
 
 
 def _is_emptied(serve: Serve | None, deploy: Deploy, seen: Observation) -> bool:

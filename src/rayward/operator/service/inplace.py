@@ -94,7 +94,7 @@ def _raised(active: ChildCluster) -> Readiness | None:
 
     Ray would try twice more and then answer the requests that wait with 503: taken back now, none is lost.
     """
-    if not active.good_config or active.serve is None:
+    if not active.good_config or active.serve is None or active.serve.config != active.config:
         return None
     failed = (app for app in active.serve.applications if app.deserted and cause_of(app.message))
     return next((deploy_failed(app, active) for app in failed), None)

@@ -29,13 +29,14 @@ from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
 from rayward.operator.cluster.observe import caches_of as cluster_caches_of
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.ray import answers
 from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of
 from rayward.operator.service.routing import incarnation_of
 from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
-from rayward.operator.service.state import DESERTION, Application, ChildCluster, ServeState
+from rayward.operator.service.state import DEPLOY_FAILED, DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
@@ -148,6 +149,9 @@ class Observed:
         silent = {app.name for app in serve.applications if app.silent or app.unscheduled or (late and app.deserted)}
         if serve.config == child.config:
             silent |= child.applications - {app.name for app in serve.applications}
+        if child.served is not None:
+            # One that a changed config adds has never answered: that it does not yet takes nothing from anybody.
+            silent &= child.served
         return tuple(sorted(silent))
 
 
@@ -245,6 +249,7 @@ def _child(
         unhealthy_since=noted.unhealthy_since,
         remedies=noted.remedies,
         applications=application_names(noted.config),
+        served=application_names(noted.good_config) if noted.good_config else None,
         unreachable=observation.failure.message if observation.failure else "",
     )
     if head is None or not observation.session or observation.serve is None:
@@ -268,7 +273,7 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
         Application(
             name,
             app.status,
-            message_of(app.message, (*_messages(app.deployments), *_earlier(observation, name))),
+            _message(app, observation, name),
             app.silent,
             app.deserted,
             observation.unscheduled.get(name, ""),
@@ -277,6 +282,14 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
     )
     sent = child.config if is_deployed(observation.deployed, child.config, child.remedies) else ""
     return ServeState(sent, applications, observation.refusal)
+
+
+def _message(app: answers.Application, observation: Observation, name: str) -> str:
+    texts = (app.message, *_messages(app.deployments))
+    if app.status != DEPLOY_FAILED:
+        # What was said of the former config is not held against this one.
+        texts = tuple("" if text in observation.former else text for text in texts)
+    return message_of(texts[0], (*texts[1:], *_earlier(observation, name)))
 
 
 def _earlier(observation: Observation, application: str) -> tuple[str, ...]:

@@ -104,6 +104,8 @@ class ChildCluster:
     """How often self-healing acted: first a redeployment, then replacements. A replacement carries the count on."""
     applications: frozenset[str] = field(default_factory=frozenset[str])
     """The names of the applications in its config."""
+    served: frozenset[str] | None = None
+    """Those of the config that last ran; None where none did."""
 
 
 @dataclass(frozen=True, slots=True)
