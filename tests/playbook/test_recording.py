@@ -39,6 +39,21 @@ async def test_a_change_by_somebody_else_is_recorded_with_its_outcome(ray: Servi
     assert {found["metadata"]["ownerReferences"][0]["kind"] for found in await _revisions(ray)} == {"RayService"}
 
 
+async def test_how_a_generation_of_a_cluster_ended_is_recorded(ray: ServiceStage, sdk: AsyncClient) -> None:
+    async with ray.operator():
+        await ray.client.create(RAY_CLUSTERS, manifest(), ray.namespace)
+        await ray.until_pods(3)
+        await ray.patch({"spec": {"headGroupSpec": {"serviceType": "Foo"}}})
+
+        async def ended() -> bool:
+            found = await _revisions(ray)
+            return [OUTCOME in one["metadata"]["annotations"] for one in found] == [True, True]
+
+        await ray.eventually(ended)
+    good, bad = await sdk.history("raycluster/plain")
+    assert (good.result, bad.result, bad.outcome) == ("Applied", "Failed", "InvalidSpec"), (good, bad)
+
+
 async def test_what_happened_while_nobody_looked_is_a_gap_and_the_oldest_are_dropped(
     ray: ServiceStage, sdk: AsyncClient
 ) -> None:

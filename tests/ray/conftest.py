@@ -1,4 +1,4 @@
-"""One local Rayward for all tests with real Ray that share it, and one service for those that bring it back."""
+"""One local Rayward for all tests with real Ray that share it, and a service for each module that asks for one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
         yield running
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared(stack: RayStack) -> Generator[HelloService]:
     made = HelloService(stack, "edits", MODULES, serveConfigV2=tuned(), rayClusterDeletionDelaySeconds=0)
     made.serves("1 plain")

@@ -65,6 +65,19 @@ def test_a_change_of_the_serve_config_reaches_the_running_cluster(service: Hello
         assert set(load.tally.answered) == {f"{service.release} plain", f"{service.release} tuned"}
 
 
+@pytest.mark.soak
+def test_a_change_that_replaces_every_replica_is_made_in_place(service: HelloService) -> None:
+    active = service.active
+    with asked(service) as load:
+        service.set(serveConfigV2=tuned("moved", module="again"))
+        service.serves(f"{service.release} moved")
+        service.set(serveConfigV2=tuned("other", module="again", runtime_env={"env_vars": {"COLOUR": "blue"}}))
+        service.serves(f"{service.release} other")
+
+        assert service.clusters() == {active}
+        assert set(load.tally.answered) == {f"{service.release} {word}" for word in ("plain", "moved", "other")}
+
+
 def test_a_change_of_cluster_and_config_at_once_is_one_release(service: HelloService) -> None:
     old, new = service.release, str(next(_RELEASES))
     with asked(service) as load:

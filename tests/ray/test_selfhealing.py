@@ -46,6 +46,25 @@ def test_a_head_that_is_lost_gets_its_config_again_and_takes_no_request_before(s
         pass
 
 
+@pytest.mark.soak
+def test_a_gcs_server_that_is_killed_inside_the_head_takes_no_wrong_answer_along(service: HelloService) -> None:
+    active, address = service.active, service.address
+    head = service.stack.head(active)["metadata"]["name"]
+    with Load(address.host, address.shell_port, rate=RATE) as load:
+        (server,) = [pid for pid in processes_of(head) if b"gcs_server" in _program(pid)]
+        os.kill(server, signal.SIGKILL)
+        eventually(lambda: not Path(f"/proc/{server}").exists(), PATIENCE)
+        eventually(lambda: service.condition("Ready")[0] != "True" or _restarts(service, active) > 0, PATIENCE)
+        service.serves(f"{service.release} plain")
+        tally = load.stop()
+    lost = Counter(why.partition(": ")[2] for why in tally.lost)
+    print(f"gcs_server killed: {tally.sent} requests, lost {dict(lost)}")
+    assert not [why for why in lost if "404" in why]
+    assert service.clusters() == {active}
+    with asked(service):
+        pass
+
+
 def test_an_actor_that_dies_is_ray_s_to_bring_back(service: HelloService) -> None:
     active = service.active
     (worker,) = workers(service)
@@ -84,15 +103,23 @@ def test_with_its_state_on_a_volume_a_service_answers_while_its_head_is_gone(dur
     survives_its_head(durable)
 
 
+def _restarts(service: HelloService, cluster: str) -> int:
+    return sum(one["restartCount"] for one in service.stack.head(cluster)["status"]["containerStatuses"])
+
+
 def _replicas(pod: dict[str, Any]) -> list[int]:
     return [pid for pid in processes_of(pod["metadata"]["name"]) if _is_replica(pid)]
 
 
 def _is_replica(pid: int) -> bool:
+    return _program(pid).startswith(_REPLICA)
+
+
+def _program(pid: int) -> bytes:
     try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().startswith(_REPLICA)
+        return Path(f"/proc/{pid}/cmdline").read_bytes().partition(b"\0")[0]
     except OSError:
-        return False
+        return b""
 
 
 def _events(service: HelloService) -> list[dict[str, Any]]:

@@ -52,11 +52,13 @@ class Tuned:
 app = Tuned.bind()
 """
 
-MODULES: Final = {"tuned.py": _TUNED, "crash.py": _CRASH, "hang.py": _HANG}
+MODULES: Final = {"tuned.py": _TUNED, "again.py": _TUNED, "crash.py": _CRASH, "hang.py": _HANG}
 
 
-def tuned(word: str = "plain", **deployment: Any) -> str:
-    """A serve config whose answers end with a word."""
+def tuned(
+    word: str = "plain", module: str = "tuned", runtime_env: dict[str, Any] | None = None, **deployment: Any
+) -> str:
+    """A serve config whose answers end with a word; another module or environment is other code to Ray."""
     # With Ray's usual 5 a replica that had to wait for the CPU once works off its queue in minutes.
     settings = {
         "name": "Tuned",
@@ -65,7 +67,7 @@ def tuned(word: str = "plain", **deployment: Any) -> str:
         "user_config": {"word": word},
         **deployment,
     }
-    return _config({"import_path": "tuned:app", "deployments": [settings]})
+    return _config({"import_path": f"{module}:app", "runtime_env": runtime_env or {}, "deployments": [settings]})
 
 
 def broken(module: str) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
+
 from rayward.changes.judging import State, judge
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import DURATION, MANAGER, OUTCOME, OWNER, RESULT, manifest_of, surplus
@@ -138,9 +140,8 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
         if revision is None or revision.metadata.annotation(OUTCOME):
             local.ended = found.metadata.generation if revision is not None else local.ended
             return
-        live = self.objects.whole(found.key)
-        if live is None:
-            return
+        # of RayClusters the operator keeps no text, but all that a verdict reads
+        live: Object = self.objects.whole(found.key) or msgspec.to_builtins(found)
         verdict = judge(ref.kind, live, found.metadata.generation)
         if verdict.state not in _ENDED:
             return

@@ -16,12 +16,15 @@ from rayward.local.traffic.sessions import Sessions
 _LABELS = ("namespace", "service", "port", "pod")
 
 
-class _Traffic(Collector):
+class TrafficCollector(Collector):
+    """What passed, by service, port and pod."""
+
     def __init__(self, routes: Iterable[Route], sessions: Sessions) -> None:
         self._routes = routes
         self._sessions = sessions
 
     def collect(self) -> Iterable[Metric]:
+        """The counts of now."""
         requests = CounterMetricFamily("rayward_traffic_requests", "Requests or connections begun.", labels=_LABELS)
         failures = CounterMetricFamily("rayward_traffic_failures", "Those that a backend failed.", labels=_LABELS)
         in_flight = GaugeMetricFamily("rayward_traffic_in_flight", "Requests or connections now.", labels=_LABELS)
@@ -52,7 +55,7 @@ class MetricsPage:
 
     def __init__(self, routes: Iterable[Route], sessions: Sessions) -> None:
         self._registry = CollectorRegistry()
-        self._registry.register(_Traffic(routes, sessions))
+        self._registry.register(TrafficCollector(routes, sessions))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Answer a request."""
