@@ -23,6 +23,8 @@ QUOTA_RESERVED: Final = "QuotaReserved"
 """The condition of a Ray object: whether its pods may run, and why not."""
 NO_GATE: Final = "WaitingForGate"
 UNREADABLE: Final = "GrantUnreadable"
+BY_KUEUE: Final = "ManagedByKueue"
+"""The reason where an object that asks for our gate is left to Kueue's own integration."""
 NEVER_FITS: Final = "ExceedsMaxQuota"
 """The reason where waiting is of no use: the queue never has as much as is asked for."""
 
@@ -43,6 +45,8 @@ class Queueing:
     admission: Admission = Admission.NONE
     default_queue: str = ""
     """The LocalQueue of objects that name none; empty leaves those alone."""
+    kueue_takes_unlabelled: bool = False
+    """Whether Kueue manages objects without its label, too (``manageJobsWithoutQueueName`` of its configuration)."""
 
     def queue_of(self, metadata: ObjectMeta) -> str:
         """The LocalQueue that an object waits in; empty where the gate has no business with it.
@@ -51,10 +55,32 @@ class Queueing:
         """
         ours, kueues = metadata.label(labels.QUEUE_NAME), metadata.label(names.QUEUE_NAME)
         if self.admission is Admission.KUEUE:
-            return "" if kueues else ours
+            return "" if kueues or self.kueue_takes_unlabelled else ours
         if self.admission is Admission.EMBEDDED:
             return ours or kueues or self.default_queue
         return ours
+
+    def is_kueues(self, metadata: ObjectMeta) -> bool:
+        """Whether Kueue's own integration starts and stops an object, by its suspend field."""
+        if self.admission is Admission.EMBEDDED:
+            return False
+        return bool(metadata.label(names.QUEUE_NAME)) or self.kueue_takes_unlabelled
+
+    def left_to_kueue(self, metadata: ObjectMeta) -> str:
+        """Why our label on an object means nothing; empty where it does, or where there is none."""
+        if self.admission is not Admission.KUEUE or not metadata.label(labels.QUEUE_NAME):
+            return ""
+        if metadata.label(names.QUEUE_NAME):
+            return (
+                f"Label {names.QUEUE_NAME} leaves this object to Kueue; label {labels.QUEUE_NAME} is ignored "
+                "(a LocalQueue named default makes Kueue label every new object)"
+            )
+        if self.kueue_takes_unlabelled:
+            return (
+                f"Kueue manages every object here (manageJobsWithoutQueueName); label {labels.QUEUE_NAME} is ignored: "
+                f"use {names.QUEUE_NAME}"
+            )
+        return ""
 
 
 NO_QUEUES: Final = Queueing()

@@ -70,6 +70,11 @@ def parser() -> argparse.ArgumentParser:
         help="with the embedded engine: the LocalQueue of objects that name none (default: those need no quota)",
     )
     made.add_argument(
+        "--kueue-takes-unlabelled",
+        action="store_true",
+        help="with Kueue: its configuration has manageJobsWithoutQueueName, so that every Ray object is Kueue's own",
+    )
+    made.add_argument(
         "--machine-queue",
         default="",
         metavar="NAME",
@@ -93,7 +98,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         ready_file=options.ready_file,
         workers=max(options.reconcile_concurrency, 1),
         check_for_kuberay=not options.beside_kuberay,
-        queueing=Queueing(Admission(options.admission), options.default_queue),
+        queueing=Queueing(Admission(options.admission), options.default_queue, options.kueue_takes_unlabelled),
         machine_queue=options.machine_queue,
         use_kubernetes_proxy=options.use_kubernetes_proxy,
     )

@@ -12,7 +12,7 @@ def registrations(reach: Reach, queueing: Queueing = NO_QUEUES) -> tuple[Registr
     """The entries; Ray's dashboards are found through ``reach``, and ``queueing`` says who waits for quota."""
     return (
         cluster.registration(queueing),
-        service.registration(reach),
+        service.registration(reach, queueing),
         job.registration(reach),
         cronjob.REGISTRATION,
     )

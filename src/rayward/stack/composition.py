@@ -47,7 +47,7 @@ def check_settings(settings: Settings) -> None:
     """Refuse what cannot work.
 
     Raises:
-        OperatorError: Quota is asked for in some namespaces only.
+        OperatorError: Quota is asked for in some namespaces only, or a setting is for somebody else who admits.
     """
     admission = settings.queueing.admission
     if admission is not Admission.NONE and settings.namespaces:
@@ -61,6 +61,12 @@ def check_settings(settings: Settings) -> None:
             "--default-queue and --machine-queue need --admission=embedded",
             "Kueue has a default of its own: a LocalQueue named default",
             "rayward operator run --admission=embedded --default-queue=default",
+        )
+    if settings.queueing.kueue_takes_unlabelled and admission is not Admission.KUEUE:
+        raise OperatorError(
+            "--kueue-takes-unlabelled needs --admission=kueue",
+            "it says how Kueue is configured (manageJobsWithoutQueueName), and Kueue does not admit here",
+            "rayward operator run --admission=kueue --kueue-takes-unlabelled",
         )
 
 

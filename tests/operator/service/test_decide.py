@@ -364,6 +364,29 @@ def test_a_paused_upgrade_waits_before_the_switch_and_goes_on_when_promoted() ->
     assert world.serving == "c2"
 
 
+def test_a_service_that_kueue_stopped_suspends_every_cluster_and_begins_nothing() -> None:
+    world = serving()
+    world.edit(B)
+    world.step()
+    upgrading = set(world.clusters)
+    assert len(upgrading) == 2
+    # Kueue restores the templates in the write that stops the service: that is no release to go for.
+    world.edit(C)
+    world.policy = Policy(stopped=True)
+
+    decision = decide(world.state(), world.now)
+
+    assert decision.create is None
+    assert {*decision.suspend, *decision.delete} == upgrading
+    assert "c1" in decision.suspend
+
+    world.policy = Policy()
+    world.edit(A)
+    world.settle()
+    assert world.serving == "c1"
+    assert list(world.clusters) == ["c1"]
+
+
 def test_an_aborted_upgrade_is_removed_and_not_tried_again() -> None:
     world = serving()
     world.edit(B)

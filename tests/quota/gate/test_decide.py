@@ -22,6 +22,7 @@ from rayward.quota.gate.state import (
     PatchWorkload,
     PodUse,
     ReleaseWorkload,
+    ReportReady,
     Standing,
     State,
     SuspendJob,
@@ -132,6 +133,18 @@ def test_an_admitted_workload_lets_its_pods_run_and_no_more() -> None:
 @pytest.mark.parametrize("conditions", [(), (names.QUOTA_RESERVED,), EVICTED], ids=["waiting", "unchecked", "evicted"])
 def test_without_admission_nothing_may_run(conditions: tuple[str, ...]) -> None:
     assert granted(decide(state(cluster(), workload(cluster(), *conditions)))).is_closed
+
+
+def test_pods_that_are_ready_are_told_once_whoever_admits() -> None:
+    held = workload(cluster(), *HELD)
+    runs = settled(state(cluster(), held, running=pods(held, head=1, w=2)))
+    assert not of(decide(runs), ReportReady)
+    ready = dataclasses.replace(runs, ready=True)
+    assert of(decide(ready), ReportReady) == [ReportReady(held)]
+    # a report that the operator made under an earlier grant says nothing about this one
+    assert not of(decide(dataclasses.replace(ready, acknowledged=False)), ReportReady)
+    told = workload(cluster(), *HELD, names.PODS_READY)
+    assert not of(decide(dataclasses.replace(ready, workloads=(told,))), ReportReady)
 
 
 def test_a_second_edit_while_the_first_waits_is_asked_for_in_its_place() -> None:

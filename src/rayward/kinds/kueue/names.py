@@ -48,6 +48,10 @@ BY_LOCAL_QUEUE_STOPPED: Final = "LocalQueueStopped"
 BY_NODE_FAILURES: Final = "NodeFailures"
 BY_DEACTIVATION: Final = "Deactivated"
 
+# whether the pods of an admitted Workload came up
+WAIT_FOR_START: Final = "WaitForStart"
+STARTED: Final = "Started"
+
 # why a Workload may queue again
 REACTIVATED: Final = "Reactivated"
 BACKOFF_FINISHED: Final = "BackoffFinished"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.kinds.admission import Grant, GroupGrant, Queueing, read_grant, reported
+from rayward.kinds.admission import BY_KUEUE, QUOTA_RESERVED, Grant, GroupGrant, Queueing, read_grant, reported
 from rayward.kinds.raycluster import RayCluster
 from rayward.kube.core.objects import Condition
 from rayward.kube.machinery.jsonvalue import Object
@@ -26,6 +26,8 @@ class Gate:
     gated: bool = False
     grant: Grant | None = None
     """None: nobody has decided yet, and what runs goes on until somebody does."""
+    ignored: str = ""
+    """Why the cluster is not gated though its labels ask for it."""
 
     @property
     def is_shut(self) -> bool:
@@ -40,6 +42,8 @@ class Gate:
     @property
     def condition(self) -> Condition | None:
         """What to report; None for a cluster that is in no queue."""
+        if self.ignored:
+            return Condition(type=QUOTA_RESERVED, status="Unknown", reason=BY_KUEUE, message=self.ignored)
         return reported(self.grant) if self.gated else None
 
     def most(self, group: str, replicas: int, hosts: int) -> int:
@@ -77,7 +81,9 @@ OPEN: Final = Gate()
 
 def gate_of(cluster: RayCluster, queueing: Queueing) -> Gate:
     """The gate of a cluster, as its labels and its grant say."""
-    return Gate(gated=True, grant=read_grant(cluster)) if queueing.queue_of(cluster.metadata) else OPEN
+    if queueing.queue_of(cluster.metadata):
+        return Gate(gated=True, grant=read_grant(cluster))
+    return Gate(ignored=queueing.left_to_kueue(cluster.metadata))
 
 
 def _group(pod: RayPod) -> str:

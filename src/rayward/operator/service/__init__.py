@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import ENDPOINT_SLICES, PODS, SECRETS, SERVICES
@@ -11,8 +12,8 @@ from rayward.operator.service.metrics import ServiceMetrics
 from rayward.operator.service.reconcile import NAME, ServiceReconciler
 
 
-def registration(reach: Reach) -> Registration:
-    """The entry of RayServices, whose dashboards are found through ``reach``."""
+def registration(reach: Reach, queueing: Queueing = NO_QUEUES) -> Registration:
+    """The entry of RayServices, whose dashboards are found through ``reach``; ``queueing`` tells which are Kueue's."""
     return Registration(
         name=NAME,
         resource=RAY_SERVICES,
@@ -33,6 +34,6 @@ def registration(reach: Reach) -> Registration:
             # The tokens of its own clusters.
             rule(("get",), SECRETS),
         ),
-        build=partial(ServiceReconciler, reach=reach),
+        build=partial(ServiceReconciler, reach=reach, queueing=queueing),
         metrics=ServiceMetrics,
     )

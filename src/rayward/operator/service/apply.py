@@ -122,8 +122,9 @@ class Applier:
             await self._attempt(self._route(serving, selectors_only=desired.rejected is not None))
         if decision.scale:
             await self._attempt(self._scale(decision.scale, config))
-        if decision.suspend and desired.rejected is None:
-            await self._attempt(self._resuspend(decision.suspend))
+        if desired.rejected is None:
+            for name in decision.suspend:
+                await self._attempt(self._resuspend(name))
         self._poll(decision, tokens)
         if self._outcome.clean:
             await self._attempt(self._clear_annotations(decision))

@@ -94,6 +94,9 @@ def choose_release(state: State) -> Release | None:
     if state.desired is None:
         begun = _newest(c for c in live if c is not active and not c.promoted) or active
         return Release(begun.cluster_hash, begun.config) if begun else None
+    if active is not None and state.policy.stopped:
+        # Kueue stops a service and restores its templates in one write: those are no release to go for.
+        return Release(active.cluster_hash, active.config)
     keeps_cluster = state.change is not None and state.change.effect in {Effect.SCALE, Effect.NEXT_CLUSTER}
     if active is not None and state.policy.new_cluster_for_config and active.config != state.desired.config:
         return state.desired
@@ -180,15 +183,18 @@ def _scaled(state: State, decision: Decision) -> str:
     return target.name if target.cluster_hash == desired.cluster_hash else ""
 
 
-def _suspended(state: State, decision: Decision) -> str:
+def _suspended(state: State, decision: Decision) -> tuple[str, ...]:
     """The suspend field of the spec is for the cluster of the release that the spec asks for.
 
     Another one that serves goes on: an edit of both asks for a new cluster that waits. Where the strategy keeps the
-    cluster, no other one can be meant.
+    cluster, no other one can be meant; and where the field is Kueue's, all are.
     """
+    if state.policy.stopped:
+        live = (cluster.name for cluster in state.clusters if not cluster.deleting)
+        return tuple(name for name in live if name not in decision.delete)
     if _is_drifted(state) and decision.active is not None and state.desired is not None:
-        return decision.active.name
-    return _scaled(state, decision)
+        return (decision.active.name,)
+    return tuple(filter(None, (_scaled(state, decision),)))
 
 
 def _acted_upon(state: State, decision: Decision) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.durations import duration
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.rayservice import RayService
@@ -43,7 +44,7 @@ def desired_of(service: RayService) -> Desired:
     return Desired(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, None, warnings)
 
 
-def policy_of(service: RayService) -> Policy:
+def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
     """How it may change; a malformed value counts as not given, and validation reports it."""
     spec, meta = service.spec, service.metadata
     default = Policy()
@@ -60,6 +61,7 @@ def policy_of(service: RayService) -> Policy:
         scheduling_timeout=duration(meta.annotation(labels.SCHEDULING_TIMEOUT)) or _scheduling_timeout(service),
         wait_for_workers=meta.annotation(labels.WAIT_FOR_WORKERS) != "false",
         paused=meta.annotation(labels.PAUSE) == "true",
+        stopped=bool(spec.ray_cluster_config.suspend) and queueing.is_kueues(meta),
         promote=meta.annotation(labels.PROMOTE),
         abort=meta.annotation(labels.ABORT),
         healing=Healing(

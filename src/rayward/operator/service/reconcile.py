@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from rayward.kinds import labels
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.effects import ReleaseChange, release_change
 from rayward.kinds.raycluster import Object, RayCluster
 from rayward.kinds.rayservice import RayService
@@ -80,8 +81,11 @@ class LocalState:
 class ServiceReconciler(Reconciler[RayService, LocalState]):
     """Makes RayServices true."""
 
-    def __init__(self, environment: Environment, metrics: ServiceMetrics, reach: Reach) -> None:
+    def __init__(
+        self, environment: Environment, metrics: ServiceMetrics, reach: Reach, queueing: Queueing = NO_QUEUES
+    ) -> None:
         super().__init__(NAME, environment, RAY_SERVICES_WHOLE, WRITE, LocalState)
+        self._queueing = queueing
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         self.poller = Poller(ServeProbe(reach), self._dashboard_changed, clock=self.clock)
@@ -127,7 +131,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
 
     async def _pursue(self, report: _Report, applier: Applier) -> Result:
         service, observed, now, local = report.service, report.observed, report.now, report.local
-        desired, policy = local.desired(service), policy_of(service)
+        desired, policy = local.desired(service), policy_of(service, self._queueing)
         report.events.spec(desired)
         state = _state_of(service, observed, desired, policy)
         decision = decide(state, now)

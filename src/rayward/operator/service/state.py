@@ -151,6 +151,8 @@ class Policy:
     wait_for_workers: bool = True
     """An upgrade switches when all workers that the new cluster asks for run."""
     paused: bool = False
+    stopped: bool = False
+    """Kueue's own integration has stopped the whole service: nothing runs, and nothing is replaced, until it may."""
     promote: str = ""
     abort: str = ""
     healing: Healing = field(default_factory=Healing)
@@ -243,8 +245,8 @@ class Decision:
     """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
     scale: str = ""
     """The cluster whose group sizes follow the spec."""
-    suspend: str = ""
-    """The cluster that follows ``rayClusterConfig.suspend``."""
+    suspend: tuple[str, ...] = ()
+    """The clusters that follow ``rayClusterConfig.suspend``."""
     clear_annotations: tuple[str, ...] = ()
     """Annotations of the RayService that were acted upon and are to be removed."""
     redeploy: str = ""

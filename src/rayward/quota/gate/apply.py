@@ -31,6 +31,7 @@ from rayward.quota.gate.state import (
     FinishWorkload,
     PatchWorkload,
     ReleaseWorkload,
+    ReportReady,
     SuspendJob,
     Unreserve,
     Write,
@@ -68,6 +69,10 @@ class Applier:
                 await self._patch(WORKLOADS, workload, change)
             case Unreserve(workload):
                 await self._status(workload, requeued(workload, now))
+            case ReportReady(workload):
+                message = "All pods are ready"
+                status = to.said(workload, workload.status, names.PODS_READY, True, names.STARTED, message, now)
+                await self._status(workload, status)
             case FinishWorkload(workload, reason, message):
                 await self._status(workload, to.finished(workload, reason, message, now))
             case ReleaseWorkload(workload, delete):
@@ -145,4 +150,6 @@ def requeued(workload: Workload, now: datetime) -> Any:
     message = evicted.message if evicted is not None else ""
     reason = evicted_because(workload) or names.BY_PREEMPTION
     status = to.unreserved(workload, "Pending", message, now)
+    if workload.holds(names.PODS_READY):
+        status = to.said(workload, status, names.PODS_READY, False, names.WAIT_FOR_START, "No pod runs", now)
     return to.said(workload, status, names.REQUEUED, reason in _QUEUED_AGAIN, reason, message, now)

@@ -34,6 +34,7 @@ from rayward.quota.gate.state import (
     PatchWorkload,
     PodUse,
     ReleaseWorkload,
+    ReportReady,
     State,
     SuspendJob,
     Unreserve,
@@ -130,6 +131,9 @@ class _Step:
             writes += self._asks(demand, want, holder, same, others, settled)
             if holder is not None and lowered != counts_of(holder) and settled:
                 writes.append(PatchWorkload(holder, recounted(holder, lowered)))
+        if holder is not None and settled and self.state.ready and not holder.holds(names.PODS_READY):
+            # Told of each RayCluster alone: a service is ready by its old release while an upgrade never comes up.
+            writes.append(ReportReady(holder))
         writes += self._leftovers(same, others, active, settled)
         writes += self._relabelled()
         if self.state.rejects and self.state.standing.never_fits and holder is None:

@@ -21,7 +21,7 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
 from rayward.kinds.validation import cluster_problems, listed
-from rayward.kube.core.meta import controller_of
+from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object, section
@@ -41,6 +41,8 @@ from rayward.quota.sources import (
 )
 
 BASE: Final = "base"
+READY: Final = "Ready"
+"""The condition of a RayCluster."""
 SURGE: Final = "surge"
 _MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
 _TERMINAL: Final = ("Succeeded", "Failed")
@@ -163,6 +165,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
         stopped=stopped or ("spec.suspend is true" if cluster.spec.suspend else ""),
         grant=grant,
         acknowledged=is_acknowledged(grant, cluster.status.conditions),
+        ready=is_true(cluster.status.conditions, READY),
         workloads=tuple(workloads),
         pods=_by_uid(pods),
         lingering=frozenset(lingering),

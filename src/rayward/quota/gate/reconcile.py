@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
-from rayward.kinds.admission import Queueing
+from rayward.kinds.admission import BY_KUEUE, Queueing
 from rayward.kinds.kueue import Workload, names
 from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS
@@ -147,10 +147,8 @@ class GateReconciler:
             self._emitted.pop(key, None)
             self._told_at.pop(key, None)
         elif state.terms is None:
-            ours = state.cluster.metadata.label(labels.QUEUE_NAME)
-            if ours and state.cluster.metadata.label(names.QUEUE_NAME):
-                message = f"Label {names.QUEUE_NAME} leaves this object to Kueue; {labels.QUEUE_NAME} is ignored"
-                self._emit(key, state, [("Warning", "ManagedByKueue", message)])
+            if message := self._queueing.left_to_kueue(state.cluster.metadata):
+                self._emit(key, state, [("Warning", BY_KUEUE, message)])
         elif state.standing.never_fits:
             self._emit(key, state, [("Warning", "ExceedsMaxQuota", state.standing.never_fits)])
 

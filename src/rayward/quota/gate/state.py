@@ -51,6 +51,8 @@ class State:
     """As the annotation has it."""
     acknowledged: bool = False
     """Whether the operator has reported that it acts by that very grant."""
+    ready: bool = False
+    """Whether the RayCluster reports that all its pods are ready."""
     workloads: tuple[Workload, ...] = ()
     """Of every RayCluster of this name, oldest first."""
     pods: Mapping[str, tuple[PodUse, ...]] = field(default_factory=dict[str, tuple[PodUse, ...]])
@@ -103,6 +105,13 @@ class Unreserve:
 
 
 @dataclass(frozen=True, slots=True)
+class ReportReady:
+    """All pods of an admitted Workload are ready: whoever admits may evict those that are not in time."""
+
+    workload: Workload
+
+
+@dataclass(frozen=True, slots=True)
 class FinishWorkload:
     """It will never need quota again."""
 
@@ -141,6 +150,7 @@ Write = (
     | CreateWorkload
     | PatchWorkload
     | Unreserve
+    | ReportReady
     | FinishWorkload
     | ReleaseWorkload
     | SuspendJob
