@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -71,8 +70,8 @@ def _rayjob(name: str, cpu: str) -> Object:
 
 @pytest.fixture(scope="module")
 def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Generator[Kubectl]:
-    if shutil.which("unshare") is None:
-        pytest.skip("unshare (util-linux) is not installed: Kueue's manager needs the paths of its pod")
+    if missing := kueue.missing():
+        pytest.skip(missing)
     data = tmp_path_factory.mktemp("server")
     real: Path = build.build()
     with embedded_server(data):
@@ -80,7 +79,7 @@ def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Generator[Kubectl]:
         run("apply", "--server-side", "-f", str(real / "kuberay-crds"))
         with kueue.running(run, data / "kubeconfig", real / "kubectl"):
             for obj in (_FLAVOR, _CLUSTER_QUEUE, _LOCAL_QUEUE):
-                # its webhooks listen a moment before they can answer
+                # its certificate reaches the conversions of its kinds a moment after its webhooks
                 until(f"{obj['kind']} is accepted", lambda obj=obj: run("apply", "-f", "-", text=json.dumps(obj)))
             yield run
 

@@ -141,7 +141,7 @@ class RealControlPlane:
         (self.folder / "tokens.csv").write_text(f"{TOKEN},{USER},{USER},system:masters\n")
         for attempt in range(3):
             # Another process may take a port between choosing and using it: then choose again.
-            client_port, peer_port, secure_port, metrics_port = _free_ports(4)
+            client_port, peer_port, secure_port, metrics_port = free_ports(4)
             try:
                 self._start_etcd(client_port, peer_port)
                 self._start_apiserver(client_port, secure_port)
@@ -264,7 +264,8 @@ class RealControlPlane:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now."""
     held = [socket.socket() for _ in range(count)]
     try:
         for each in held:

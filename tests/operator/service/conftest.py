@@ -13,7 +13,7 @@ from tests.kube.real.cluster import RealControlPlane
 from tests.operator.service.servers import embedded
 from tests.operator.service.stage import ServiceStage
 
-_CONTROLLERS: Final = (
+CONTROLLERS: Final = (
     "endpointslice-controller",
     "garbage-collector-controller",
     "namespace-controller",
@@ -29,7 +29,7 @@ def embedded_kubeconfig() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def real_kubeconfig() -> Iterator[Path]:
-    only = [f"--controllers={','.join(_CONTROLLERS)}"]
+    only = [f"--controllers={','.join(CONTROLLERS)}"]
     with RealControlPlane(controller_manager=True, controller_manager_args=only) as plane:
         yield plane.kubeconfig
 

@@ -46,6 +46,11 @@ async def install(client: Client) -> None:
                     await client.page(resource, limit=1)
                     break
                 await asyncio.sleep(0.05)
+    await add_flavor(client)
+
+
+async def add_flavor(client: Client) -> None:
+    """The flavor of all queues."""
     body = {"apiVersion": _VERSION, "kind": "ResourceFlavor", "metadata": {"name": _FLAVOR}}
     await client.apply(RESOURCE_FLAVORS, body, field_manager="tests", force=True)
 

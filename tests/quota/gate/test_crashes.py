@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,7 +16,6 @@ from rayward.kube.client.request import Request
 from tests.operator.faulty import faulty
 from tests.operator.lives import MARKS
 from tests.operator.mortal import Moment, mortal, reads
-from tests.operator.stage import running
 from tests.quota.gate.stage import GateStage, group
 
 pytestmark = MARKS
@@ -29,17 +27,6 @@ Change = Callable[[GateStage], Awaitable[Any]]
 
 def _not_of_quota(request: Request) -> bool:
     return reads(request) or _OF_QUOTA.search(f"{request.method} {request.target}") is None
-
-
-@asynccontextmanager
-async def _within_quota(ray: GateStage) -> AsyncGenerator[None]:
-    async def watch() -> None:
-        while True:
-            assert await ray.used() <= _QUOTA
-            await asyncio.sleep(0.05)
-
-    async with running(watch):
-        yield
 
 
 async def _scaled(ray: GateStage) -> None:
@@ -86,7 +73,7 @@ async def test_quota_goes_on_wherever_its_controllers_die(embedded_kubeconfig: P
                 await ray.create_cluster("one", groups=[group(replicas=1)])
                 await ray.until_pods_of("one", 2)
             client, transport = mortal(ray.client, write, moment, _not_of_quota)
-            async with _within_quota(ray):
+            async with ray.within(_QUOTA):
                 await edit(ray)
                 async with ray.operator(client):
                     first = asyncio.ensure_future(done(ray))
@@ -109,7 +96,7 @@ async def test_one_request_in_ten_fails_and_quota_still_holds(embedded_kubeconfi
     async with GateStage.on(find_access(embedded_kubeconfig)) as ray:
         await ray.queue(_QUOTA)
         bad, transport = faulty(ray.client, 0.1, 1)
-        async with _within_quota(ray), ray.operator(bad):
+        async with ray.within(_QUOTA), ray.operator(bad):
             await ray.create_cluster("one", groups=[group(replicas=1)])
             await ray.until_pods_of("one", 2)
             await ray.scale("one", 2)

@@ -23,7 +23,7 @@ from rayward.quota.gate import GateReconciler
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.sources import ALL_WORKLOADS
 from tests.operator.stage import running
-from tests.quota.gate.stage import QUEUEING
+from tests.quota.gate.stage import EMBEDDED
 from tests.quota.gate.test_decide import HELD, cluster, workload
 
 pytestmark = pytest.mark.anyio
@@ -69,7 +69,7 @@ async def _reconcile(server: Server, left: Workload) -> None:
     informers = Informers(client, "ns", SYSTEM_CLOCK)
     recorder = ComponentRecorder(EventRecorder(client, "test"), "test")
     environment = Environment(client, informers, recorder, SYSTEM_CLOCK, workers=1)
-    gate = GateReconciler(environment, GateMetrics(CollectorRegistry()), QUEUEING)
+    gate = GateReconciler(environment, GateMetrics(CollectorRegistry()), EMBEDDED)
     informers.cache(ALL_WORKLOADS).put(left, b"")
     gate.controller.add(CLUSTER)
     async with running(gate.controller.run):

@@ -1,4 +1,4 @@
-"""Upgrades, scaling, preemption and deletion with the embedded engine: nothing runs beyond its quota, ever."""
+"""Upgrades, scaling, preemption and deletion, whoever admits: nothing runs beyond its quota, ever."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
 from tests.operator.stage import condition
-from tests.quota.gate.stage import GateStage, group, queued_service, release
+from tests.quota.gate.stage import HERE_TOO, GateStage, group, queued_service, release
 
 pytestmark = pytest.mark.anyio
 
 
+@pytest.mark.parametrize("engine", HERE_TOO, indirect=True)
 async def test_a_cluster_gets_its_pods_when_it_is_admitted_and_its_quota_returns_when_they_are_gone(
     ray: GateStage,
 ) -> None:
@@ -30,6 +31,7 @@ async def test_a_cluster_gets_its_pods_when_it_is_admitted_and_its_quota_returns
         await ray.until_no_workloads()
 
 
+@pytest.mark.parametrize("engine", HERE_TOO, indirect=True)
 async def test_an_upgrade_waits_for_quota_while_the_old_release_serves_and_completes_when_there_is_some(
     ray: GateStage,
 ) -> None:
@@ -53,6 +55,7 @@ async def test_an_upgrade_waits_for_quota_while_the_old_release_serves_and_compl
         await ray.eventually(one_base_is_left)
 
 
+@pytest.mark.parametrize("engine", HERE_TOO, indirect=True)
 async def test_more_workers_wait_for_a_slice_and_fewer_give_quota_back(ray: GateStage) -> None:
     await ray.queue(3)
     async with ray.operator():
@@ -69,6 +72,7 @@ async def test_more_workers_wait_for_a_slice_and_fewer_give_quota_back(ray: Gate
         await ray.until_pods_of("two", 1)
 
 
+@pytest.mark.parametrize("engine", HERE_TOO, indirect=True)
 async def test_a_preempted_surge_stops_and_the_old_release_serves_on(ray: GateStage) -> None:
     await ray.queue(2, preemption={"withinClusterQueue": "LowerPriority"})
     await ray.priority("high", 100)

@@ -37,7 +37,7 @@ from tests.operator.service.stage import NAME
 from tests.operator.stage import condition, fresh_name, install, running
 from tests.quota.engine.building import groups
 from tests.quota.engine.stage import install as install_queues
-from tests.quota.gate.stage import FLAVOR, QUEUEING, GateStage, queued_service, release
+from tests.quota.gate.stage import EMBEDDED, FLAVOR, GateStage, queued_service, release
 
 MANAGED_BY: Final = "kueue.x-k8s.io/multikueue"
 
@@ -132,7 +132,7 @@ class MulticlusterStage:
         """The process of the manager cluster alone."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-operator")
-        entries = [multicluster.registration(QUEUEING, RAY_SERVICES_WHOLE), engine.REGISTRATION]
+        entries = [multicluster.registration(EMBEDDED, RAY_SERVICES_WHOLE), engine.REGISTRATION]
         made = Manager(client, entries, recorder=recorder, metrics=Metrics(CollectorRegistry()), workers=WORKERS)
         async with running(made.run, recorder.run):
             yield
