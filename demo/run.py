@@ -1,6 +1,7 @@
 """The main job, shown: Kubernetes without Kubernetes, real Ray on it, and a service that is changed under load.
 
-Every step is a command that you can type yourself. It all lies in .cache/demo of this checkout; `make down` removes it.
+Every step is made of commands that you can type yourself. It all lies in .cache/demo of this checkout; `make down`
+removes it.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ import os
 import sys
 import time
 
+from demo.changes import show_broken_release, show_record, show_undo, show_upgrade, show_why
 from demo.cluster import show_cluster
 from demo.job import show_job
 from demo.page import show_page
-from demo.service import show_service
+from demo.service import requests, show_service
 from demo.shell import FOLDER, ROOT, rayward, show
 
 
@@ -26,6 +28,12 @@ def main() -> int:
     show_cluster()
     show_job()
     address = show_service()
+    with requests(address) as load:
+        show_upgrade(load)
+        show_undo(load)
+        show_broken_release(load)
+        show_why(load)
+    show_record()
     rayward("status")
     show(f"\nFrom nothing to here in {time.monotonic() - began:.0f} s. It stays up for you:")
     show(f"  curl http://{address}/?name=you")

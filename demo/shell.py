@@ -19,9 +19,9 @@ def show(text: str) -> None:
     print(text, flush=True)
 
 
-def rayward(*words: str, given: str = "", quiet: bool = False) -> str:
-    """Run ``rayward``; returns its answer."""
-    return run([sys.executable, "-m", "rayward.cli"], "rayward", *words, given=given, quiet=quiet)
+def rayward(*words: str, given: str = "", quiet: bool = False, code: int = 0) -> str:
+    """Run ``rayward``, which is to end with ``code``; returns its answer."""
+    return run([sys.executable, "-m", "rayward.cli"], "rayward", *words, given=given, quiet=quiet, code=code)
 
 
 def ray(*words: str, token: str) -> str:
@@ -37,8 +37,9 @@ def run(
     given: str = "",
     quiet: bool = False,
     more: dict[str, str] | None = None,
+    code: int = 0,
 ) -> str:
-    """Run a program; the demo ends where it fails."""
+    """Run a program; the demo ends where it does not end with ``code``."""
     if not quiet:
         show(f"\n$ {name} {' '.join(_quoted(word) for word in words)}")
     environment = {**os.environ, **(more or {})}
@@ -47,7 +48,7 @@ def run(
     )
     if not quiet:
         show(done.stdout.rstrip())
-    if done.returncode:
+    if done.returncode != code:
         raise SystemExit(f"error: `{name} {' '.join(words)}` ended with {done.returncode}\n  next: rayward status")
     return done.stdout
 

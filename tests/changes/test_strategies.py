@@ -31,6 +31,13 @@ def test_a_serve_config_is_changed_as_the_strategy_says(strategy: Strategy, effe
     assert effects("RayService", old, new).strongest is effect
 
 
+def test_workers_of_a_service_are_rolled_where_the_strategy_says_so() -> None:
+    old = with_strategy(ref_of(service_manifest()), service_manifest(), "rolling-workers")
+    path = "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.containers.0.image"
+    found = effects("RayService", old, changed(old, path, "x:2"))
+    assert (found.strongest, found.restarts) == (Effect.ROLLING_WORKERS, ("small",))
+
+
 def test_another_strategy_takes_the_annotation_of_the_first_away() -> None:
     first = with_strategy(ref_of(manifest()), manifest(), "rolling-workers")
     assert first["metadata"]["annotations"] == {labels.ROLLING_UPDATE: "workers"}

@@ -6,10 +6,11 @@ import pytest
 
 from rayward import AsyncClient
 from rayward.changes.intents import SetField, SetImage
-from rayward.changes.outcomes import Invalid
+from rayward.changes.outcomes import Invalid, RolloutFailed
 from rayward.kinds import labels
-from tests.operator.service.stage import ServiceStage, config, service
-from tests.operator.stage import Stage, group, manifest, uids
+from tests.kinds.clusters import changed
+from tests.operator.service.stage import ServiceStage, cluster_config, config, service
+from tests.operator.stage import Object, Stage, group, manifest, template, uids
 
 pytestmark = pytest.mark.anyio
 
@@ -75,3 +76,53 @@ async def test_workers_are_rolled_out_and_the_head_stays(ray: ServiceStage, sdk:
         assert images == {"rayproject/ray:2.53.0"}
         with pytest.raises(Invalid, match="RayCluster cannot be restarted"):
             await sdk.restart("raycluster/plain")
+
+
+def _workers(image: str, groups: int = 2) -> Object:
+    """A service that keeps its cluster, with workers of an image."""
+    config = cluster_config(groups=[group("small", 2, template=template(image=image)), group("other", 1)][:groups])
+    return service(config, upgradeStrategy={"type": "None"})
+
+
+async def test_workers_of_a_service_are_replaced_in_place_and_its_cluster_serves_on(
+    ray: ServiceStage, sdk: AsyncClient
+) -> None:
+    async with ray.operator():
+        await sdk.settle(await sdk.apply(_workers("rayproject/ray:1"), strategy="rolling-workers"))
+        first = await ray.serving()
+        old, stays = uids(await ray.pods("small")), uids(await ray.pods("headgroup")) | uids(await ray.pods("other"))
+        wanted = _workers("rayproject/ray:2")
+        plan = await sdk.plan(wanted, strategy="rolling-workers")
+        assert plan.strongest == "RollingWorkers"
+        assert [(one.group, one.pods) for one in plan.restarts] == [("small", 2)]
+        await sdk.settle(await sdk.apply(wanted, strategy="rolling-workers"))
+        pods = await ray.pods("small")
+        assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {"rayproject/ray:2"}
+        assert not old & uids(pods)
+        assert stays <= uids(await ray.pods())
+        assert await ray.names() == {first} == {await ray.serving()}
+        # an edit of the head waits, whatever the annotation says: its workers would be of another version
+        both = changed(wanted, "spec.rayClusterConfig.headGroupSpec.template.spec.containers.0.image", "x:2")
+        assert (await sdk.plan(both, strategy="rolling-workers")).strongest == "NextCluster"
+        await sdk.apply(both, strategy="rolling-workers")
+        await ray.until("Drifted", "True", "UpgradeStrategyNone")
+        assert uids(await ray.pods("small")) == uids(pods)
+
+
+async def test_workers_that_never_run_end_the_wait_and_are_taken_back(ray: ServiceStage, sdk: AsyncClient) -> None:
+    ray.kubelet.starts = lambda pod: pod.spec.containers[0].image != "never:1"
+    async with ray.operator():
+        body = _workers("rayproject/ray:1", groups=1)
+        await sdk.settle(await sdk.apply(body, strategy="rolling-workers"))
+        before = uids(await ray.pods())
+        await ray.annotate(progress_deadline="1s")
+        image = "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.containers.0.image"
+        broken = await sdk.apply(changed(body, image, "never:1"), strategy="rolling-workers")
+        with pytest.raises(RolloutFailed, match="ProgressDeadlineExceeded"):
+            await sdk.settle(broken, on_failure="hold")
+        assert len(before & uids(await ray.pods())) == 2, "one worker was tried, and no more"
+        await ray.annotate(progress_deadline=None)
+        _, written = await sdk.undo("rayservice/svc")
+        await sdk.settle(written)
+        images = [pod["spec"]["containers"][0]["image"] for pod in await ray.pods("small")]
+        assert images == ["rayproject/ray:1"] * 2

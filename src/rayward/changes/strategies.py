@@ -13,11 +13,13 @@ Strategy = Literal["new-cluster", "in-place", "rolling-workers", "recreate"]
 
 _ANNOTATIONS: Final[dict[tuple[str, Strategy], tuple[str, str]]] = {
     ("RayService", "new-cluster"): (labels.SERVE_CONFIG_UPGRADE, "NewCluster"),
+    ("RayService", "rolling-workers"): (labels.ROLLING_UPDATE, "workers"),
     ("RayCluster", "rolling-workers"): (labels.ROLLING_UPDATE, "workers"),
 }
 _TYPES: Final[dict[tuple[str, Strategy], str]] = {
     ("RayService", "new-cluster"): "NewCluster",
     ("RayService", "in-place"): "None",
+    ("RayService", "rolling-workers"): "None",
     ("RayCluster", "in-place"): "None",
     ("RayCluster", "rolling-workers"): "None",
     ("RayCluster", "recreate"): "Recreate",

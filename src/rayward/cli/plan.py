@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 import orjson
 
 from rayward.changes.planning import Plan
+from rayward.changes.strategies import Strategy
 from rayward.cli import manifests
 from rayward.cli.changing import changing
 from rayward.cli.failure import Code
@@ -26,6 +27,7 @@ _SHOWN = ("cpu", "memory", "nvidia.com/gpu", "pods")
 @click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when something would change.")
 @click.option("--force-conflicts", is_flag=True, help="Predict an apply with --force-conflicts.")
+@click.option("--strategy", type=click.Choice(list(get_args(Strategy))), help="Predict an apply with this --strategy.")
 @click.option(
     "--rules",
     type=click.Choice([str(one) for one in Rules]),
@@ -39,6 +41,7 @@ def command(
     recursive: bool,
     exit_code: bool,
     force_conflicts: bool,
+    strategy: Strategy | None,
     rules: str | None,
     out: Path | None,
     form: str,
@@ -54,7 +57,9 @@ def command(
     wanted = manifests.read(files, recursive=recursive)
     with changing(target) as (client, _session):
         chosen = Rules(rules) if rules else None
-        plans = [client.plan(one.value, force_conflicts=force_conflicts, rules=chosen) for one in wanted]
+        plans = [
+            client.plan(one.value, strategy=strategy, force_conflicts=force_conflicts, rules=chosen) for one in wanted
+        ]
     if out is not None:
         if len(plans) != 1:
             raise click.UsageError("--out saves the plan of one object")

@@ -61,6 +61,31 @@ def test_the_recorded_release_counts_before_the_live_spec() -> None:
     assert release_change(spec, spec, running_hash="v1-other", in_place_only=True).effect is Effect.NEXT_CLUSTER
 
 
+_GROUP = "spec.workerGroupSpecs.0"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "effect"),
+    [
+        (f"{_GROUP}.template.spec.containers.0.image", "x:2", Effect.ROLLING_WORKERS),
+        (f"{_GROUP}.rayStartParams", {"num-cpus": "2"}, Effect.ROLLING_WORKERS),
+        (f"{_GROUP}.maxReplicas", 9, Effect.IGNORED),
+        (f"{_GROUP}.groupName", "large", Effect.NEXT_CLUSTER),
+        (f"{_GROUP}.numOfHosts", 2, Effect.NEXT_CLUSTER),
+        ("spec.workerGroupSpecs", [], Effect.NEXT_CLUSTER),
+        ("spec.workerGroupSpecs.-", {"groupName": "more", "template": {"spec": {"containers": []}}}, Effect.SCALE),
+        ("spec.headGroupSpec.template.spec.containers.0.image", "x:2", Effect.NEXT_CLUSTER),
+        ("spec.rayVersion", "2.61.0", Effect.NEXT_CLUSTER),
+    ],
+)
+def test_workers_are_rolled_only_where_they_alone_change(path: str, value: Any, effect: Effect) -> None:
+    running, wanted = typed(manifest()).spec, typed(changed(manifest(), path, value)).spec
+    assert release_change(running, wanted, in_place_only=True, rolls_workers=True).effect is effect
+    if effect is Effect.ROLLING_WORKERS:
+        assert release_change(running, wanted, in_place_only=True).effect is Effect.NEXT_CLUSTER
+        assert release_change(running, wanted, rolls_workers=True).effect is Effect.NEW_CLUSTER
+
+
 @pytest.mark.parametrize(
     ("strategy", "annotation", "effect"),
     [

@@ -86,6 +86,16 @@ def test_sizes_reach_the_cluster_that_serves_unless_it_is_replaced() -> None:
     assert _effects(held, both)[path] is Effect.NEXT_CLUSTER
 
 
+def test_an_edit_that_was_held_back_is_let_go_by_the_annotation_that_rolls_workers() -> None:
+    running = service_manifest()["spec"]["rayClusterConfig"]
+    held = _with(service_manifest(), {f"{GROUP}.rayStartParams": {"a": "b"}, "spec.upgradeStrategy": {"type": "None"}})
+    asked = changed(held, "metadata.annotations", {labels.ROLLING_UPDATE: "workers"})
+    (change,) = effects("RayService", held, asked, running=running)
+    assert (change.effect, change.restarts) == (Effect.ROLLING_WORKERS, ("small",))
+    (change,) = effects("RayService", held, asked, running=held["spec"]["rayClusterConfig"])
+    assert (change.effect, change.restarts) == (Effect.IN_PLACE, ())
+
+
 def test_replicas_that_the_autoscaler_owns_wait_for_the_next_cluster() -> None:
     old = changed(service_manifest(), f"{CLUSTER}.enableInTreeAutoscaling", True)
     assert list(_effects(old, changed(old, f"{GROUP}.replicas", 3)).values()) == [Effect.NEXT_CLUSTER]

@@ -77,6 +77,32 @@ def test_a_second_config_in_the_middle_goes_to_the_pending_cluster() -> None:
     assert (world.serving, world.clusters["c2"].config) == ("c2", "config-3")
 
 
+def test_workers_are_given_to_the_cluster_that_serves_and_it_is_done_when_they_are_rolled() -> None:
+    world = serving(policy=Policy(in_place_only=True, rolls_workers=True))
+    world.edit(B)
+    decision = world.step()
+    assert (decision.roll, decision.scale, decision.drifted) == ("c1", "", False)
+    assert decision.readiness is not None
+    assert decision.readiness.reason == "RollingWorkers"
+    decision = world.settle(5)
+    assert (decision.roll, decision.readiness and decision.readiness.reason) == ("", "RollingWorkers")
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], rolling_since=None)
+    decision = world.step()
+    assert (decision.readiness and decision.readiness.reason, world.made) == ("ApplicationsRunning", 1)
+
+
+def test_a_roll_without_progress_is_given_up_and_stays_so_until_it_is_over() -> None:
+    world = serving(policy=Policy(in_place_only=True, rolls_workers=True, progress_deadline=timedelta(seconds=9)))
+    world.edit(B)
+    assert world.settle(6).failure is None
+    decision = world.settle(10)
+    assert decision.failure is not None
+    assert decision.failure.reason == "ProgressDeadlineExceeded"
+    assert world.settle(3).failure is not None
+    world.clusters["c1"] = dataclasses.replace(world.clusters["c1"], rolling_since=None)
+    assert world.step().failure is None, "it came up after all"
+
+
 def test_a_config_that_was_not_sent_yet_is_not_available() -> None:
     world = serving()
 

@@ -63,6 +63,8 @@ class World:
         if self.goal is None or active is None:
             return None
         other = Effect.NEXT_CLUSTER if self.policy.in_place_only else Effect.NEW_CLUSTER
+        if self.policy.rolls_workers:
+            other = Effect.ROLLING_WORKERS
         same = active.cluster_hash == self.goal.cluster_hash
         return ReleaseChange(Effect.IGNORED if same else other, self.goal.cluster_hash)
 
@@ -102,6 +104,9 @@ class World:
             status = DEPLOY_FAILED if target.config in self.broken else "DEPLOYING"
             serve = ServeState(target.config, (Application("app", status, "no such module"),))
             self.clusters[target.cluster] = dataclasses.replace(cluster, serve=serve)
+        if decision.roll and self.goal is not None:
+            rolled = {"cluster_hash": self.goal.cluster_hash, "rolling_since": self.now}
+            self.clusters[decision.roll] = dataclasses.replace(self.clusters[decision.roll], **rolled)
         if decision.switch_to:
             self.serving = decision.switch_to
             self.switches.append(decision.switch_to)

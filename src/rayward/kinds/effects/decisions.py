@@ -15,8 +15,9 @@ class ReleaseChange:
     """What a service's cluster spec asks of the cluster that serves.
 
     Attributes:
-        effect: IGNORED where it is the same release, SCALE where only groups were added at the end, NEW_CLUSTER where
-            another cluster is needed, NEXT_CLUSTER where one is needed and the strategy forbids it.
+        effect: IGNORED where it is the same release, SCALE where only groups were added at the end, ROLLING_WORKERS
+            where new workers are enough, NEW_CLUSTER where another cluster is needed, NEXT_CLUSTER where one is needed
+            and the strategy forbids it.
         wanted: The hash of the spec asked for.
     """
 
@@ -25,7 +26,12 @@ class ReleaseChange:
 
 
 def release_change(
-    running: RayClusterSpec, wanted: RayClusterSpec, *, in_place_only: bool = False, running_hash: str = ""
+    running: RayClusterSpec,
+    wanted: RayClusterSpec,
+    *,
+    in_place_only: bool = False,
+    rolls_workers: bool = False,
+    running_hash: str = "",
 ) -> ReleaseChange:
     """Compare a service's ``rayClusterConfig`` with the cluster that serves.
 
@@ -33,6 +39,7 @@ def release_change(
         running: The spec of the RayCluster.
         wanted: The spec asked for.
         in_place_only: The service's upgrade strategy is None.
+        rolls_workers: With that strategy, workers of the cluster that serves may be replaced one by one.
         running_hash: The release of the running cluster where it is recorded, in whichever version of the hash.
     """
     before, after = running_hash or release_hash(running), release_hash(wanted)
@@ -41,7 +48,22 @@ def release_change(
     count = len(running.worker_group_specs or ())
     if count < len(wanted.worker_group_specs or ()) and is_hash_of(before, wanted, count):
         return ReleaseChange(Effect.SCALE, after)
+    if in_place_only and rolls_workers and _is_of_workers(running, wanted):
+        return ReleaseChange(Effect.ROLLING_WORKERS, after)
     return ReleaseChange(Effect.NEXT_CLUSTER if in_place_only else Effect.NEW_CLUSTER, after)
+
+
+def _is_of_workers(running: RayClusterSpec, wanted: RayClusterSpec) -> bool:
+    """Whether the head stays as it is, and every group of the running cluster at its place.
+
+    A head of another spec than its workers could be of another version of Ray.
+    """
+    before, after = running.worker_group_specs or [], wanted.worker_group_specs or []
+    if len(after) < len(before) or release_hash(running, 0) != release_hash(wanted, 0):
+        return False
+    # hosts of one replica start and end together: another number of them is no replacement one by one
+    places = [[(group.group_name, group.num_of_hosts or 1) for group in groups] for groups in (before, after)]
+    return places[0] == places[1][: len(before)]
 
 
 def renewal(cluster: RayCluster) -> Effect:

@@ -6,12 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Change, Effect, Rules
 from rayward.kinds.effects.cluster import GROUPS, OURS, ClusterEdit, as_hashed, size_effect
 from rayward.kinds.effects.decisions import release_change
-from rayward.kinds.effects.differences import Difference
+from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
+from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfigError
@@ -31,7 +34,8 @@ _SETTINGS: Final = (
     labels.WAIT_FOR_WORKERS,
     labels.SERVE_CONFIG_UPGRADE,
 )
-_SAME_CLUSTER: Final = "the cluster that serves takes it without new pods"
+_ROLLS: Final = "its workers are replaced one by one; the head and the cluster that serves stay"
+_HELD: Final = "the cluster that serves is of an earlier spec"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
 
 
@@ -59,6 +63,11 @@ class ServiceEdit:
         return self.rules is not Rules.RAYWARD
 
     @property
+    def is_let_go(self) -> bool:
+        """Whether the cluster that serves had another release than the object before this edit, which held it back."""
+        return release_hash(self.running) != release_hash(self.old.spec.ray_cluster_config)
+
+    @property
     def is_held(self) -> bool:
         """Whether the service has no clusters before or after the edit."""
         if self.rules is Rules.KUBERAY_1_6:
@@ -71,7 +80,10 @@ def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClu
     strategy = new.spec.upgrade_strategy.type if new.spec.upgrade_strategy else None
     live = running or old.spec.ray_cluster_config
     wanted = as_hashed(new.spec.ray_cluster_config, rules)
-    effect = release_change(as_hashed(live, rules), wanted, in_place_only=strategy == "None").effect
+    rolls = rules is Rules.RAYWARD and new.metadata.annotation(labels.ROLLING_UPDATE) == "workers"
+    effect = release_change(
+        as_hashed(live, rules), wanted, in_place_only=strategy == "None", rolls_workers=rolls
+    ).effect
     if effect is Effect.SCALE and rules is not Rules.RAYWARD and strategy == "None":
         effect = Effect.NEXT_CLUSTER
     if rules is Rules.RAYWARD and strategy != "None" and _asks_cluster_for_config(old, new):
@@ -91,7 +103,8 @@ def service_changes(edit: ServiceEdit, found: Iterable[Difference]) -> Iterator[
         elif difference.segments[:2] == ("metadata", "labels"):
             answer = Effect.NEXT_CLUSTER, "labels are copied to clusters when they are made"
         if answer is not None:
-            yield Change(difference.path, *answer, difference.old, difference.new)
+            restarts = _rolled(edit, difference) if answer[0] is Effect.ROLLING_WORKERS else ()
+            yield Change(difference.path, *answer, difference.old, difference.new, restarts)
 
 
 def _spec(edit: ServiceEdit, difference: Difference, field: str) -> Answer:
@@ -125,6 +138,8 @@ def _setting(edit: ServiceEdit, field: str) -> Answer:
         if kind == _INCREMENTAL and edit.rules is not Rules.KUBERAY_1_7:
             return Effect.REFUSED, f"{edit.rules.operator} has no incremental upgrades by default"
         before = edit.old.spec.upgrade_strategy.type if edit.old.spec.upgrade_strategy else None
+        if edit.release is Effect.ROLLING_WORKERS and edit.is_let_go:
+            return Effect.ROLLING_WORKERS, f"{_HELD}, and {_ROLLS}"
         if before == "None" and edit.release is Effect.NEW_CLUSTER:
             return Effect.NEW_CLUSTER, "the cluster that serves is of another release, which type None held back"
         return Effect.IN_PLACE, "it counts from the next change on"
@@ -192,9 +207,13 @@ def _nested(edit: ServiceEdit, difference: Difference) -> Answer:
             else "the cluster that serves is of another release"
         )
         return Effect.NEW_CLUSTER, why
+    if edit.release is Effect.ROLLING_WORKERS and role in (Role.WORKERS, Role.INJECTED) and _group_of(difference):
+        if same_meaning(difference.old, difference.new):
+            return Effect.IGNORED, "both spellings mean the same"
+        return Effect.ROLLING_WORKERS, _ROLLS
     if edit.release is Effect.NEXT_CLUSTER:
         return Effect.NEXT_CLUSTER, "upgradeStrategy.type is None and the edit needs another cluster: it waits"
-    if is_group and edit.release is Effect.SCALE:
+    if is_group and edit.release in (Effect.SCALE, Effect.ROLLING_WORKERS):
         return Effect.SCALE, "groups added at the end join the cluster that serves"
     if role is Role.SIZE or role is Role.BOUND:
         return _size(edit, difference, role)
@@ -225,7 +244,32 @@ def _size(edit: ServiceEdit, difference: Difference, role: Role) -> Answer:
     return size_effect(ClusterEdit(old, new, edit.rules, hash_changed=False), difference, role, item[1:-1])
 
 
+def _rolled(edit: ServiceEdit, difference: Difference) -> tuple[str, ...]:
+    """The groups whose workers are replaced: that of the field, or all that the cluster that serves has otherwise."""
+    if (group := _group_of(difference)) is not None:
+        return (group,)
+    wanted = edit.new.spec.ray_cluster_config.worker_group_specs or ()
+    pairs = zip(edit.running.worker_group_specs or (), wanted, strict=False)
+    alone = msgspec.structs.replace(edit.running, worker_group_specs=None)
+    return tuple(
+        before.group_name
+        for before, after in pairs
+        if release_hash(msgspec.structs.replace(alone, worker_group_specs=[before]))
+        != release_hash(msgspec.structs.replace(alone, worker_group_specs=[after]))
+    )
+
+
+def _group_of(difference: Difference) -> str | None:
+    """The worker group that a field is of."""
+    place = ("spec", _NESTED, GROUPS)
+    return difference.segments[3][1:-1] if difference.segments[:3] == place and len(difference.segments) > 3 else None
+
+
 def _annotation(edit: ServiceEdit, name: str) -> Answer:
+    if name == labels.ROLLING_UPDATE and not edit.is_kuberay:
+        if edit.release is Effect.ROLLING_WORKERS and edit.is_let_go:
+            return Effect.ROLLING_WORKERS, f"{_HELD}, and {_ROLLS}"
+        return Effect.IN_PLACE, "it counts from the next change on, where upgradeStrategy.type is None"
     if name in (*_VERBS, *_SETTINGS) and not edit.is_kuberay:
         return Effect.IN_PLACE, "the operator reads it when it acts"
     if name == labels.RESTARTED_AT and not edit.is_kuberay:

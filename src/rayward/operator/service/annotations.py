@@ -24,11 +24,11 @@ class ClusterAnnotations:
     unhealthy_since: datetime | None = None
     deserted_since: datetime | None = None
     remedies: int = 0
+    rolled_generation: int = 0
 
 
 def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
     """The annotations of a RayCluster."""
-    remedies = annotations.get(labels.REMEDIES, "")
     return ClusterAnnotations(
         config=annotations.get(labels.SERVE_CONFIG, ""),
         good_config=annotations.get(labels.SERVE_CONFIG_RUNNING, ""),
@@ -38,7 +38,8 @@ def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
         progressed_at=_time(annotations.get(labels.PROGRESSED_AT)),
         unhealthy_since=_time(annotations.get(labels.UNHEALTHY_SINCE)),
         deserted_since=_time(annotations.get(labels.DESERTED_SINCE)),
-        remedies=int(remedies) if remedies.isascii() and remedies.isdigit() else 0,
+        remedies=_number(annotations.get(labels.REMEDIES, "")),
+        rolled_generation=_number(annotations.get(labels.ROLLED_GENERATION, "")),
     )
 
 
@@ -70,6 +71,10 @@ def annotation_patch(change: AnnotationChange, configs: Mapping[str, str], now: 
     if change.remedies is not None:
         result[labels.REMEDIES] = str(change.remedies)
     return result
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _time(text: str | None) -> datetime | None:

@@ -4,7 +4,7 @@
 2. deletions, then the new RayCluster: there is never a third one on its way;
 3. the Services of each RayCluster and the serve labels of its pods;
 4. traffic: the selectors of the stable Services;
-5. sizes of worker groups, and whether the cluster is suspended;
+5. templates and sizes of worker groups, and whether the cluster is suspended;
 6. which dashboards are polled, and the Serve config that each is sent;
 7. removal of annotations that were acted upon.
 
@@ -27,7 +27,7 @@ from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.meta import controller_of, is_controlled_by
+from rayward.kube.core.meta import controller_of, is_controlled_by, rfc3339_micro
 from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
@@ -120,6 +120,8 @@ class Applier:
         serving = serving or (decision.active.name if decision.active else "")
         if serving:
             await self._attempt(self._route(serving, selectors_only=desired.rejected is not None))
+        if decision.roll:
+            await self._attempt(self._roll(decision.roll, config, now))
         if decision.scale:
             await self._attempt(self._scale(decision.scale, config))
         if desired.rejected is None:
@@ -277,6 +279,16 @@ class Applier:
             if found.metadata.name != current and not found.deleting:
                 await self._delete(SERVICES, found)
                 self._events.event("Normal", "DeletedService", f"Deleted Service {found.key}: renamed to {current}")
+
+    async def _roll(self, name: str, config: Object, now: datetime) -> None:
+        # The cache does not keep clusters as they were written.
+        live = await self._writer.get(RAY_CLUSTERS, name, _WrittenCluster)
+        wanted, whole = self._service.spec.ray_cluster_config, entries(config, "workerGroupSpecs")
+        change = children.rework(wanted, whole, entries(live.spec, "workerGroupSpecs"), live.metadata)
+        change["metadata"]["annotations"][labels.PROGRESSED_AT] = rfc3339_micro(now)
+        await self._writer.patch(RAY_CLUSTERS, name, change)
+        message = f"Updated worker templates of RayCluster {live.key}: its workers are replaced one by one"
+        self._events.event("Normal", "UpdatedRayCluster", message)
 
     async def _scale(self, name: str, config: Object) -> None:
         found = self._observed.clusters[name]

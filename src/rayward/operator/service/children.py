@@ -19,6 +19,8 @@ from rayward.operator.service.readiness import first_progress
 
 KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
+_OWN: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "scaleStrategy", "suspend"})
+"""Fields of a worker group that are no part of a release."""
 _NOT_COPIED: Final = frozenset(
     {"kubectl.kubernetes.io/last-applied-configuration", labels.PAUSE, labels.PROMOTE, labels.ABORT, labels.ADMITTED}
 )
@@ -191,6 +193,37 @@ def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterS
         }
         operations += [{"op": "add", "path": _path(name), "value": value} for name, value in marks.items()]
     return operations
+
+
+def rework(wanted: RayClusterSpec, whole: Sequence[Object], running: Sequence[Object], metadata: ObjectMeta) -> Object:
+    """The merge patch that gives the cluster that serves the workers of the spec; its own operator rolls them.
+
+    It holds for one version of the cluster, so that no size that the autoscaler writes meanwhile is lost. Sizes of
+    groups that are there follow as they always do.
+
+    Args:
+        wanted: ``rayClusterConfig`` of the service.
+        whole: Its worker groups as the user wrote them.
+        running: The worker groups of the RayCluster as they are written.
+        metadata: The RayCluster's.
+    """
+    groups = [{name: part for name, part in group.items() if name not in _OWN} for group in whole[: len(running)]]
+    kept = [{name: part for name, part in group.items() if name in _OWN} for group in running]
+    annotations = {
+        labels.ROLLING_UPDATE: "workers",
+        labels.ROLLED_GENERATION: str(metadata.generation + 1),
+        labels.SPEC_HASH: release_hash(wanted),
+        labels.WORKER_GROUP_COUNT: str(len(whole)),
+    }
+    return {
+        "metadata": {"uid": metadata.uid, "resourceVersion": metadata.resource_version, "annotations": annotations},
+        "spec": {
+            "workerGroupSpecs": [
+                *({**group, **own} for group, own in zip(groups, kept, strict=True)),
+                *whole[len(running) :],
+            ]
+        },
+    }
 
 
 def resuspend(wanted: RayClusterSpec, cluster: RayCluster) -> list[Object]:

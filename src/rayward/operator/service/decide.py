@@ -11,7 +11,7 @@ from rayward.kinds import labels
 from rayward.kinds.effects import Effect
 from rayward.operator.service import healing, inplace, retirement, upgrade
 from rayward.operator.service.healing import Remedy
-from rayward.operator.service.readiness import readiness_of
+from rayward.operator.service.readiness import readiness_of, rolling
 from rayward.operator.service.state import (
     ABORTED,
     AnnotationChange,
@@ -25,6 +25,7 @@ from rayward.operator.service.state import (
     State,
 )
 
+_KEEPS_CLUSTER = frozenset({Effect.SCALE, Effect.NEXT_CLUSTER, Effect.ROLLING_WORKERS})
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
@@ -73,6 +74,8 @@ def decide(state: State, now: datetime) -> Decision:
         exhausted=remedy.exhausted,
         requeue_at=min(times, default=None),
     )
+    if _rolls(state, decision) and decision.active is not None:
+        decision = dataclasses.replace(decision, roll=decision.active.name, readiness=rolling(decision.active))
     return dataclasses.replace(
         decision,
         traffic=decision.traffic or _traffic_of(decision.active),
@@ -87,7 +90,8 @@ def choose_release(state: State) -> Release | None:
     """The release to go for.
 
     Worker groups added at the end are no other release to the cluster that serves, and with upgrade strategy None its
-    cluster spec is kept and only the config followed. While the spec is rejected, what was begun is finished.
+    cluster spec is kept, but for workers that are rolled, and only the config followed. While the spec is rejected,
+    what was begun is finished.
     """
     live = [cluster for cluster in state.clusters if not cluster.deleting]
     active = next((cluster for cluster in live if cluster.name == state.serving), None)
@@ -97,7 +101,7 @@ def choose_release(state: State) -> Release | None:
     if active is not None and state.policy.stopped:
         # Kueue stops a service and restores its templates in one write: those are no release to go for.
         return Release(active.cluster_hash, active.config)
-    keeps_cluster = state.change is not None and state.change.effect in {Effect.SCALE, Effect.NEXT_CLUSTER}
+    keeps_cluster = state.change is not None and state.change.effect in _KEEPS_CLUSTER
     if active is not None and state.policy.new_cluster_for_config and active.config != state.desired.config:
         return state.desired
     if active is not None and keeps_cluster:
@@ -178,7 +182,7 @@ def _serve_configs(decision: Decision) -> tuple[ServeConfigTarget, ...]:
 def _scaled(state: State, decision: Decision) -> str:
     """Sizes reach the cluster of the release, whether it serves already or is pending."""
     target, desired = decision.pending or decision.active, choose_release(state)
-    if target is None or desired is None or state.desired is None or _is_drifted(state):
+    if target is None or desired is None or state.desired is None or _is_drifted(state) or _rolls(state, decision):
         return ""
     return target.name if target.cluster_hash == desired.cluster_hash else ""
 
@@ -210,10 +214,16 @@ def _is_drifted(state: State) -> bool:
     return state.change is not None and state.change.effect is Effect.NEXT_CLUSTER
 
 
+def _rolls(state: State, decision: Decision) -> bool:
+    """Whether the cluster that serves is to get the workers of the spec; a failed edit of its config comes first."""
+    asked = state.change is not None and state.change.effect is Effect.ROLLING_WORKERS
+    return asked and state.desired is not None and decision.failure is None and not state.policy.stopped
+
+
 def _serves_after_all(roles: Roles) -> bool:
     """Whether the release that was given up serves: a first one that was late may come up all the same."""
     active, release = roles.active, roles.release
-    if active is None or release is None or active.config != active.good_config:
+    if active is None or release is None or active.config != active.good_config or active.rolling_since:
         return False
     serves = (active.cluster_hash, active.config) == (release.cluster_hash, release.config)
     return serves and readiness_of(active).stage is Stage.READY

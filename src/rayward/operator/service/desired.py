@@ -53,6 +53,7 @@ def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
     in_place_only = spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None"
     return Policy(
         in_place_only=in_place_only,
+        rolls_workers=in_place_only and meta.annotation(labels.ROLLING_UPDATE) == "workers",
         new_cluster_for_config=not in_place_only and meta.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster",
         deletion_delay=default.deletion_delay if delay is None else timedelta(seconds=max(delay, 0)),
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rayward.kube.core.meta import rfc3339
 from rayward.operator.service.diagnosis import cause_of
 from rayward.operator.service.healing import Remedy
-from rayward.operator.service.readiness import config_not_sent, deploy_failed, overdue, progress_of, readiness_of
+from rayward.operator.service.readiness import (
+    config_not_sent,
+    deploy_failed,
+    overdue,
+    progress_of,
+    readiness_of,
+    rolling,
+)
 from rayward.operator.service.state import (
     DESERTION,
     AnnotationChange,
@@ -56,6 +64,13 @@ def decide(
             changes.append(AnnotationChange(active.name, progress=progress_of(active)))
         if active.progressed_at is not None:
             requeue_at = active.progressed_at + policy.progress_deadline
+    if active.rolling_since is not None and readiness.stage is Stage.READY:
+        readiness = rolling(active)
+        late_at = active.rolling_since + policy.progress_deadline
+        if now >= late_at:
+            message = f"{readiness.message}; no worker became ready since {rfc3339(active.rolling_since)}"
+            failure = failure or Failure("ProgressDeadlineExceeded", message)
+        requeue_at = min(requeue_at or late_at, late_at)
     return Decision(
         active=active,
         annotate=tuple(changes),

@@ -244,6 +244,7 @@ def _child(
         endpoints=len(endpoints),
         unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
+        rolling_since=_rolling_since(cluster, noted, pods),
         missing=_missing_workers(cluster, pods),
         deserted_since=noted.deserted_since,
         unhealthy_since=noted.unhealthy_since,
@@ -335,6 +336,15 @@ def _released(cluster: RayCluster) -> datetime | None:
 def _waits_for_quota(cluster: RayCluster) -> bool:
     found = condition_of(cluster.status.conditions, QUOTA_RESERVED)
     return found is not None and found.status == "False"
+
+
+def _rolling_since(cluster: RayCluster, noted: ClusterAnnotations, pods: Iterable[RayPod]) -> datetime | None:
+    """A worker that became ready is progress, and one that replaces another is younger than the roll."""
+    if cluster.status.observed_generation >= noted.rolled_generation:
+        return None
+    ready = (pod.metadata.creation_timestamp for pod in pods if pod.is_worker and pod.ready)
+    times = [parse_time(each) for each in (cluster.metadata.creation_timestamp, *ready) if each]
+    return max([*times, *([noted.progressed_at] if noted.progressed_at else ())], default=None)
 
 
 def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:

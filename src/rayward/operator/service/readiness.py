@@ -80,6 +80,12 @@ def config_not_sent(cluster: ChildCluster) -> Readiness:
     return _waiting("ConfigNotSent", f"RayCluster {cluster.name} has not received the Serve config yet{why}")
 
 
+def rolling(cluster: ChildCluster) -> Readiness:
+    """Its workers are replaced one by one; why one of them does not come up is the cluster's problem."""
+    why = f": {cluster.problem}"[:_MESSAGE_LIMIT] if cluster.problem else ""
+    return _waiting("RollingWorkers", f"RayCluster {cluster.name} replaces its workers one by one{why}")
+
+
 def overdue(cluster: ChildCluster, deadline: timedelta, now: datetime) -> bool:
     """Whether the last progress is older than ``deadline``; a suspended cluster waits for others and is never late."""
     since = cluster.progressed_at or cluster.created

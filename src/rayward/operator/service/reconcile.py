@@ -242,5 +242,6 @@ def _change_of(service: RayService, observed: Observed, desired: Desired, policy
         serving.cluster.spec,
         service.spec.ray_cluster_config,
         in_place_only=policy.in_place_only,
+        rolls_workers=policy.rolls_workers,
         running_hash=serving.child.cluster_hash,
     )

@@ -95,6 +95,8 @@ class ChildCluster:
     serve: ServeState | None = None
     unreachable: str = ""
     """Why its dashboard could not be read last time."""
+    rolling_since: datetime | None = None
+    """When the replacement of its workers one by one last made progress; None while none is going on."""
     missing: str = ""
     """Which of the workers that it asks for do not run; empty where all do."""
     deserted_since: datetime | None = None
@@ -140,6 +142,8 @@ class Policy:
 
     in_place_only: bool = False
     """Upgrade strategy None: a changed cluster spec waits."""
+    rolls_workers: bool = False
+    """With upgrade strategy None a change of workers alone replaces them one by one."""
     new_cluster_for_config: bool = False
     """An edit of the Serve config alone makes a new cluster too, and is not sent to the one that serves."""
     deletion_delay: timedelta = timedelta(seconds=60)
@@ -245,6 +249,8 @@ class Decision:
     """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
     scale: str = ""
     """The cluster whose group sizes follow the spec."""
+    roll: str = ""
+    """The cluster whose workers get the templates of the spec, to be replaced one by one."""
     suspend: tuple[str, ...] = ()
     """The clusters that follow ``rayClusterConfig.suspend``."""
     clear_annotations: tuple[str, ...] = ()
