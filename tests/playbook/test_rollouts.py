@@ -66,6 +66,9 @@ async def test_workers_are_rolled_out_and_the_head_stays(ray: ServiceStage, sdk:
         await ray.until_pods(3)
         head, workers = uids(await ray.pods("headgroup")), uids(await ray.pods("small"))
         written = await sdk.rollout("raycluster/plain")
+        assert [note.partition(":")[0] for note in written.notes] == [
+            f"annotation {labels.ROLLING_UPDATE}=workers stays"
+        ]
         await sdk.settle(written)
         await ray.until_gone(workers)
         await ray.until_pods(3)
@@ -74,6 +77,7 @@ async def test_workers_are_rolled_out_and_the_head_stays(ray: ServiceStage, sdk:
         await sdk.settle(written)
         images = {pod["spec"]["containers"][0]["image"] for pod in await ray.pods("small")}
         assert images == {"rayproject/ray:2.53.0"}
+        assert not written.notes, "the annotation was there already"
         with pytest.raises(Invalid, match="RayCluster cannot be restarted"):
             await sdk.restart("raycluster/plain")
 
@@ -101,6 +105,10 @@ async def test_workers_of_a_service_are_replaced_in_place_and_its_cluster_serves
         assert not old & uids(pods)
         assert stays <= uids(await ray.pods())
         assert await ray.names() == {first} == {await ray.serving()}
+        await sdk.settle(await sdk.rollout("rayservice/svc"))
+        assert not uids(pods) & uids(await ray.pods("small"))
+        assert await ray.serving() == first
+        pods, wanted = await ray.pods("small"), {**wanted, "spec": (await ray.service())["spec"]}
         # an edit of the head waits, whatever the annotation says: its workers would be of another version
         both = changed(wanted, "spec.rayClusterConfig.headGroupSpec.template.spec.containers.0.image", "x:2")
         assert (await sdk.plan(both, strategy="rolling-workers")).strongest == "NextCluster"

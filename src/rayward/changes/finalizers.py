@@ -90,6 +90,12 @@ class Stuck:
     clusters: tuple[str, ...] = ()
     removed: str = ""
 
+    def cost(self, one: Held) -> str:
+        """What the removal of a finalizer costs, in words: what is deleted first, else what is left behind."""
+        if one.holder.cleans_clusters and self.clusters:
+            return f"deletes RayCluster {', '.join(self.clusters)} first"
+        return f"leaves behind {one.holder.orphans}"
+
 
 def inspect(ref: Ref) -> Operation[Stuck]:
     """Who holds which finalizer; nothing is changed.
@@ -149,7 +155,7 @@ def unstick(
     chosen = next(one for one in stuck.held if one.finalizer == (finalizer or names[0]))
     if approve != ref.name:
         what = f"removing finalizer {chosen.finalizer} of {ref} needs approval"
-        why = f"it would leave behind: {chosen.holder.orphans}"
+        why = f"it {stuck.cost(chosen)}"
         raise UsageError(what, why, f"rayward unstick {ref} --finalizer {chosen.finalizer} --approve={ref.name}")
     if chosen.holder.cleans_clusters:
         for name in stuck.clusters:
@@ -158,7 +164,7 @@ def unstick(
             except errors.NotFound:
                 continue
     yield from _remove(ref, stuck.object, chosen.finalizer, manager)
-    yield from _note(ref, stuck.object, chosen, now)
+    yield from _note(ref, stuck, chosen, now)
     return Stuck(stuck.object, stuck.since, stuck.held, stuck.clusters, chosen.finalizer)
 
 
@@ -178,9 +184,9 @@ def _remove(ref: Ref, live: Object, finalizer: str, manager: str) -> Operation[N
         raise Conflict(what, error.message, f"rayward unstick {ref}", object=str(ref)) from error
 
 
-def _note(ref: Ref, live: Object, chosen: Held, now: str) -> Operation[None]:
+def _note(ref: Ref, stuck: Stuck, chosen: Held, now: str) -> Operation[None]:
     """An event that outlives the object, for as long as events do; the timeline keeps it longer."""
-    metadata = section(live, "metadata")
+    metadata = section(stuck.object, "metadata")
     involved: dict[str, Any] = {
         "apiVersion": ref.resource.api_version,
         "kind": ref.kind,
@@ -188,7 +194,7 @@ def _note(ref: Ref, live: Object, chosen: Held, now: str) -> Operation[None]:
         "namespace": ref.namespace,
         "uid": metadata.get("uid"),
     }
-    message = f"Removed finalizer {chosen.finalizer} by rayward unstick; left behind: {chosen.holder.orphans}"
+    message = f"Removed finalizer {chosen.finalizer} by rayward unstick, which {stuck.cost(chosen)}"
     body: Object = {
         "apiVersion": "v1",
         "kind": "Event",

@@ -12,6 +12,7 @@ HEAD: Final = "head"
 """The name by which the head's group is chosen."""
 WORKERS: Final = "workers"
 """All groups but the head's, for ``AnnotatePods``."""
+_ANNOTATION: Final = "annotation."
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +91,16 @@ def parse_setting(text: str) -> Intent:
 
     ``image=I``, ``GROUP.image=I``, ``GROUP.replicas=5``, ``GROUP.min=1``, ``GROUP.max=8``, ``env.NAME=V``,
     ``GROUP.env.NAME=V`` (``GROUP.env.NAME-`` removes it), ``GROUP.requests.cpu=2``, ``GROUP.limits.memory=4Gi``,
-    ``suspend=true``, ``rayVersion=2.61.0``, ``entrypoint=COMMAND``, and ``spec.PATH=VALUE`` for any other field of the
-    spec, whose value is read as YAML.
+    ``suspend=true``, ``rayVersion=2.61.0``, ``entrypoint=COMMAND``, ``annotation.NAME=V`` (``annotation.NAME-`` removes
+    it), and ``spec.PATH=VALUE`` for any other field of the spec, whose value is read as YAML.
 
     Raises:
         UsageError: It is none of these.
     """
     left, equals, value = text.partition("=")
+    if left.startswith(_ANNOTATION) and (equals or left.endswith("-")):
+        name = left.removeprefix(_ANNOTATION)
+        return Annotate(name, value) if equals else Annotate(name[:-1], None)
     if not equals and left.endswith("-") and "env." in left:
         group, _, name = left[:-1].rpartition("env.")
         return SetEnv(name, None, group.rstrip("."))
@@ -133,7 +137,7 @@ def _setting(parts: list[str], value: str, text: str) -> Intent:
             return SetField(".".join(path), _yaml(value, text))
         case _:
             known = "image, GROUP.image, GROUP.replicas, GROUP.min, GROUP.max, env.NAME, GROUP.requests.cpu, suspend"
-            why = f"it is none of {known}, rayVersion, entrypoint, spec.PATH"
+            why = f"it is none of {known}, rayVersion, entrypoint, annotation.NAME, spec.PATH"
             raise UsageError(f"cannot set {text.partition('=')[0]!r}", why, "")
 
 

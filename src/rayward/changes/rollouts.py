@@ -13,6 +13,11 @@ from rayward.kinds.effects import Rules
 from rayward.kube.machinery.jsonvalue import Object, section
 
 _SERVICE: Final = "RayService"
+_LASTING: Final = {
+    labels.PAUSE: "later upgrades wait before their switch too",
+    labels.SERVE_CONFIG_UPGRADE: "later edits of serveConfigV2 alone make a new cluster too",
+    labels.ROLLING_UPDATE: "later edits of worker templates replace workers one by one too",
+}
 
 
 def pause(ref: Ref, live: Object, rules: Rules) -> tuple[Intent, ...]:
@@ -80,17 +85,38 @@ def upgrade(live: Object, settings: Sequence[Intent], *, paused: bool) -> tuple[
 
 
 def rollout(ref: Ref, live: Object, rules: Rules, settings: Sequence[Intent], now: str) -> tuple[Intent, ...]:
-    """Replace the workers of a cluster one by one, with these settings or as they are."""
-    _needs(ref, "RayCluster", "rolled out")
+    """Replace the workers of a cluster one by one, with these settings or as they are; of a service in its cluster."""
+    strategy: Any = section(section(live, "spec"), "upgradeStrategy").get("type")
+    if ref.kind == _SERVICE and strategy != "None":
+        what = f"the workers of {ref} are not replaced in place: its upgradeStrategy.type is not None"
+        why = "an edit of it makes a new cluster beside the one that serves"
+        raise Invalid(
+            what, why, f"rayward restart {ref}   # or first: rayward set {ref} spec.upgradeStrategy.type=None"
+        )
+    if ref.kind != _SERVICE:
+        _needs(ref, "RayCluster", "rolled out")
     if rules is not Rules.RAYWARD:
         what = f"{rules.operator} cannot replace workers one by one"
-        raise Invalid(what, "it recreates all pods or none", f"rayward reassemble {ref}", object=str(ref))
+        following = f"rayward reassemble {ref}" if ref.kind != _SERVICE else f"rayward undo {ref}"
+        raise Invalid(what, "it recreates all pods or none", following, object=str(ref))
     wanted: list[Intent] = [Annotate(labels.ROLLING_UPDATE, "workers"), *settings]
-    if section(section(live, "spec"), "upgradeStrategy").get("type") == "Recreate":
+    if strategy == "Recreate":
         wanted.append(SetField("upgradeStrategy.type", "None"))
     if not settings:
         wanted.append(AnnotatePods(labels.RESTARTED_AT, now, WORKERS))
     return tuple(wanted)
+
+
+def lasting(ref: Ref, live: Object, chosen: Sequence[Intent]) -> tuple[str, ...]:
+    """What stays on the object when the rollout is over, and counts for later edits too."""
+    before = section(section(live, "metadata"), "annotations")
+    set_now = [one for one in chosen if isinstance(one, Annotate) and one.name in _LASTING]
+    return tuple(
+        f"annotation {one.name}={one.value} stays: {_LASTING[one.name]}; remove it with "
+        f"`rayward set {ref} annotation.{one.name}-`"
+        for one in set_now
+        if one.value is not None and before.get(one.name) != one.value
+    )
 
 
 def reconcile(now: str) -> tuple[Intent, ...]:

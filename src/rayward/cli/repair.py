@@ -90,7 +90,7 @@ def _print(ref: Ref, stuck: Stuck) -> None:
     for one in stuck.held:
         answer(f"  {one.finalizer}")
         answer(f"    held by {one.holder.owner}, which waits for {one.holder.waits_for}")
-        answer(f"    if it is removed by hand, this is left behind: {one.holder.orphans}")
+        answer(f"    its removal {stuck.cost(one)}")
     if stuck.since and stuck.held:
         answer(f"  next: rayward unstick {ref} --finalizer {stuck.held[0].finalizer} --approve={ref.name}")
 

@@ -103,7 +103,7 @@ def _upgrade(
 @waiting_options
 @target_options
 def _rollout(words: tuple[str, ...], cause: str, form: Form | None, waits: Waits | None, target: Target) -> int:
-    """Replace the workers of a RayCluster one by one, each drained first; the head stays.
+    """Replace workers one by one, each drained first; the head stays. Of a RayService where its strategy is None.
 
     \b
     Examples:

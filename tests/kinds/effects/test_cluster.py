@@ -51,6 +51,34 @@ def test_templates_by_class(
     assert _only(old, changed(old, path, value))[1:] == (effect, restarts)
 
 
+_IMAGE = "template.spec.containers[0].image"
+
+
+@pytest.mark.parametrize(
+    ("changed_fields", "path", "value", "effect", "restarts"),
+    [
+        (f"workerGroupSpecs[small].{_IMAGE}", "spec.upgradeStrategy.type", "Recreate", Effect.RECREATE, 2),
+        (f"headGroupSpec.{_IMAGE}", "spec.upgradeStrategy.type", "Recreate", Effect.RECREATE, 2),
+        (f"workerGroupSpecs[small].{_IMAGE}", "metadata.annotations", ROLLING, Effect.ROLLING_WORKERS, 1),
+        (f"headGroupSpec.{_IMAGE}, 3 more", "metadata.annotations", ROLLING, Effect.ROLLING_WORKERS, 1),
+        (f"headGroupSpec.{_IMAGE}", "metadata.annotations", ROLLING, Effect.IN_PLACE, 0),
+        ("", "spec.upgradeStrategy.type", "Recreate", Effect.IN_PLACE, 0),
+    ],
+)
+def test_another_strategy_lets_go_an_edit_that_pods_wait_for(
+    changed_fields: str, path: str, value: Any, effect: Effect, restarts: int
+) -> None:
+    """The condition is as Rayward's operator writes it."""
+    old = changed(manifest(), "spec.upgradeStrategy", {"type": "None"})
+    told = {"type": "Drifted", "status": "True" if changed_fields else "False", "reason": "TemplateChanged"}
+    message = f"Pods a, b were created from an older spec; changed: {changed_fields}"
+    old["status"] = {"conditions": [{**told, "message": message, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
+    new = changed(old, path, value)
+    found = _only(old, new)
+    assert (found[1], len(found[2])) == (effect, restarts)
+    assert _only(old, new, Rules.KUBERAY_1_7)[1] in (Effect.IN_PLACE, Effect.IGNORED)
+
+
 @pytest.mark.parametrize(
     ("path", "before", "after"),
     [

@@ -15,8 +15,7 @@ from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import EVENTS, PODS, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
-_MOST: Final = 500
-"""Objects of one kind that are read."""
+_PAGE: Final = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +133,23 @@ def _clusters(ref: Ref, live: Object) -> Operation[list[Object]]:
 
 
 def _listed(resource: Resource, namespace: str, selector: str) -> Operation[list[Object]]:
-    try:
-        found: Object = yield Send(verbs.list_(resource, namespace, label_selector=selector, limit=_MOST))
-    except (errors.NotFound, errors.Forbidden):
-        # a kind that is not installed, or that the user may not see
-        return []
-    return entries(found, "items")
+    listed: list[Object] = []
+    limit, token = _PAGE, ""
+    while True:
+        try:
+            request = verbs.list_(resource, namespace, label_selector=selector, limit=limit, continue_token=token)
+            found: Object = yield Send(request)
+        except (errors.NotFound, errors.Forbidden):
+            # a kind that is not installed, or that the user may not see
+            return listed
+        except errors.Gone:
+            # the version that the pages are of is compacted: all of it at once
+            listed, limit, token = [], 0, ""
+            continue
+        listed += entries(found, "items")
+        token = str(section(found, "metadata").get("continue") or "")
+        if not token:
+            return listed
 
 
 def _name(obj: Object) -> str:

@@ -16,6 +16,7 @@ from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.shapes.totals import desired_workers
+from rayward.kube.core.meta import condition_of
 
 Answer = tuple[Effect, str]
 
@@ -26,6 +27,7 @@ _FT: Final = "gcsFaultToleranceOptions"
 _KUBERAY_GATED: Final = ("networkPolicy", "tlsOptions", "historyServerOptions", f"{_FT}.storage")
 _RECREATED: Final = "upgradeStrategy.type is Recreate, and the spec is another one"
 _ROLLED: Final = f"the annotation {labels.ROLLING_UPDATE} replaces workers one by one"
+_WAITED: Final = "pods of an earlier spec, which the condition Drifted names, are replaced now"
 _KEPT: Final = "upgradeStrategy.type is not Recreate, so running pods stay"
 
 
@@ -48,6 +50,20 @@ class ClusterEdit:
         """What becomes of pods whose template is another one now."""
         effect = renewal(self.new)
         return Effect.NEXT_PODS if effect is Effect.ROLLING_WORKERS and self.is_kuberay else effect
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Groups that have pods of an earlier spec, as Rayward's condition Drifted says."""
+        found = condition_of(self.old.status.conditions, "Drifted")
+        if found is None or found.status != "True" or self.is_kuberay or _is_suspended(self):
+            return ()
+        # the condition names the first fields only
+        listed = found.message.partition("changed: ")[2].split(", ")
+        whole = listed[-1].endswith(" more")
+        places = [
+            ("headGroupSpec." if name == labels.HEAD_GROUP else f"{GROUPS}[{name}].", name) for name in self.groups
+        ]
+        return tuple(name for place, name in places if whole or any(path.startswith(place) for path in listed))
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -90,6 +106,8 @@ def _spec_change(edit: ClusterEdit, difference: Difference) -> Change:
     if effect is Effect.RECREATE:
         only = role in (Role.INJECTED, Role.HOSTS) and not (_recreates(edit) and edit.hash_changed)
         restarts = (group,) if only else edit.groups
+    elif effect is Effect.ROLLING_WORKERS and role is Role.STRATEGY:
+        restarts = _waiting_workers(edit)
     elif effect is Effect.ROLLING_WORKERS:
         restarts = (group,) if role in (Role.WORKERS, Role.INJECTED) else edit.groups[1:]
     return Change(difference.path, effect, why, difference.old, difference.new, restarts)
@@ -115,7 +133,7 @@ def _effect(edit: ClusterEdit, difference: Difference, pattern: str, role: Role 
         reads = "the autoscaler reads it from the RayCluster"
         return (Effect.IN_PLACE, reads) if autoscaled else (Effect.IGNORED, "enableInTreeAutoscaling is not true")
     if role is Role.STRATEGY:
-        return Effect.IN_PLACE, "it counts from the next change on"
+        return _let_go(edit)
     if role is Role.MISSING:
         return Effect.IGNORED, f"{edit.rules.operator} does not have this feature"
     if role is Role.OWNER:
@@ -123,6 +141,19 @@ def _effect(edit: ClusterEdit, difference: Difference, pattern: str, role: Role 
     if same_meaning(difference.old, difference.new):
         return Effect.IGNORED, "both spellings mean the same"
     return _pods(edit, role, group)
+
+
+def _let_go(edit: ClusterEdit) -> Answer:
+    """Another way to change pods counts for an edit too that they still wait for."""
+    if edit.waiting and edit.renewal is Effect.RECREATE and renewal(edit.old) is not Effect.RECREATE:
+        return Effect.RECREATE, _WAITED
+    if _waiting_workers(edit) and edit.renewal is Effect.ROLLING_WORKERS:
+        return Effect.ROLLING_WORKERS, _WAITED
+    return Effect.IN_PLACE, "it counts from the next change on"
+
+
+def _waiting_workers(edit: ClusterEdit) -> tuple[str, ...]:
+    return tuple(group for group in edit.waiting if group != labels.HEAD_GROUP)
 
 
 def _outside_rules(edit: ClusterEdit, difference: Difference, pattern: str, role: Role | None) -> Answer | None:
@@ -230,7 +261,8 @@ def _metadata_change(edit: ClusterEdit, difference: Difference) -> Change | None
 def _annotation(edit: ClusterEdit, name: str) -> tuple[Effect, str, tuple[str, ...]]:
     workers = edit.groups[1:]
     if name == labels.ROLLING_UPDATE and not edit.is_kuberay:
-        return Effect.IN_PLACE, "it counts from the next change on", ()
+        effect, why = _let_go(edit)
+        return effect, why, _waiting_workers(edit) if effect is Effect.ROLLING_WORKERS else ()
     if name in (labels.OVERWRITE_COMMAND, labels.FT_ENABLED):
         if not edit.is_kuberay and edit.renewal is not Effect.NEXT_PODS and not _is_suspended(edit):
             why = _ROLLED if edit.renewal is Effect.ROLLING_WORKERS else "workers made without it are replaced"
