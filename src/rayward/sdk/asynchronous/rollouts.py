@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -78,7 +79,9 @@ class Rollouts(Writes):
         return await self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
 
     async def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
-        """Replace the workers of a RayCluster one by one, with these settings or as they are.
+        """Replace workers one by one, with these settings or as they are.
+
+        Of a RayCluster, or of the cluster of a RayService whose upgrade strategy is None.
 
         Raises:
             Invalid: Another operator acts, which cannot.
@@ -97,4 +100,6 @@ class Rollouts(Writes):
         about = self._ref(ref)
         live = await self.get(about)
         rules = await self._run(predicting.operator_of(about, live), about)
-        return await self.set(about, *intents(about, live, rules), cause=cause)
+        chosen = intents(about, live, rules)
+        written = await self.set(about, *chosen, cause=cause)
+        return dataclasses.replace(written, notes=(*written.notes, *rollouts.lasting(about, live, chosen)))

@@ -6,6 +6,7 @@ from __future__ import annotations
 from rayward.changes import predicting, writing
 from rayward.changes.planning import Plan, check_base
 from rayward.changes.refs import ref_of
+from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
 from rayward.kube.machinery.jsonvalue import Object, section
@@ -15,11 +16,19 @@ from rayward.sdk.blocking.writes import Writes
 class Plans(Writes):
     """Verbs that ask before anything is written."""
 
-    def plan(self, wanted: Object, *, force_conflicts: bool = False, rules: Rules | None = None) -> Plan:
+    def plan(
+        self,
+        wanted: Object,
+        *,
+        strategy: Strategy | None = None,
+        force_conflicts: bool = False,
+        rules: Rules | None = None,
+    ) -> Plan:
         """Predict what applying a manifest does, with every changed field's effect; nothing is changed.
 
         Args:
             wanted: The manifest.
+            strategy: As of ``apply``.
             force_conflicts: Predict for an apply with ``force_conflicts``.
             rules: Whose operator acts on the object; found out where it is not given.
 
@@ -28,7 +37,8 @@ class Plans(Writes):
             Invalid: The server rejects the manifest.
         """
         ref = ref_of(wanted, self.namespace)
-        operation = predicting.predict(ref, wanted, manager=self.field_manager, force=force_conflicts, rules=rules)
+        body = with_strategy(ref, wanted, strategy)
+        operation = predicting.predict(ref, body, manager=self.field_manager, force=force_conflicts, rules=rules)
         return self._run(operation, ref)
 
     def apply_plan(self, document: Object) -> Written:

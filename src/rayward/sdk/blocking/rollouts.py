@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -79,7 +80,9 @@ class Rollouts(Writes):
         return self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
 
     def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
-        """Replace the workers of a RayCluster one by one, with these settings or as they are.
+        """Replace workers one by one, with these settings or as they are.
+
+        Of a RayCluster, or of the cluster of a RayService whose upgrade strategy is None.
 
         Raises:
             Invalid: Another operator acts, which cannot.
@@ -96,4 +99,6 @@ class Rollouts(Writes):
         about = self._ref(ref)
         live = self.get(about)
         rules = self._run(predicting.operator_of(about, live), about)
-        return self.set(about, *intents(about, live, rules), cause=cause)
+        chosen = intents(about, live, rules)
+        written = self.set(about, *chosen, cause=cause)
+        return dataclasses.replace(written, notes=(*written.notes, *rollouts.lasting(about, live, chosen)))
