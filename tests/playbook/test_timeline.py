@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 
 from rayward import AsyncClient
 from rayward.changes.intents import SetImage
-from rayward.changes.outcomes import NotFound
+from rayward.changes.outcomes import NotFound, Unavailable, UsageError
 from rayward.changes.timeline import Store
+from rayward.changes.timeline.serving import TimelineServer
 from rayward.kinds.admission import NO_QUEUES
-from rayward.kinds.resources import RAY_SERVICES
-from rayward.kube.core.resource import CONTROLLER_REVISIONS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONTROLLER_REVISIONS, LEASES, PODS, SERVICE_ACCOUNTS
+from rayward.net.server import Server, listen
 from rayward.stack.composition import composed
+from tests.kube.address import own_address
 from tests.operator.service.stage import ServiceStage, service
+from tests.operator.stage import Stage, manifest
 
 pytestmark = pytest.mark.anyio
 
@@ -49,6 +56,60 @@ async def test_an_upgrade_is_recorded_and_outlives_the_service(
     assert [one.at for one in found] == sorted(one.at for one in found)
     with pytest.raises(NotFound):
         await sdk.timeline("rayservice/svc")
+
+
+@asynccontextmanager
+async def _listening(store: Store, address: str) -> AsyncGenerator[int]:
+    listener = listen(address, 0)
+    server = Server(TimelineServer(store, "2026-01-01T00:00:00Z"), listener)
+    await server.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        await server.stop()
+
+
+# the embedded server leads to pods through their kubelet, which is not there
+@pytest.mark.parametrize("access", [pytest.param("real", marks=pytest.mark.kube)], indirect=True)
+async def test_the_recorder_of_a_cluster_is_asked_through_the_api_server(ray: ServiceStage, sdk: AsyncClient) -> None:
+    """The operator is a pod there: a Lease names it, and who may use its proxy reads its timeline."""
+    address, store = own_address(), Store()
+    ray.compose = composed(NO_QUEUES, store=store)
+    ray.kubelet.starts = lambda pod: pod.metadata.name != "operator-0"
+    async with ray.operator(), _listening(store, address) as port:
+        await Stage.create(ray, manifest())
+        await ray.until_pods(3)
+        await ray.client.delete(RAY_CLUSTERS, "plain", ray.namespace)
+
+        async def gone() -> bool:
+            return not await ray.objects(RAY_CLUSTERS) and any(one.what == "deleted" for one in store.read())
+
+        await ray.eventually(gone)
+        await ray.client.create(SERVICE_ACCOUNTS, {"metadata": {"name": "operator"}}, ray.namespace)
+        spec = {
+            "nodeName": "elsewhere",
+            "serviceAccountName": "operator",
+            "automountServiceAccountToken": False,
+            "containers": [{"name": "main", "image": "rayward"}],
+        }
+        await ray.client.create(PODS, {"metadata": {"name": "operator-0"}, "spec": spec}, ray.namespace)
+        status = {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
+        await ray.client.patch(
+            PODS, "operator-0", {"status": status}, PatchType.MERGE, ray.namespace, subresource="status"
+        )
+        where = f"{ray.namespace}:{port}"
+        with pytest.raises(NotFound):
+            await sdk.recorded("raycluster/plain", where)
+        lease = {"metadata": {"name": "rayward-operator"}, "spec": {"holderIdentity": "operator-0_1_ab"}}
+        await ray.client.create(LEASES, lease, ray.namespace)
+        recorded = await sdk.recorded("raycluster/plain", where)
+        assert (recorded.since, recorded.durable) == ("2026-01-01T00:00:00Z", False)
+        assert recorded.items == tuple(one for one in store.read() if one.concerns("raycluster/plain"))
+        assert {one.what for one in await sdk.timeline("raycluster/plain", recorded)} >= {"created", "pod", "deleted"}
+        with pytest.raises(Unavailable, match="has no timeline at port 1"):
+            await sdk.recorded("raycluster/plain", f"{ray.namespace}/operator-0:1")
+        with pytest.raises(UsageError, match="cannot read"):
+            await sdk.recorded("raycluster/plain", "here")
 
 
 async def test_without_a_record_the_server_is_asked(ray: ServiceStage, sdk: AsyncClient) -> None:

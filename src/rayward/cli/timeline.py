@@ -7,7 +7,10 @@ from datetime import UTC, datetime, timedelta
 import click
 import msgspec
 
-from rayward.changes.timeline import Entry, Store
+from rayward.changes.outcomes import Forbidden, NotFound, Unavailable
+from rayward.changes.refs import Ref
+from rayward.changes.timeline import Entry, Recorded, Store
+from rayward.changes.timeline.asking import DEFAULT
 from rayward.changes.timeline.page import page
 from rayward.cli.changing import changing, ref_of
 from rayward.cli.completion import complete_objects
@@ -16,6 +19,7 @@ from rayward.cli.grid import Grid, lay_out
 from rayward.cli.output import answer, answer_json, folder_of, tell
 from rayward.cli.target import Target, target_options
 from rayward.kube.core.meta import rfc3339
+from rayward.sdk import Client
 
 _COLUMNS = ("TIME", "OBJECT", "WHAT", "TEXT", "BY")
 _LONGEST = 160
@@ -25,10 +29,13 @@ _LONGEST = 160
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--since", type=DurationType(), default=0.0, help="Only entries of the last 30m, 2h... (default: all).")
 @click.option(
+    "--recorder", metavar="NS:PORT", envvar="RAYWARD_RECORDER", help=f"Operator that recorded (default: {DEFAULT})."
+)
+@click.option(
     "-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Output format."
 )
 @target_options
-def command(words: tuple[str, ...], since: float, form: str, target: Target) -> int:
+def command(words: tuple[str, ...], since: float, recorder: str | None, form: str, target: Target) -> int:
     """Show what happened to an object and what belongs to it, also after it is gone.
 
     \b
@@ -39,8 +46,9 @@ def command(words: tuple[str, ...], since: float, form: str, target: Target) -> 
     with changing(target) as (client, session):
         ref = ref_of(words, session)
         folder = folder_of(target.data).timeline
-        store = Store(folder) if session.local and folder.is_dir() else None
+        store = Store(folder) if session.local and folder.is_dir() else _recorded(client, ref, recorder)
         found = client.timeline(ref, store)
+    first = store.since if isinstance(store, Recorded) else found[0].at if found else None
     if since:
         earliest = rfc3339(datetime.now(UTC) - timedelta(seconds=since))
         found = tuple(one for one in found if one.at >= earliest)
@@ -48,7 +56,6 @@ def command(words: tuple[str, ...], since: float, form: str, target: Target) -> 
         answer(page(f"{ref} in {ref.namespace}", found))
     elif form == "json":
         items = [msgspec.to_builtins(one) for one in found]
-        first = found[0].at if found else None
         answer_json(
             {"apiVersion": "cli.rayward/v1", "kind": "Timeline", "object": str(ref), "since": first, "items": items}
         )
@@ -57,7 +64,20 @@ def command(words: tuple[str, ...], since: float, form: str, target: Target) -> 
             answer(line)
         if found and store is None:
             tell(f"no recording was found: showing what the API server still has, since {found[0].at}")
+        if isinstance(store, Recorded):
+            kept = "on disk" if store.durable else "in memory, which ends with its process"
+            tell(f"recorded by the operator since {store.since}, {kept}")
     return 0
+
+
+def _recorded(client: Client, ref: Ref, recorder: str | None) -> Recorded | None:
+    """What the cluster's operator recorded; None where nobody named a recorder and there is none to be asked."""
+    try:
+        return client.recorded(ref, recorder or DEFAULT)
+    except (NotFound, Forbidden, Unavailable):
+        if recorder:
+            raise
+        return None
 
 
 def _row(one: Entry) -> tuple[str, ...]:

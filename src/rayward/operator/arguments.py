@@ -25,9 +25,10 @@ REFUSED = 10
 LOST = 11
 
 
-def parser() -> argparse.ArgumentParser:
-    """Every flag."""
-    made = argparse.ArgumentParser(prog="rayward operator run", description="Make Ray's kinds true on a cluster.")
+def parser(more: Sequence[argparse.ArgumentParser] = ()) -> argparse.ArgumentParser:
+    """Every flag; ``more`` are flags of what runs beside the operator in its process."""
+    about = "Make Ray's kinds true on a cluster."
+    made = argparse.ArgumentParser(prog="rayward operator run", description=about, parents=more)
     made.add_argument("--kubeconfig", type=Path, help="whose cluster (default: KUBECONFIG, ~/.kube/config, the pod's)")
     made.add_argument("--context", help="context of the kubeconfig")
     made.add_argument(
@@ -107,9 +108,9 @@ def settings_of(options: argparse.Namespace) -> Settings:
 Run = Callable[[Access, Settings], Coroutine[Any, Any, None]]
 
 
-def main(words: Sequence[str] | None = None, run: Run = run) -> int:
+def main(words: Sequence[str] | None = None, run: Run = run, more: Sequence[argparse.ArgumentParser] = ()) -> int:
     """Work until told to stop; ``run`` is another one where more than the operator's own kinds are reconciled."""
-    options = parser().parse_args(words)
+    options = parser(more).parse_args(words)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         access = find_access(options.kubeconfig, options.context)

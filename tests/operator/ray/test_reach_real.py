@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from typing import Any
 
 import orjson
@@ -16,21 +15,12 @@ from rayward.kube.runtime.clock import SYSTEM_CLOCK
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.errors import Refused, Unauthorized, Unreachable
 from rayward.operator.ray.reach import PodPort, ProxiedReach, ServicePort
+from tests.kube.address import own_address
 from tests.kube.real.cluster import RealControlPlane
 from tests.operator.ray.simulated import SimulatedHead, listening
 from tests.operator.ray.test_dashboard import AT_ONCE, CONFIG
 
 pytestmark = [pytest.mark.kube, pytest.mark.anyio]
-
-
-def _address() -> str:
-    """An address of this machine that is not loopback: kube-apiserver leads nobody there."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            pytest.skip("this machine has no network, and kube-apiserver proxies to no loopback address")
-        return probe.getsockname()[0]
 
 
 def _pod(port: int) -> dict[str, Any]:
@@ -42,7 +32,7 @@ def _pod(port: int) -> dict[str, Any]:
 
 
 async def test_a_head_is_reached_through_a_real_api_server() -> None:
-    address = _address()
+    address = own_address()
     head = SimulatedHead(SYSTEM_CLOCK.now, token="secret", timings=AT_ONCE)
     with RealControlPlane() as plane:
         async with Client.connect(find_access(plane.kubeconfig)) as client:

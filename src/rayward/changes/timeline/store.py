@@ -35,6 +35,11 @@ class Store:
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
 
+    @property
+    def durable(self) -> bool:
+        """Whether entries outlive the process."""
+        return self._folder is not None
+
     def append(self, entries: Iterable[Entry]) -> None:
         """Keep entries; a full disk costs the record, and nothing else."""
         if self._folder is None:

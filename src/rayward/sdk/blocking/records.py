@@ -8,7 +8,7 @@ from rayward.changes import leftovers
 from rayward.changes.outcomes import NotFound
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import Revision, Undo
-from rayward.changes.timeline import Entry, Store, read_timeline
+from rayward.changes.timeline import Entry, Recorded, Store, asking, read_timeline
 from rayward.changes.timeline.reading import ordered
 from rayward.changes.timeline.stats import Stats, stats_of
 from rayward.changes.why import Diagnosis, Evidence, explain, gather
@@ -36,12 +36,25 @@ class Records(Connection):
         """
         return self._run(revisions.history(self._ref(ref)), ref)
 
-    def timeline(self, ref: Ref | str, store: Store | None = None) -> tuple[Entry, ...]:
+    def recorded(self, ref: Ref | str, recorder: str = asking.DEFAULT) -> Recorded:
+        """What the operator of a cluster recorded about an object, asked for through the API server.
+
+        Args:
+            ref: The object; it may be gone.
+            recorder: ``NAMESPACE:PORT`` of the operator that leads, or ``NAMESPACE/POD:PORT``.
+
+        Raises:
+            NotFound, Forbidden, Unavailable: Nobody records there, or the user may not ask.
+        """
+        return self._run(asking.ask_recorder(self._ref(ref), asking.parse_place(recorder)), ref)
+
+    def timeline(self, ref: Ref | str, store: Store | Recorded | None = None) -> tuple[Entry, ...]:
         """What happened to an object and what belongs to it, the oldest first.
 
         Args:
             ref: The object; with a store it may be gone.
-            store: What the operator's process recorded; without one, what the API server still knows.
+            store: What the operator's process recorded, or what ``recorded`` gave; without one, what the API server
+                still knows.
 
         Raises:
             NotFound: The object is gone, and nothing was recorded.
