@@ -1,10 +1,10 @@
-"""``make bench``: each part beside its peer: kube-apiserver, a plain log, haproxy, a plain process; and jobs."""
+"""``make bench``: each part beside its peer (kube-apiserver, a plain log, haproxy, a plain process); jobs, playbook."""
 
 from __future__ import annotations
 
 import sys
 
-from bench import apiserver, jobs, node, store, traffic
+from bench import apiserver, jobs, node, playbook, store, traffic
 
 
 def main() -> int:
@@ -18,6 +18,8 @@ def main() -> int:
     node.main()
     print()
     jobs.main()
+    print()
+    playbook.main()
     return 0
 
 

@@ -34,10 +34,10 @@ def show_broken_release(load: Load) -> None:
 
 
 def show_why(load: Load) -> None:
-    """An image that nobody has: the cause, its evidence and what to run next."""
-    show("\n# an image that nobody has: why does nothing happen?")
-    rayward("set", NAME, "image=nowhere:1")
-    until(lambda: _cause() == "ImagePull", "the image is missed", f"rayward why {NAME}")
+    """Workers that fit on no node: the cause, its evidence and what to run next."""
+    show("\n# workers that no node has room for: why does nothing happen?")
+    rayward("set", NAME, "small.requests.cpu=64", "small.limits.cpu=64")
+    until(lambda: _cause() == "Unschedulable", "a worker is unschedulable", f"rayward why {NAME}")
     rayward("why", NAME)
     rayward("undo", NAME, "--wait")
     answered_by(load, "1")

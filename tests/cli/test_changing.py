@@ -108,6 +108,17 @@ def test_two_documents_of_which_one_is_wrong_are_planned_not_at_all(ray: Rayward
     assert (done.code, done.out) == (3, "")
 
 
+def test_documents_of_other_kinds_are_left_out_of_a_plan_and_named(ray: Rayward) -> None:
+    other = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "code"}}
+    text = yamltext.dump(other) + "---\n" + yamltext.dump(changed(manifest(), "spec.suspend", True))
+    for verb in ("plan", "diff"):
+        done = ray(verb, "-f", "-", stdin=text)
+        assert (done.code, done.err) == (
+            0, f"configmap/code: left out: rayward {verb} is for RayCluster, RayService and RayJob\n"
+        )  # fmt: skip
+    assert ray("plan", "-f", "-", stdin=yamltext.dump(other)).code == 4
+
+
 def test_history_and_undo(ray: Rayward) -> None:
     assert ray("set", "cluster/c", "rayVersion=2.61.0", "--cause", "newer Ray").code == 0
     shown = ray("history", "raycluster/c")

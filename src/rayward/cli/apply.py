@@ -13,18 +13,18 @@ import click
 import orjson
 
 from rayward.changes import outcomes
-from rayward.changes.judging import Verdict
 from rayward.changes.outcomes import ChangeError
 from rayward.changes.refs import RESOURCES
 from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
 from rayward.cli import manifests, naming, precheck
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
-from rayward.cli.changing import Waits, current_user
+from rayward.cli.changing import Waits, current_user, tell_taken
 from rayward.cli.durations import DurationType
 from rayward.cli.explain import explained
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
+from rayward.cli.live import progress
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
 from rayward.cli.quotacheck import check, is_queued, read_ledger
@@ -147,12 +147,9 @@ def _settle(
 ) -> int:
     """Wait for one object and say how it ended; the others are waited for whatever came of it."""
     name = f"{str(written.object['kind']).lower()}/{written.object['metadata']['name']}"
-
-    def say(verdict: Verdict) -> None:
-        tell(f"{name}: {verdict}")
-
     try:
-        waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
+        with progress(name) as say:
+            waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
     except ChangeError as error:
         told = explained(error)
         assert told is not None
@@ -301,8 +298,9 @@ class _Applying:
                 body, strategy=how.strategy, force_conflicts=how.force, dry_run=how.dry, cause=how.cause
             )
             self.written.append(written)
-            for note in (*written.notes, *(f"took {one.field} from {one.manager}" for one in written.taken)):
+            for note in written.notes:
                 tell(note)
+            tell_taken(written)
             return kind, written.object, outcome(written.before, written.object)
         name, namespace = manifest.name, section(body, "metadata").get("namespace")
         client = self._session.client

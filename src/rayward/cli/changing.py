@@ -12,11 +12,11 @@ from typing import Any, Literal
 import click
 
 from rayward.changes.intents import Intent, parse_setting
-from rayward.changes.judging import Verdict
 from rayward.changes.refs import Ref, parse_ref
-from rayward.changes.writing import Written
+from rayward.changes.writing import MANAGER, Written
 from rayward.cli.durations import DurationType
 from rayward.cli.forms import Form, rendered, without_managed
+from rayward.cli.live import progress
 from rayward.cli.output import answer, tell
 from rayward.cli.target import Session, Target
 from rayward.sdk import Client
@@ -48,14 +48,20 @@ def show(ref: Ref, done: Written, form: Form | None, *, dry: bool) -> None:
         tell(f"others changed the object at the same time: succeeded at attempt {done.attempts}")
     for note in done.notes:
         tell(f"Warning: {note}")
-    for taken in done.taken:
-        tell(f"took {taken.field} from {taken.manager}")
+    tell_taken(done)
     if form is None or form.name == "name":
         outcome = "created" if done.before is None else "configured" if done.changed else "unchanged"
         title = f"{ref.kind.lower()}.ray.io/{ref.name}"
         answer(title if form else f"{title} {outcome}{' (server dry run)' if dry else ''}")
         return
     answer(rendered(without_managed(done.object), form))
+
+
+def tell_taken(done: Written) -> None:
+    """Say what a change took from whom; what this tool wrote otherwise, by an undo for one, is nobody else's."""
+    for taken in done.taken:
+        if taken.manager != MANAGER:
+            tell(f"took {taken.field} from {taken.manager}")
 
 
 def current_user() -> str:
@@ -87,16 +93,12 @@ def waiting_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def settle(client: Client, ref: Ref, done: Written, waits: Waits | None) -> None:
-    """Wait for what a verb asked for, with one line for each new state."""
+    """Wait for what a verb asked for, and show its progress."""
     if waits is None or not done.changed:
         return
-    waited = client.settle(done, timeout=waits.timeout, on_failure=waits.on_failure, tell=teller(ref))
+    with progress(str(ref)) as say:
+        waited = client.settle(done, timeout=waits.timeout, on_failure=waits.on_failure, tell=say)
     tell(f"{ref}: done after {waited.seconds:.0f} s")
-
-
-def teller(ref: Ref) -> Callable[[Verdict], None]:
-    """Says each new state of an object, on a line of its own."""
-    return lambda verdict: tell(f"{ref}: {verdict}")
 
 
 def split_settings(words: tuple[str, ...]) -> tuple[tuple[str, ...], list[Intent]]:

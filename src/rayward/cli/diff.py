@@ -37,7 +37,7 @@ def command(
         return _revisions(words, revision, target)
     if not files or words:
         raise click.UsageError("give manifests with -f, or KIND/NAME with --revision")
-    wanted = manifests.read(files, recursive=recursive)
+    wanted = manifests.of_ray(manifests.read(files, recursive=recursive), "diff")
     with changing(target) as (client, _session):
         texts = [client.diff(one.value, show_all=show_all) for one in wanted]
     for text in texts:

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from rayward.changes.refs import RESOURCES
 from rayward.cli.failure import Code, CommandError
+from rayward.cli.output import tell
+from rayward.kinds.resources import GROUP
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object, section
 
 _SUFFIXES: Final = (".json", ".yaml", ".yml")
@@ -62,6 +65,15 @@ def read(sources: Sequence[str], *, recursive: bool) -> list[Manifest]:
             Code.INVALID, f"{len(found)} objects are more than {_MOST} at once", "", "apply them in parts"
         )
     return sorted(found, key=lambda one: _FIRST.get(one.kind, len(_FIRST)))
+
+
+def of_ray(found: list[Manifest], verb: str) -> list[Manifest]:
+    """Those that a verb for Ray's kinds is about; the others are named, so that nobody takes them for unchanged."""
+    ours = [one for one in found if one.kind in RESOURCES and str(one.value["apiVersion"]).startswith(f"{GROUP}/")]
+    for one in found if ours else ():
+        if one not in ours:
+            tell(f"{one.kind.lower()}/{one.name}: left out: rayward {verb} is for RayCluster, RayService and RayJob")
+    return ours or found
 
 
 def _source(source: str, *, recursive: bool) -> Iterator[Manifest]:

@@ -54,7 +54,7 @@ def command(
       rayward plan -f service.yaml
       rayward plan -f service.yaml --exit-code -o json
     """  # noqa: D301
-    wanted = manifests.read(files, recursive=recursive)
+    wanted = manifests.of_ray(manifests.read(files, recursive=recursive), "plan")
     with changing(target) as (client, _session):
         chosen = Rules(rules) if rules else None
         plans = [

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from rayward.changes.outcomes import UsageError
-from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, teller, waiting_options
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, split_settings, waiting_options
 from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
+from rayward.cli.live import progress
 from rayward.cli.target import Target, target_options
 
 _HELP = {
@@ -56,7 +57,8 @@ def _command(name: str) -> click.Command:
             else:
                 timeout = waits.timeout if waits else 600.0
                 verb = client.edit if name == "edit" else client.reassemble
-                done = verb(ref, *settings, cause=cause, timeout=timeout, tell=teller(ref))
+                with progress(str(ref)) as say:
+                    done = verb(ref, *settings, cause=cause, timeout=timeout, tell=say)
             show(ref, done, form, dry=False)
             settle(client, ref, done, waits)
         return 0

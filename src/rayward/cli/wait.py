@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from rayward.changes.judging import Verdict
 from rayward.cli.changing import changing, ref_of
 from rayward.cli.completion import complete_objects
 from rayward.cli.durations import DurationType
-from rayward.cli.output import answer, answer_json, output_option, tell
+from rayward.cli.live import progress
+from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
 
 
@@ -26,11 +26,8 @@ def command(words: tuple[str, ...], timeout: float, form: str, target: Target) -
     """  # noqa: D301
     with changing(target) as (client, session):
         ref = ref_of(words, session)
-
-        def say(verdict: Verdict) -> None:
-            tell(f"{ref}: {verdict}")
-
-        waited = client.wait(ref, timeout=timeout, tell=say)
+        with progress(str(ref)) as say:
+            waited = client.wait(ref, timeout=timeout, tell=say)
     if form == "json":
         shown = {"state": str(waited.verdict.state), "reason": waited.verdict.reason, "seconds": waited.seconds}
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "WaitResult", "object": str(ref), **shown})
