@@ -47,7 +47,7 @@ def _service(image: str = "1", **metadata: Any) -> RayService:
     body["metadata"] |= {
         "namespace": "team",
         "uid": "service-1",
-        "finalizers": [labels.MULTICLUSTER_FINALIZER],
+        "finalizers": [labels.MULTICLUSTER],
         **metadata,
     }
     return msgspec.convert(body, RayService, strict=False)

@@ -182,8 +182,8 @@ class Applier:
 
 
 def _finalizers(service: RayService, present: bool) -> list[str]:
-    others = [one for one in service.metadata.finalizers or () if one != labels.MULTICLUSTER_FINALIZER]
-    return [*others, labels.MULTICLUSTER_FINALIZER] if present else others
+    others = [one for one in service.metadata.finalizers or () if one != labels.MULTICLUSTER]
+    return [*others, labels.MULTICLUSTER] if present else others
 
 
 def _exactly(about: KubeObject, change: Object) -> Object:

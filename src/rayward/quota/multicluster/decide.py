@@ -52,7 +52,7 @@ def decide(state: State) -> Decision:
         return Decision(released, Report(False, "WorkerUnreachable", message))
     if state.service is None or state.service.deleting:
         return Decision((*released, *_end(state, live, pinned)))
-    if labels.MULTICLUSTER_FINALIZER not in (state.service.metadata.finalizers or ()):
+    if labels.MULTICLUSTER not in (state.service.metadata.finalizers or ()):
         return Decision((*released, SetFinalizer(present=True)))
     if pinned is not None and pinned.service is not None and not pinned.service.ours:
         message = (
@@ -314,7 +314,7 @@ def _twins(state: State, claim: Workload, pinned: Worker | None) -> list[tuple[s
 
 def _has_finalizer(state: State) -> bool:
     assert state.service is not None
-    return labels.MULTICLUSTER_FINALIZER in (state.service.metadata.finalizers or ())
+    return labels.MULTICLUSTER in (state.service.metadata.finalizers or ())
 
 
 def _waits(twin: Workload) -> str:

@@ -64,7 +64,7 @@ def caches_of(informers: Informers, services: Source[RayService]) -> Caches:
 
 def our_checks(caches: Caches) -> list[AdmissionCheck]:
     """The AdmissionChecks that are answered here."""
-    return [one for one in caches.checks if one.spec.controller_name == labels.MULTICLUSTER_CHECK]
+    return [one for one in caches.checks if one.spec.controller_name == labels.MULTICLUSTER]
 
 
 def workers_of(caches: Caches, check: AdmissionCheck) -> tuple[str, ...]:

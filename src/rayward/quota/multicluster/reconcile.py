@@ -161,7 +161,7 @@ class MulticlusterReconciler:
 
     def _is_ours(self, service: RayService) -> bool:
         finalizers = service.metadata.finalizers or ()
-        return is_dispatched(service, self._queueing) or labels.MULTICLUSTER_FINALIZER in finalizers
+        return is_dispatched(service, self._queueing) or labels.MULTICLUSTER in finalizers
 
     def _dispatched(self, old: RayService | None, new: RayService | None) -> Iterable[Key]:
         found = new or old
