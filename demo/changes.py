@@ -9,6 +9,7 @@ from demo.service import NAME, answered_by, release
 from demo.shell import rayward, show, until
 
 _ROLLED_BACK = 9
+_SHOWN = 20
 
 
 def show_upgrade(load: Load) -> None:
@@ -46,7 +47,9 @@ def show_why(load: Load) -> None:
 def show_record() -> None:
     """What was asked for, and what happened."""
     rayward("history", NAME)
-    rayward("timeline", NAME, "--since", "15m")
+    shown = rayward("timeline", NAME, quiet=True).splitlines()
+    show(f"\n$ rayward timeline {NAME} | tail -n {_SHOWN}")
+    show("\n".join(shown[-_SHOWN:]))
 
 
 def _cause() -> str:
