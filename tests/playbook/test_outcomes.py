@@ -139,7 +139,7 @@ async def test_without_rights_it_is_six(ray: ServiceStage, tmp_path: Path, reque
     ("words", "stdin", "code", "said"),
     [
         (("apply", "-f", "-"), "kind: [", 3, "neither JSON nor YAML"),
-        (("apply", "-f", "-"), "a: 1\n", 3, "no Kubernetes object"),
+        (("apply", "-f", "-"), "a: 1\n", 3, "is not a Kubernetes object"),
         (("apply", "-f", "-"), "", 2, "nothing to read"),
         (("apply", "-f", "/nowhere/x.yaml"), "", 2, "cannot read"),
         (("apply", "-f", "-"), "x" * (33 << 20), 3, "larger than 32 MiB"),

@@ -24,7 +24,7 @@ async def test_upgrades_are_measured(ray: ServiceStage) -> None:
         uid = (await ray.create(service(_A, rayClusterDeletionDelaySeconds=0)))["metadata"]["uid"]
         await ray.until_settled()
         assert value("kuberay_service_info", uid=uid) == 1
-        assert value("rayward_service_upgrade_duration_seconds_count") is None
+        assert value("rayward_service_upgrade_duration_seconds_count") == 0
         await ray.edit(rayClusterConfig=_B)
         await ray.until_settled()
         assert value("rayward_service_upgrade_duration_seconds_count") == 1
