@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.contract.server import Server
 
-_PATIENCE = 60.0
+_PATIENCE = 180.0
 
 
 class NotReadyError(Exception):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,6 +16,7 @@ from rayward.kube.client.watch import Change, ChangeType
 from rayward.kube.core.objects import KubeObject, version_number
 from rayward.kube.core.resource import ENDPOINT_SLICES, SERVICES, Resource
 from rayward.kube.core.service import EndpointSlice, Service
+from rayward.net.errors import TimedOut
 from tests.operator.service.stage import NAME, ServiceStage
 
 _WATCHED: Final[tuple[tuple[Resource, type[KubeObject]], ...]] = (
@@ -101,14 +102,18 @@ async def witness(ray: ServiceStage) -> AsyncGenerator[Witness]:
     seen = Witness()
 
     async def look(resource: Resource, kind: type[Any]) -> None:
-        start = (await ray.client.page(resource, ray.namespace)).resource_version
-        options: dict[str, Any] = {"resource_version": start, "timeout_seconds": _WATCH_SECONDS}
-        async with ray.client.watch(resource, kind, ray.namespace, **options) as changes:
-            begun[resource].set()
-            async for change in changes:
-                if isinstance(change, Change):
-                    seen.saw(change.type, change.object)
-        raise AssertionError("a watch of the witness ended")
+        version = (await ray.client.page(resource, ray.namespace)).resource_version
+        while True:
+            options: dict[str, Any] = {"resource_version": version, "timeout_seconds": _WATCH_SECONDS}
+            # Where nothing changes for a minute the client gives a watch up; it goes on where it was.
+            with suppress(TimedOut):
+                async with ray.client.watch(resource, kind, ray.namespace, **options) as changes:
+                    begun[resource].set()
+                    async for change in changes:
+                        if isinstance(change, Change):
+                            version = change.object.metadata.resource_version
+                            seen.saw(change.type, change.object)
+                raise AssertionError("a watch of the witness ended")
 
     begun = {resource: asyncio.Event() for resource, _ in _WATCHED}
     looking = [asyncio.ensure_future(look(resource, kind)) for resource, kind in _WATCHED]
