@@ -15,5 +15,5 @@ from tests.contract.target import embedded_server
 def judge() -> Iterator[Judge]:
     with embedded_server() as server, contextlib.closing(server.connect()) as connection:
         asked = Judge(connection)
-        asked.make_account("default")
-        yield asked
+        with asked.account("default"):
+            yield asked

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 from rayward.kube.machinery.fielderror import FieldError
@@ -70,9 +72,13 @@ class Judge:
         self._connection = connection
         self._attempts = attempts
 
-    def make_account(self, name: str) -> None:
-        """Make an account that pods run as, unless it is there."""
-        self._send("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": name}})
+    @contextlib.contextmanager
+    def account(self, name: str) -> Iterator[None]:
+        """An account that pods run as. It goes again: an account of that name may be judged next."""
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        self._must("POST", accounts, {"metadata": {"name": name}})
+        yield
+        self._must("DELETE", f"{accounts}/{name}")
 
     def ready(self) -> None:
         """Wait until pods are let in: the account that they run as is there."""

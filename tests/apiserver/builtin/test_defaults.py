@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -109,9 +110,9 @@ def test_a_whole_object_as_it_was_created(judge: Judge, creation: Object) -> Non
     group = sent["apiVersion"].rpartition("/")[0]
     resource = next(r for r in resources() if (r.group, r.kind) == (group, sent["kind"]))
     spec = sent.get("spec", {})
-    if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
-        judge.make_account(account)
-    answer = judge.created(f"{resource.plural}.{group}" if group else resource.plural, sent)
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    with judge.account(account) if account else contextlib.nullcontext():
+        answer = judge.created(f"{resource.plural}.{group}" if group else resource.plural, sent)
     assert answer["code"] == 201, answer
     if sent["kind"] == "Pod":
         _without_account(answer["object"]["spec"], named=bool(account))
