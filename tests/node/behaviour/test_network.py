@@ -51,6 +51,13 @@ def test_names_are_asked_of_the_cluster(machine: Machine) -> None:
     )
 
 
+def test_the_way_out_of_a_pod_stays_whatever_other_pods_come_and_go(machine: Machine) -> None:
+    # A bridge that took its link address from its pods would change it with them, and whoever knew the old one would
+    # reach neither names nor services nor the API server until it is forgotten.
+    known = sh("getent hosts kubernetes.default.svc > /dev/null; awk '$1 == \"10.42.0.1\" {print $4}' /proc/net/arp")
+    assert machine.output(known) == machine.output(known) == "02:00:0a:2a:00:01\n"
+
+
 def test_other_pods_processes_are_out_of_sight(machine: Machine) -> None:
     name = machine.run(sh("exec sleep 987654"))
     machine.until_ready(name)

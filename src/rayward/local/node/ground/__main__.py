@@ -89,7 +89,7 @@ def _live(listener: int, ready: int) -> int:
         linux.mount("proc", "/proc", "proc")
         with Netlink() as network:
             network.switch_on("lo")
-            network.make_bridge(BRIDGE)
+            network.make_bridge(BRIDGE, pod.BRIDGE_ADDRESS)
             network.add_address(BRIDGE, pod.BRIDGE_ADDRESS, pod.PREFIX)
             network.switch_on(BRIDGE)
             network.own_range(*SERVICES)

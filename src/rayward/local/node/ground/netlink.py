@@ -21,6 +21,7 @@ _ACKNOWLEDGE: Final = 0x4
 _EXCLUSIVE: Final = 0x200
 _CREATE: Final = 0x400
 
+_LINK_ADDRESS: Final = 1
 _LINK_NAME: Final = 3
 _LINK_MASTER: Final = 10
 _LINK_INFO: Final = 18
@@ -34,6 +35,9 @@ _ROUTE_TO: Final = 1
 _ROUTE_OUT: Final = 4
 _ROUTE_VIA: Final = 5
 _UP: Final = 0x1
+
+_LOCALLY_MADE: Final = b"\x02\x00"
+"""How a link address begins that no manufacturer gave."""
 
 _HEADER: Final = struct.Struct("=IHHII")
 _LINK: Final = struct.Struct("=BxHiII")
@@ -64,10 +68,14 @@ class Netlink:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def make_bridge(self, name: str) -> None:
-        """A new bridge."""
-        info = _attribute(_INFO_KIND, b"bridge")
-        self._make_link(_name(name) + _attribute(_LINK_INFO, info))
+    def make_bridge(self, name: str, address: str) -> None:
+        """A new bridge with a link address that follows from its IP address.
+
+        Without one of its own it takes that of a link plugged into it, and another when that one is unplugged: whoever
+        remembers the old one reaches nobody for half a minute.
+        """
+        kind = _attribute(_LINK_INFO, _attribute(_INFO_KIND, b"bridge"))
+        self._make_link(_name(name) + _attribute(_LINK_ADDRESS, _LOCALLY_MADE + socket.inet_aton(address)) + kind)
 
     def make_pair(self, name: str, peer: str, peer_process: int) -> None:
         """Two ends of a cable: ``name`` here, ``peer`` in the network namespace of a process."""
