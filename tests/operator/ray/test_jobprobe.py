@@ -28,19 +28,24 @@ class _Head:
 
     def __init__(self, status: str = "RUNNING") -> None:
         self.status = status
+        """Empty where it has no such job."""
+        self.session = "s"
+        self.started = int(_JOB_STARTED) * 1000
         self.asked: list[str] = []
 
     async def ask(self, place: Place, ask: Ask) -> Answer:
         self.asked.append(ask.path)
+        if ask.path.startswith("/api/jobs/") and not self.status:
+            return Answer(404, b"Job j does not exist")
         return Answer(200, orjson.dumps(self._answer(ask.path)))
 
     def _answer(self, path: str) -> Any:
         if path == "/api/version":
-            return {"version": "4", "ray_version": "2.60.0", "ray_commit": "c", "session_name": "s"}
+            return {"version": "4", "ray_version": "2.60.0", "ray_commit": "c", "session_name": self.session}
         if path.startswith("/api/v0/nodes"):
             nodes = [{"node_id": "old", "state": "DEAD"}, {"node_id": "new", "state": "ALIVE"}]
             return {"result": True, "msg": "", "data": {"result": {"result": nodes}}}
-        return {"status": self.status, "driver_node_id": "old", "start_time": int(_JOB_STARTED) * 1000}
+        return {"status": self.status, "driver_node_id": "old", "start_time": self.started}
 
 
 async def _seen(head: _Head, started: float) -> JobsSeen:
@@ -61,14 +66,56 @@ async def test_of_every_other_job_they_are_not(status: str, started: float) -> N
     assert not any("nodes" in path for path in head.asked)
 
 
+async def _looked_again(head: _Head, *, ours: bool = True, known: bool = True) -> JobsSeen:
+    """The second of two looks; ``head.asked`` has the requests of that one alone."""
+    target = JobTarget(_PLACE, jobs=frozenset(("j",)), ours=frozenset(("j",) if ours else ()))
+    info = JobInfo("RUNNING", start_time=int(_JOB_STARTED) * 1000, driver_node_id="old")
+    before = JobsSeen("s", {"j": info if known else None})
+    return await JobProbe(head, SYSTEM_CLOCK).look(target, before, lambda session: session == "s")
+
+
+async def test_a_job_that_was_seen_is_asked_for_alone() -> None:
+    head = _Head("SUCCEEDED")
+    seen = await _looked_again(head)
+    assert head.asked == ["/api/jobs/j"]
+    assert seen.session == "s"
+    assert (found := seen.jobs["j"]) is not None
+    assert found.status == "SUCCEEDED"
+
+
+async def test_a_job_that_was_seen_and_is_gone_is_told_with_the_session_that_has_it_no_more() -> None:
+    head = _Head("")
+    assert await _looked_again(head) == JobsSeen("s", {"j": None}, 0)
+    head.session = "t"
+    assert (failure := (await _looked_again(head)).failure) is not None
+    assert failure.reason == "WrongSession"
+
+
+async def test_another_run_under_the_same_id_is_none_that_was_seen() -> None:
+    head = _Head()
+    head.session, head.started = "t", head.started + 1
+    assert (failure := (await _looked_again(head)).failure) is not None
+    assert failure.reason == "WrongSession"
+
+
+@pytest.mark.parametrize(("ours", "times"), [(True, 1), (False, 2)])
+async def test_that_a_job_is_unknown_is_confirmed_unless_whoever_submits_it_asks_anyway(ours: bool, times: int) -> None:
+    head = _Head("")
+    assert await _looked_again(head, ours=ours, known=False) == JobsSeen("s", {"j": None}, 0)
+    assert head.asked.count("/api/version") == times
+
+
 @pytest.mark.parametrize(
     ("job", "ours", "seconds"),
     [
         (None, False, 0.5),
         # Nobody but us could have submitted it.
         (None, True, 5.0),
-        (JobInfo("PENDING"), True, 0.5),
-        (JobInfo("RUNNING", start_time=_NOW_MS - 1000), True, 0.5),
+        (JobInfo("PENDING"), True, 0.25),
+        (JobInfo("PENDING", start_time=_NOW_MS - 1000), True, 0.25),
+        # It waits for a node that may come tomorrow.
+        (JobInfo("PENDING", start_time=_NOW_MS - 3_600_000), True, 5.0),
+        (JobInfo("RUNNING", start_time=_NOW_MS - 1000), True, 0.25),
         (JobInfo("RUNNING", start_time=_NOW_MS - 100_000), True, 2.0),
         (JobInfo("RUNNING", start_time=_NOW_MS - 3_600_000), True, 5.0),
         (JobInfo("SUCCEEDED", start_time=_NOW_MS - 1000), True, 5.0),

@@ -10,19 +10,23 @@ import msgspec
 
 from rayward.kube.runtime.backoff import Backoff
 from rayward.kube.runtime.clock import Clock
-from rayward.operator.ray.answers import Version
 from rayward.operator.ray.errors import RayError, WrongSession
 from rayward.operator.ray.jobs import JobDashboard, JobInfo
 from rayward.operator.ray.observation import Failure
 from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Place, Reach
 
-_QUICK: Final = 0.5
+_QUICK: Final = 0.25
+"""How late the end of a young job may be seen; such a look is one request."""
+_EXPECTING: Final = 0.5
+"""For a job that somebody else submits: until Ray has it, a look is several requests."""
 _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
-"""A job that has run for an hour is not asked about every half second: the pause grows with its age."""
+"""A job that has run for an hour is not asked about four times a second: the pause grows with its age."""
 _PATIENCE: Final = Backoff(0.5, 10.0)
 _UNENDED: Final = frozenset(("PENDING", "RUNNING"))
+
+_Jobs = dict[str, JobInfo | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +64,14 @@ class JobProbe:
         self.unseen: Final = JobsSeen()
 
     async def look(self, target: JobTarget, before: JobsSeen, claim: Claim) -> JobsSeen:
-        """Session and jobs, asked at once; an answer of another cluster's head is none."""
+        """Session and jobs; an answer of another cluster's head is none."""
         dashboard = JobDashboard(self._reach, target.place, token=target.token)
         try:
-            version, jobs = await asyncio.gather(dashboard.version(), _jobs(dashboard, target.jobs))
-            if not claim(version.session_name):
-                raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
-            again = await _session(dashboard, version, jobs)
+            session, jobs = await _known(dashboard, target, before) or await _asked(dashboard, target, claim)
             dead = await _dead_nodes(dashboard, target, jobs)
         except RayError as error:
             return JobsSeen(before.session, {}, target.turn, Failure(type(error).__name__, str(error)))
-        return JobsSeen(again, jobs, target.turn, dead_nodes=dead)
+        return JobsSeen(session, jobs, target.turn, dead_nodes=dead)
 
     def has_failed(self, seen: JobsSeen) -> bool:
         """Whether the head did not answer as it should."""
@@ -82,17 +83,36 @@ class JobProbe:
             return _PATIENCE.after(failures, chance)
         now = self._clock.utc().timestamp()
         pauses = [_pause(job, now, ours=name in target.ours) for name, job in seen.jobs.items()]
-        return min(pauses, default=_QUICK) * (0.9 + 0.2 * chance)
+        return min(pauses, default=_EXPECTING) * (0.9 + 0.2 * chance)
 
 
-async def _session(dashboard: JobDashboard, version: Version, jobs: dict[str, JobInfo | None]) -> str:
-    """The session that the answer is of; that a job is unknown must be said by the session that is named."""
-    if all(job is not None for job in jobs.values()):
-        return version.session_name
-    return (await dashboard.version(version.session_name)).session_name
+async def _known(dashboard: JobDashboard, target: JobTarget, before: JobsSeen) -> tuple[str, _Jobs] | None:
+    """The jobs alone, while each is the one that was seen there before; None where the session has to be asked for."""
+    if not target.jobs or any(before.jobs.get(name) is None for name in target.jobs):
+        return None
+    jobs = await _jobs(dashboard, target.jobs)
+    if any(job is None or not _is_same(job, before.jobs[name]) for name, job in jobs.items()):
+        return None
+    return before.session, jobs
 
 
-async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> dict[str, JobInfo | None]:
+def _is_same(job: JobInfo, before: JobInfo | None) -> bool:
+    """Whether it is one run: Ray writes ``start_time`` when it takes a job, and never again."""
+    return before is not None and bool(job.start_time) and job.start_time == before.start_time
+
+
+async def _asked(dashboard: JobDashboard, target: JobTarget, claim: Claim) -> tuple[str, _Jobs]:
+    """Session and jobs, asked at once."""
+    version, jobs = await asyncio.gather(dashboard.version(), _jobs(dashboard, target.jobs))
+    if not claim(version.session_name):
+        raise WrongSession(f"{target.place}: {version.session_name} is another cluster's head")
+    # That a job is unknown must be said by the session that is named; whoever submits it asks for the session anyway.
+    if any(job is None and name not in target.ours for name, job in jobs.items()):
+        await dashboard.version(version.session_name)
+    return version.session_name, jobs
+
+
+async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> _Jobs:
     if len(wanted) == 1:
         (name,) = wanted
         return {name: await dashboard.job(name)}
@@ -102,7 +122,7 @@ async def _jobs(dashboard: JobDashboard, wanted: frozenset[str]) -> dict[str, Jo
     return {name: known.get(name) for name in wanted}
 
 
-async def _dead_nodes(dashboard: JobDashboard, target: JobTarget, jobs: dict[str, JobInfo | None]) -> frozenset[str]:
+async def _dead_nodes(dashboard: JobDashboard, target: JobTarget, jobs: _Jobs) -> frozenset[str]:
     """Which Ray nodes died, where that matters.
 
     A head that keeps its state has the jobs of before its restart, and Ray 2.60 calls them RUNNING for ever: it looks
@@ -120,10 +140,10 @@ def _is_older(job: JobInfo, target: JobTarget) -> bool:
 
 def _pause(job: JobInfo | None, now: float, *, ours: bool) -> float:
     if job is None:
-        return _SLOWEST if ours else _QUICK
+        return _SLOWEST if ours else _EXPECTING
     if job.status not in _UNENDED:
         # It stays so; whoever follows it has not come to it yet.
         return _SLOWEST
-    if job.status != "RUNNING" or not job.start_time:
+    if not job.start_time:
         return _QUICK
     return min(max((now - job.start_time / 1000) * _PER_SECOND, _QUICK), _SLOWEST)
