@@ -37,6 +37,21 @@ def test_a_long_cause_is_cut_to_a_column() -> None:
     assert len(progress_of(found)) == 80
 
 
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("spec.serveConfigV2: line 7, column 5: num_replicas is 0", "serveConfigV2 line 7: num_replicas is 0"),
+        ("spec.rayClusterConfig.headGroupSpec.serviceType: 'Foo' is wrong", "serviceType: 'Foo' is wrong"),
+        ("spec.upgradeStrategy.type: use NewCluster", "upgradeStrategy.type: use NewCluster"),
+        ("pod shop-x7k2p-head-abcde: container ray-head: no such image", "container ray-head: no such image"),
+    ],
+)
+def test_of_a_field_or_a_pod_the_cause_comes_first(message: str, shown: str) -> None:
+    found = service(Stalled="ValidationFailed")
+    found["status"]["conditions"][0]["message"] = message
+    assert progress_of(found) == f"Failed: {shown}"
+
+
 def test_of_an_application_that_fails_the_exception_is_shown() -> None:
     found = service(Stalled="ServeDeployFailed")
     cause = "ImportError: No module named 'shopp' (/code/shop.py:1)"

@@ -69,10 +69,15 @@ def command(
     prefix: bool,
     target: Target,
 ) -> int:
-    """Print the logs of pods, by name, by label or by the object that owns them.
+    r"""Print the logs of pods, by name, by label or by the object that owns them.
 
-    ``logs rayservice/NAME`` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
-    ``logs rayjob/NAME`` prints the log of the job's driver, wherever it is now.
+    `logs rayservice/NAME` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
+    `logs rayjob/NAME` prints the log of the job's driver, wherever it is now.
+
+    \b
+    Examples:
+      rayward logs rayservice/shop --tail 20
+      rayward logs rayjob/train -f
     """
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"

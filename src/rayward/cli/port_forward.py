@@ -64,7 +64,7 @@ def read_port(text: str) -> tuple[int | None, str]:
         local = local if local.isdigit() else "0"
     number = int(local or "0") if (local or "0").isdigit() and local.isascii() else -1
     if not remote or ":" in remote or not 0 <= number <= _HIGHEST:
-        raise CommandError(Code.USAGE, f"{text!r} is no port", "", "rayward port-forward POD 8080:80")
+        raise CommandError(Code.USAGE, f"{text!r} is not a port", "", "rayward port-forward POD 8080:80")
     return number or None, remote
 
 

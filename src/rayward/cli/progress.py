@@ -14,6 +14,10 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 _STATUS = "SERVICE STATUS"
 _WIDEST = 80
 _OF_APPLICATION = re.compile(r"^Application \S+ is [A-Z_]+: ")
+_OF_POD = re.compile(r"^pod \S+: ")
+_OF_FIELD = re.compile(
+    r"^spec\.(?:[\w.\[\]-]+\.)??(?P<field>(?:[\w-]+\.)?[\w-]+):(?P<line> line \d+)?(?:, column \d+:)? "
+)
 
 
 def with_progress(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> Grid:
@@ -50,9 +54,15 @@ def progress_of(service: Object) -> str:
 
 
 def _cause(reason: str, message: str) -> str:
-    """The exception of an application that fails, which would not fit behind its status; else reason and message."""
+    """What a column has room for: an application's exception, or what is wrong with a field or a pod."""
     exception = _OF_APPLICATION.sub("", message)
-    return f"{reason}: {message}" if exception == message else exception.partition(". ")[0]
+    if exception != message:
+        return exception.partition(". ")[0]
+    if (pod := _OF_POD.match(message)) is not None:
+        return message[pod.end() :]
+    if (found := _OF_FIELD.match(message)) is not None:
+        return f"{found['field']}{found['line'] or ''}: {message[found.end() :]}"
+    return f"{reason}: {message}"
 
 
 def _status(cell: str, service: Object) -> str:

@@ -48,9 +48,13 @@ def command(ctx: click.Context, form: str, target: Target) -> None:
 @output_option
 @target_options
 def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Target) -> int:
-    """Say whether Ray objects would get quota now, later or never; nothing is written.
+    r"""Say whether Ray objects would get quota now, later or never; nothing is written.
 
-    Ends with 7 when one of them can never fit.
+    Exits with 7 when one of them can never fit.
+
+    \b
+    Examples:
+      rayward quota check -f service.yaml
     """
     wanted = manifests.read(files, recursive=recursive)
     with target.open() as session:

@@ -27,7 +27,7 @@ from rayward.cli.target import Target, target_options
 def _recreate(
     words: tuple[str, ...], file: str | None, approve: str, form: Form | None, waits: Waits | None, target: Target
 ) -> int:
-    """Delete an object, what it owns first, and make it again: for fields that cannot be changed.
+    """Delete an object with what it owns and create it again: for fields that cannot be changed.
 
     Labels, annotations and history are kept. If it is interrupted, run it again to continue.
 
@@ -128,5 +128,5 @@ COMMANDS = {
     "recreate": _recreate,
     "unstick": _unstick,
     "adopt": _cleaning("adopt", "adopt", "Set the owner of objects that lost it."),
-    "gc": _cleaning("gc", "delete", "Delete objects of Ray's whose owner is gone."),
+    "gc": _cleaning("gc", "delete", "Delete objects of Ray clusters whose owner is gone."),
 }

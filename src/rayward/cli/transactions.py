@@ -36,7 +36,7 @@ _HELP = {
 def _command(name: str) -> click.Command:
     @click.command(name, help=_HELP[name])
     @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME [SETTING...]", shell_complete=complete_objects)
-    @click.option("--undo", is_flag=True, help="Undo an unfinished one.")
+    @click.option("--undo", is_flag=True, help="Go back to the spec before an unfinished transaction.")
     @click.option(
         "--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision."
     )

@@ -55,7 +55,7 @@ def parse(text: str) -> RuntimeEnv:
     root: Any = cast("Object", {}) if reading.value is None else reading.value
     if not isinstance(root, dict):
         line, column = reading.place(())
-        raise ServeConfigError([Finding(f"it is no mapping: {_EXAMPLE}", line=line, column=column)])
+        raise ServeConfigError([Finding(f"it is not a mapping: {_EXAMPLE}", line=line, column=column)])
     environment = cast("Object", root)
     errors = [_at(reading, path, message) for path, message in _mistakes(environment)]
     errors += [
@@ -72,11 +72,11 @@ def parse(text: str) -> RuntimeEnv:
 def _mistakes(environment: Object) -> Iterator[tuple[Path, str]]:
     variables = environment.get("env_vars")
     if variables is not None and not isinstance(variables, dict):
-        yield ("env_vars",), "env_vars is no mapping: write names and values, such as {KEY: value}"
+        yield ("env_vars",), "env_vars is not a mapping: write names and values, such as {KEY: value}"
     elif variables is not None:
         for name, value in cast("Object", variables).items():
             if not isinstance(value, str):
-                message = f"the value of {name} is no text and Ray takes only text: put it in quotes"
+                message = f"the value of {name} is not text, and Ray takes only text: put it in quotes"
                 yield ("env_vars", name), message
     given = [name for name in _ONE_OF if environment.get(name)]
     for name in given[1:]:

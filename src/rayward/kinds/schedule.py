@@ -196,7 +196,7 @@ def _zone(name: str | None) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise ScheduleError(f"{name[:64]!r} is no time zone: write one such as Europe/Berlin or UTC") from None
+        raise ScheduleError(f"{name[:64]!r} is not a time zone: write one such as Europe/Berlin or UTC") from None
 
 
 def _is_open(part: str) -> bool:
@@ -231,5 +231,5 @@ def _number(text: str, field: _Field) -> int:
 
 def _step(text: str, field: _Field) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 4) or int(text) == 0:
-        raise ScheduleError(f"{text[:32]!r} is no step in the {field.name}: write a number above 0 after the slash")
+        raise ScheduleError(f"{text[:32]!r} is not a step in the {field.name}: write a number above 0 after the slash")
     return int(text)

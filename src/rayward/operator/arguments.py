@@ -27,9 +27,11 @@ LOST = 11
 
 def parser(more: Sequence[argparse.ArgumentParser] = ()) -> argparse.ArgumentParser:
     """Every flag; ``more`` are flags of what runs beside the operator in its process."""
-    about = "Make Ray's kinds true on a cluster."
+    about = "Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs."
     made = argparse.ArgumentParser(prog="rayward operator run", description=about, parents=more)
-    made.add_argument("--kubeconfig", type=Path, help="whose cluster (default: KUBECONFIG, ~/.kube/config, the pod's)")
+    made.add_argument(
+        "--kubeconfig", type=Path, help="kubeconfig of the cluster (default: KUBECONFIG, ~/.kube/config, the pod's)"
+    )
     made.add_argument("--context", help="context of the kubeconfig")
     made.add_argument(
         "--watch-namespace",
@@ -54,7 +56,13 @@ def parser(more: Sequence[argparse.ArgumentParser] = ()) -> argparse.ArgumentPar
     made.add_argument(
         "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
     )
-    made.add_argument("--reconcile-concurrency", type=int, default=WORKERS, metavar="N", help="clusters at once")
+    made.add_argument(
+        "--reconcile-concurrency",
+        type=int,
+        default=WORKERS,
+        metavar="N",
+        help="how many objects of a kind are reconciled at once",
+    )
     made.add_argument(
         "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
     )

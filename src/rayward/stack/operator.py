@@ -35,7 +35,12 @@ def main(words: Sequence[str] | None = None) -> int:
         metavar="[HOST]:PORT",
         help="serve the timeline there, for rayward timeline through the API server; who reaches it reads it all",
     )
-    parser.add_argument("--scrape-file", type=Path, metavar="PATH", help="where to tell Prometheus of Ray's pods")
+    parser.add_argument(
+        "--scrape-file",
+        type=Path,
+        metavar="PATH",
+        help="write the addresses of Ray's metrics there, for Prometheus' file_sd_configs",
+    )
     options, _ = parser.parse_known_args(words)
     store = Store(options.timeline_folder)
     began = rfc3339(datetime.now(UTC))

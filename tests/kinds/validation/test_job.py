@@ -208,7 +208,7 @@ def test_what_cannot_work_is_refused_where_it_is_written(
 def test_a_mistake_in_the_environment_has_line_and_column() -> None:
     text = "env_vars:\n  A: 1\npip: [a]\nconda: {}\nuv: [b]\n"
     assert [str(problem) for problem in job_problems(_job({"spec.runtimeEnvYAML": text}))] == [
-        "spec.runtimeEnvYAML: line 2, column 3: the value of A is no text and Ray takes only text: put it in quotes",
+        "spec.runtimeEnvYAML: line 2, column 3: the value of A is not text, and Ray takes only text: put it in quotes",
         "spec.runtimeEnvYAML: line 5, column 1: Ray takes one of pip and uv: keep one",
     ]
     (problem,) = job_problems(_job({"spec.runtimeEnvYAML": "a: [b\n"}))

@@ -68,7 +68,8 @@ def test_a_pod_that_fits_nowhere_waits_and_says_why(cluster: Machine) -> None:
     message = cluster.until_event(name, "FailedScheduling")
     assert message == (
         "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: "
-        "3 No preemption victims found for incoming pod."
+        "3 No preemption victims found for incoming pod. "
+        "The pod requests 5 cpu; the most that a node has free is 4 of 4 (rayward up --cpus gives a node more)."
     )
     condition = cluster.condition(name, "PodScheduled")
     assert (condition["status"], condition["reason"], condition["message"]) == ("False", "Unschedulable", message)

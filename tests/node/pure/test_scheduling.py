@@ -17,7 +17,8 @@ Object = dict[str, Any]
 
 
 def _pod(cpu: str = "1", name: str = "p", priority: int = 0, **spec: Any) -> Object:
-    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}, "ports": spec.pop("ports", [])}]
+    resources = spec.pop("resources", {"requests": {"cpu": cpu}})
+    containers = [{"name": "c", "resources": resources, "ports": spec.pop("ports", [])}]
     labels = spec.pop("labels", {})
     return {
         "metadata": {"name": name, "namespace": "ns", "uid": name, "labels": labels},
@@ -125,7 +126,36 @@ def test_the_node_that_is_chosen(pod: Object, nodes: list[Candidate], chosen: st
     ],
 )
 def test_the_words_of_a_refusal(pod: Object, nodes: list[Candidate], message: str) -> None:
-    assert place(pod, nodes) == Refused(message)
+    refused = place(pod, nodes)
+    assert isinstance(refused, Refused)
+    assert (refused.message, refused.node, refused.victims) == (message, "", ())
+
+
+@pytest.mark.parametrize(
+    ("pod", "nodes", "shortage"),
+    [
+        (
+            _pod("9"),
+            [_node("a", "4", _pod("3500m")), _node("b", "8", _pod("6"))],
+            "The pod requests 9 cpu; the most that a node has free is 2 of 8 (rayward up --cpus gives a node more).",
+        ),
+        (
+            _pod(resources={"requests": {"example.com/chip": "1"}}),
+            [_node("a")],
+            "The pod requests 1 example.com/chip; the most that a node has free is 0 of 0.",
+        ),
+        (_pod("3"), [_node("a", "4", _pod("2")), _node("b", taints=[TAINT])], ""),
+        (_pod(), [_node("a", "4", _pod("0"), pods="1")], ""),
+        (_pod(nodeSelector={"z": "1"}), [_node("a")], ""),
+    ],
+    ids=["largest", "unknown", "room where it may not go", "pods", "selector"],
+)
+def test_what_is_free_is_told_of_a_resource_that_no_node_has_enough_of(
+    pod: Object, nodes: list[Candidate], shortage: str
+) -> None:
+    refused = place(pod, nodes)
+    assert isinstance(refused, Refused)
+    assert refused.shortage == shortage
 
 
 def test_existing_pods_may_refuse_company() -> None:

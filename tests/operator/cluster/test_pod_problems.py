@@ -67,7 +67,7 @@ _CASES = {
             )
         ),
         "CrashLoopBackOff",
-        "pod w: container ray restarted 3 times, last exit code 1 (Error); last lines of its log:\nno module named app",
+        "pod w: container ray: no module named app (restarted 3 times, last exit code 1 (Error))",
     ),
 }
 
@@ -76,6 +76,26 @@ _CASES = {
 def test_an_ailment_has_a_reason_and_names_its_pod(pod: RayPod, reason: str, text: str) -> None:
     (found,) = pod_problems([pod], {("uid-w", "ray"): (3, "no module named app")})
     assert (found.reason, found.text) == (reason, text)
+
+
+def test_the_last_line_of_a_log_comes_first_and_the_log_after_it() -> None:
+    crashes = _pod(container_statuses=(_waiting("CrashLoopBackOff", restarts=1),))
+    (found,) = pod_problems([crashes], {("uid-w", "ray"): (1, "Usage: ray start\n\nError: No such option '--x'.\n")})
+    first, *log = found.text.splitlines()
+    assert first == "pod w: container ray: Error: No such option '--x'. (restarted 1 time)"
+    assert log == ["Usage: ray start", "", "Error: No such option '--x'."]
+
+
+def test_of_the_scheduler_only_what_is_missing_is_told() -> None:
+    message = (
+        "0/1 nodes are available: 1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims "
+        "found for incoming pod. The pod requests 5 cpu; the most that a node has free is 1 of 4."
+    )
+    (found,) = pod_problems([_pod(conditions=(msgspec.structs.replace(_UNFIT, message=message),))], {})
+    assert found.text == (
+        "pod w: 0/1 nodes are available: 1 Insufficient cpu. "
+        "The pod requests 5 cpu; the most that a node has free is 1 of 4."
+    )
 
 
 @pytest.mark.parametrize("reason", ["ContainerCreating", "PodInitializing", ""])

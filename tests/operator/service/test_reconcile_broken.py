@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
             "asks for 16 CPU",
             id="a replica that can never fit",
         ),
-        pytest.param(config("app"), "ValidationFailed", "no import path", id="an import path that is none"),
+        pytest.param(config("app"), "ValidationFailed", "not an import path", id="an import path that is none"),
         pytest.param("applications: [", "ValidationFailed", "YAML", id="no YAML"),
     ],
 )

@@ -82,7 +82,7 @@ def _read(value: Any) -> Reading:
         raise ServeConfigError([Finding(f"it is empty: write {EXAMPLE}")])
     if not isinstance(root, dict):
         source = python_source(value) if isinstance(value, str) and isinstance(root, str) else None
-        message = f"it is no mapping: write {EXAMPLE}"
+        message = f"it is not a mapping: write {EXAMPLE}"
         line, column = reading.place(())
         raise ServeConfigError([source or Finding(message, line=line, column=column)])
     if not isinstance(value, str):

@@ -124,7 +124,7 @@ def _import_path(path: Any, at: Path) -> Iterator[Complaint]:
     module, _, attribute = path.partition(":") if colon else path.rpartition(".")
     if not _is_module(module) or not all(part.isidentifier() for part in attribute.split(".")):
         hint = ": write the module, not its file" if "/" in path else ""
-        yield f"{path!r} is no import path: write module:attribute or module.attribute{hint}", at
+        yield f"{path!r} is not an import path: write module:attribute or module.attribute{hint}", at
     elif colon and module.endswith(".py"):
         yield f"{path!r} names a file: write the module, {module.removesuffix('.py')}:{attribute}", at
 
@@ -166,8 +166,8 @@ def _no_archives(environment: Any, at: Path) -> Iterator[Complaint]:
     uri = fields.get("working_dir")
     if isinstance(uri, str) and "://" in uri and not uri.partition("?")[0].endswith(_ARCHIVES):
         message = (
-            f"working_dir {uri!r} is no archive: Ray downloads {', '.join(_ARCHIVES[:-1])} and {_ARCHIVES[-1]} files, "
-            "and tells them by the end of the address"
+            f"working_dir {uri!r} is not an archive: Ray downloads {', '.join(_ARCHIVES[:-1])} and {_ARCHIVES[-1]} "
+            "files, and tells them by the end of the address"
         )
         yield message, (*at, "working_dir")
 

@@ -102,7 +102,7 @@ def _image_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         (f"{at}.workerGroupSpecs[{index}]", group.template) for index, group in enumerate(spec.worker_group_specs or ())
     ]
     if spec.ray_version and rayversion.parse(spec.ray_version) is None:
-        message = f"{spec.ray_version[:64]!r} is no version: write the version of Ray in the image, such as 2.60.0"
+        message = f"{spec.ray_version[:64]!r} is not a version of Ray: write the one in the image, such as 2.60.0"
         yield Problem(f"{at}.rayVersion", "Invalid", message)
         return
     for place, pod in groups:
@@ -144,7 +144,7 @@ def _strategy_problems(cluster: RayCluster) -> Iterator[Problem]:
     if strategy is None or strategy.type is None:
         return
     if strategy.type not in _STRATEGIES:
-        message = f"{strategy.type!r} is no strategy: write Recreate or None"
+        message = f"{strategy.type!r} is not a strategy: write Recreate or None"
         yield Problem("spec.upgradeStrategy.type", "Invalid", message)
     owner = cluster.metadata.label(labels.ORIGIN_KIND)
     if owner in _OWNERS:

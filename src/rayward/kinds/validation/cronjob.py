@@ -62,7 +62,7 @@ def _policy_problems(cron_job: RayCronJob) -> Iterator[Problem]:
     written = cron_job.metadata.annotation(labels.CONCURRENCY_POLICY)
     for at, value in (("spec.concurrencyPolicy", spec.concurrency_policy), ("metadata.annotations", written)):
         if value and value not in _POLICIES:
-            message = f"{value[:64]!r} is no policy: write one of {', '.join(ConcurrencyPolicy)}"
+            message = f"{value[:64]!r} is not a policy: write one of {', '.join(ConcurrencyPolicy)}"
             yield Problem(at, "Invalid", message)
     for field, number in (
         ("startingDeadlineSeconds", spec.starting_deadline_seconds),

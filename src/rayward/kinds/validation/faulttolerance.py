@@ -57,7 +57,7 @@ def fault_tolerance_problems(
 
 def _backend_problems(options: FaultTolerance, at: str) -> Iterator[Problem]:
     if options.backend not in _BACKENDS:
-        yield Problem(f"{at}.backend", "Invalid", f"{options.backend!r} is no backend: write redis or rocksdb")
+        yield Problem(f"{at}.backend", "Invalid", f"{options.backend!r} is not a backend: write redis or rocksdb")
         return
     if options.backend != "rocksdb":
         if not options.redis_address:

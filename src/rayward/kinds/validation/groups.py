@@ -37,7 +37,7 @@ def head_problems(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     kind = spec.head_group_spec.service_type
     if kind and kind not in _SERVICE_TYPES:
         message = (
-            f"{kind[:64]!r} is no type of a Service: write {', '.join(_SERVICE_TYPES[:-1])} or {_SERVICE_TYPES[-1]}"
+            f"{kind[:64]!r} is not a type of a Service: use {', '.join(_SERVICE_TYPES[:-1])} or {_SERVICE_TYPES[-1]}"
         )
         yield Problem(f"{at}.headGroupSpec.serviceType", "Invalid", message)
 

@@ -100,7 +100,7 @@ def _annotation_problems(job: RayJob) -> Iterator[Problem]:
 def _mode_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
     mode = spec.submission_mode
     if mode not in _MODES:
-        message = f"{mode[:64]!r} is no mode: write one of {', '.join(SubmissionMode)}"
+        message = f"{mode[:64]!r} is not a mode: write one of {', '.join(SubmissionMode)}"
         yield Problem(f"{at}.submissionMode", "Invalid", message)
     if mode != SubmissionMode.INTERACTIVE and not spec.entrypoint.strip() and spec.submitter_pod_template is None:
         message = "there is no command to run: write one such as python train.py"
@@ -217,7 +217,7 @@ def _rule_problems(spec: RayJobSpec, strategy: DeletionStrategy, at: str) -> Ite
 
 def _policy_problems(spec: RayJobSpec, policy: str, at: str) -> Iterator[Problem]:
     if policy not in _POLICIES:
-        yield Problem(at, "Invalid", f"{policy[:64]!r} is no policy: write one of {', '.join(DeletionPolicy)}")
+        yield Problem(at, "Invalid", f"{policy[:64]!r} is not a policy: write one of {', '.join(DeletionPolicy)}")
         return
     if spec.cluster_selector and policy in _OF_A_CLUSTER:
         message = f"a cluster that clusterSelector names is not touched by {policy}: write DeleteSelf or DeleteNone"

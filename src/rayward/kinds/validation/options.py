@@ -23,7 +23,7 @@ def authentication_problems(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         return
     at = f"{at}.authOptions"
     if options.mode and options.mode not in _MODES:
-        yield Problem(f"{at}.mode", "Invalid", f"{options.mode!r} is no mode: write token or disabled")
+        yield Problem(f"{at}.mode", "Invalid", f"{options.mode!r} is not a mode: write token or disabled")
     by_kubernetes = bool(options.enable_k8s_token_auth)
     if options.mode != "token":
         if by_kubernetes:
@@ -80,7 +80,9 @@ def network_problems(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         return
     at = f"{at}.networkPolicy"
     if policy.mode and policy.mode not in _NETWORK_MODES:
-        yield Problem(f"{at}.mode", "Invalid", f"{policy.mode!r} is no mode: write one of {', '.join(_NETWORK_MODES)}")
+        yield Problem(
+            f"{at}.mode", "Invalid", f"{policy.mode!r} is not a mode: write one of {', '.join(_NETWORK_MODES)}"
+        )
     yield from _direction_problems(policy.head, policy.mode, f"{at}.head")
     yield from _direction_problems(policy.worker, policy.mode, f"{at}.worker")
     known = {group.group_name for group in spec.worker_group_specs or ()}

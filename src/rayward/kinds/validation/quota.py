@@ -140,7 +140,7 @@ def _flavor_quota_problems(
                 continue
             amount = _read(value)
             if amount is None or amount < ZERO:
-                yield Problem(f"{path}.{field}", "Invalid", f"{value!r} is no amount of 0 or more")
+                yield Problem(f"{path}.{field}", "Invalid", f"{value!r} is not an amount of 0 or more")
             elif missing_parent and field != "nominalQuota":
                 yield Problem(f"{path}.{field}", "Invalid", f"must be nil when {missing_parent} is empty")
             elif field == "lendingLimit" and lends_at_most_nominal and nominal is not None and amount > nominal:

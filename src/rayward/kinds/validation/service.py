@@ -145,7 +145,7 @@ def _strategy_problems(spec: RayServiceSpec) -> Iterator[Problem]:
         message = "Rayward switches all requests at once and loses none: write NewCluster, or delete upgradeStrategy"
         yield Problem(at, "FeatureNotAvailable", message)
     else:
-        yield Problem(at, "Invalid", f"{strategy.type!r} is no strategy: write NewCluster or None")
+        yield Problem(at, "Invalid", f"{strategy.type!r} is not a strategy: write NewCluster or None")
 
 
 def _number_problems(spec: RayServiceSpec) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -19,6 +20,8 @@ VERSION: Final = "RayVersionMismatch"
 _IMAGE_REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 _ORDINARY: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 _MAX_LOG: Final = 700
+# The scheduler's second half, of pods that could be ended for this one: of no use to whoever waits for a cluster.
+_PREEMPTION: Final = re.compile(r" preemption: [^.]*\.")
 _RAY_IMAGES: Final = frozenset({"ray", "ray-ml", "ray-llm"})
 
 
@@ -90,7 +93,8 @@ def _findings(pods: Iterable[RayPod]) -> list[_Finding]:
 def _finding(pod: RayPod) -> _Finding | None:
     for condition in pod.status.conditions or ():
         if condition.type == "PodScheduled" and condition.status == "False" and condition.reason == UNSCHEDULABLE:
-            return _Finding(pod, UNSCHEDULABLE, condition.message or "no node can run the pod")
+            message = _PREEMPTION.sub("", condition.message or "no node can run the pod")
+            return _Finding(pod, UNSCHEDULABLE, message)
     for status in _containers(pod):
         reason, message = _waiting(status)
         if reason not in _ORDINARY:
@@ -108,13 +112,16 @@ def _message(finding: _Finding, logs: Logs) -> str:
 
 
 def _crash(status: ContainerStatus, log: tuple[int, str] | None) -> str:
-    text = f"container {status.name} restarted {status.restart_count} times"
+    """The last line of its log first: programs say there why they end."""
+    count = status.restart_count
+    text = f"restarted {count} time{'' if count == 1 else 's'}"
     last = status.last_state.terminated if status.last_state else None
     if last is not None:
         text += f", last exit code {last.exit_code}" + (f" ({last.reason})" if last.reason else "")
-    if log is not None and log[1]:
-        text += f"; last lines of its log:\n{log[1][-_MAX_LOG:]}"
-    return text
+    lines = log[1][-_MAX_LOG:].strip().splitlines() if log is not None else []
+    if not lines:
+        return f"container {status.name} {text}"
+    return "\n".join((f"container {status.name}: {lines[-1].strip()} ({text})", *(lines if len(lines) > 1 else ())))
 
 
 def _containers(pod: RayPod) -> tuple[ContainerStatus, ...]:

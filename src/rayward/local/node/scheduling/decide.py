@@ -17,6 +17,8 @@ from rayward.local.node.scheduling.model import Candidate, Occupant, host_ports
 _NOT_READY: Final = "node(s) were not ready"
 _UNSCHEDULABLE: Final = "node(s) were unschedulable"
 _UNSCHEDULABLE_TAINT: Final = "node.kubernetes.io/unschedulable"
+_FLAGS: Final = {"cpu": "--cpus", "memory": "--memory", "nvidia.com/gpu": "--gpus"}
+_INSUFFICIENT: Final = "Insufficient "
 _HOPELESS: Final = "Preemption is not helpful for scheduling"
 _NO_VICTIMS: Final = "No preemption victims found for incoming pod"
 
@@ -34,6 +36,9 @@ class Refused(msgspec.Struct, frozen=True):
     node: str = ""
     """Where there is room once ``victims`` are gone."""
     victims: tuple[Occupant, ...] = ()
+    shortage: str = ""
+    """What the pod asks for and what is free, and how a node gets more. It changes with every other pod, so it is
+    told once for a message."""
 
 
 def place(pod: Object, nodes: Sequence[Candidate]) -> Placed | Refused:
@@ -48,7 +53,10 @@ def place(pod: Object, nodes: Sequence[Candidate]) -> Placed | Refused:
         return Placed(max(fitting, key=_score(spec, incoming)).name)
     lines = Counter(reason for found in reasons.values() for reason in found)
     message = f"0/{len(nodes)} nodes are available: {_listed(lines)}."
-    return _with_preemption(message, pod, incoming, nodes, reasons)
+    refused = _with_preemption(message, pod, incoming, nodes, reasons)
+    short = {reason.removeprefix(_INSUFFICIENT) for reason in lines if reason.startswith(_INSUFFICIENT)}
+    requests = {name: amount for name, amount in incoming.requests.items() if name in short}
+    return msgspec.structs.replace(refused, shortage=_shortage(requests, nodes)) if requests else refused
 
 
 def refuse_everywhere(reason: str, nodes: int) -> Refused:
@@ -103,8 +111,20 @@ def _missing(requests: Mapping[str, Quantity], node: Candidate) -> list[str]:
         missing.append("Too many pods")
     for name, amount in requests.items():
         if amount > ZERO and used.get(name, ZERO) + amount > node.allocatable.get(name, ZERO):
-            missing.append(f"Insufficient {name}")
+            missing.append(f"{_INSUFFICIENT}{name}")
     return missing
+
+
+def _shortage(requests: Mapping[str, Quantity], nodes: Sequence[Candidate]) -> str:
+    """Of the resources that no node has enough of."""
+    told: list[str] = []
+    sizes = [(node.allocatable, node.used()) for node in nodes]
+    for name, amount in requests.items():
+        free, whole = max((has.get(name, ZERO) - used.get(name, ZERO), has.get(name, ZERO)) for has, used in sizes)
+        if free < amount:
+            flag = f" (rayward up {_FLAGS[name]} gives a node more)" if name in _FLAGS else ""
+            told.append(f"The pod requests {amount} {name}; the most that a node has free is {free} of {whole}{flag}.")
+    return " ".join(told)
 
 
 def _clashes(port: tuple[str, str, int], taken: set[tuple[str, str, int]]) -> bool:
@@ -137,7 +157,7 @@ def _with_preemption(
     best: tuple[tuple[int, int], Candidate, list[Occupant]] | None = None
     may_preempt = pod["spec"].get("preemptionPolicy") != "Never"
     for node in nodes:
-        curable = all(reason.startswith(("Insufficient", "Too many")) for reason in reasons[node.name])
+        curable = all(reason.startswith((_INSUFFICIENT, "Too many")) for reason in reasons[node.name])
         victims = _victims(pod["spec"], incoming, node, nodes) if curable and may_preempt else None
         if victims is None:
             outcomes[_NO_VICTIMS if curable else _HOPELESS] += 1

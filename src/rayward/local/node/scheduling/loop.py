@@ -148,14 +148,16 @@ class Scheduler:
         conditions = entries(status, "conditions")
         old = next((found for found in conditions if found["type"] == "PodScheduled"), None)
         nominated = {"nominatedNodeName": refused.node} if refused.victims else {}
-        if old is None or old.get("message") != refused.message or old.get("status") != "False":
-            self._tell(pod, "Warning", "FailedScheduling", refused.message)
+        told = "" if old is None or old.get("status") != "False" else str(old.get("message", ""))
+        if told != refused.message and not (refused.shortage and told.startswith(f"{refused.message} The pod ")):
+            message = f"{refused.message} {refused.shortage}".rstrip()
+            self._tell(pod, "Warning", "FailedScheduling", message)
             now = self._clock.utc().timestamp()
             new = {
                 "type": "PodScheduled",
                 "status": "False",
                 "reason": "Unschedulable",
-                "message": refused.message,
+                "message": message,
                 "lastProbeTime": None,
                 "lastTransitionTime": stamp(now),
             }
