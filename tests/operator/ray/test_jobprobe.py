@@ -123,4 +123,12 @@ async def test_that_a_job_is_unknown_is_confirmed_unless_whoever_submits_it_asks
 )
 def test_nothing_is_asked_often_that_cannot_have_changed(job: JobInfo | None, ours: bool, seconds: float) -> None:
     target = JobTarget(_PLACE, jobs=frozenset(("j",)), ours=frozenset(("j",) if ours else ()))
-    assert JobProbe(_Head(), _Stopped()).pause(target, JobsSeen("s", {"j": job}), 0, 0.5) == pytest.approx(seconds)
+    assert JobProbe(_Head(), _Stopped()).pause(target, JobsSeen("s", {"j": job}), 0, 0.5, 1) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("heads", "seconds"), [(1, 0.25), (50, 0.25), (80, 0.4), (100, 0.5), (500, 0.5)])
+def test_young_jobs_of_many_heads_are_asked_for_less_often(heads: int, seconds: float) -> None:
+    target, job = JobTarget(_PLACE, jobs=frozenset(("j",))), JobInfo("RUNNING", start_time=_NOW_MS - 1000)
+    assert JobProbe(_Head(), _Stopped()).pause(target, JobsSeen("s", {"j": job}), 0, 0.5, heads) == pytest.approx(
+        seconds
+    )

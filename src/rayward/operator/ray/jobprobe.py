@@ -18,8 +18,10 @@ from rayward.operator.ray.reach import Place, Reach
 
 _QUICK: Final = 0.25
 """How late the end of a young job may be seen; such a look is one request."""
+_LOOKS_PER_SECOND: Final = 200
+"""Among many heads young jobs are looked at less often, so that a job among hundreds costs no more than one of few."""
 _EXPECTING: Final = 0.5
-"""For a job that somebody else submits: until Ray has it, a look is several requests."""
+"""For a job that somebody else submits: until Ray has it, a look is several requests. No young job waits longer."""
 _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
 """A job that has run for an hour is not asked about four times a second: the pause grows with its age."""
@@ -77,12 +79,13 @@ class JobProbe:
         """Whether the head did not answer as it should."""
         return seen.failure is not None
 
-    def pause(self, target: JobTarget, seen: JobsSeen, failures: int, chance: float) -> float:
+    def pause(self, target: JobTarget, seen: JobsSeen, failures: int, chance: float, heads: int) -> float:
         """Seconds between two looks: short for jobs that are about to begin or began lately."""
         if failures:
             return _PATIENCE.after(failures, chance)
         now = self._clock.utc().timestamp()
-        pauses = [_pause(job, now, ours=name in target.ours) for name, job in seen.jobs.items()]
+        quick = min(max(_QUICK, heads / _LOOKS_PER_SECOND), _EXPECTING)
+        pauses = [_pause(job, now, quick, ours=name in target.ours) for name, job in seen.jobs.items()]
         return min(pauses, default=_EXPECTING) * (0.9 + 0.2 * chance)
 
 
@@ -138,12 +141,12 @@ def _is_older(job: JobInfo, target: JobTarget) -> bool:
     return bool(job.start_time) and (job.start_time or 0) / 1000 < target.started
 
 
-def _pause(job: JobInfo | None, now: float, *, ours: bool) -> float:
+def _pause(job: JobInfo | None, now: float, quick: float, *, ours: bool) -> float:
     if job is None:
         return _SLOWEST if ours else _EXPECTING
     if job.status not in _UNENDED:
         # It stays so; whoever follows it has not come to it yet.
         return _SLOWEST
     if not job.start_time:
-        return _QUICK
-    return min(max((now - job.start_time / 1000) * _PER_SECOND, _QUICK), _SLOWEST)
+        return quick
+    return min(max((now - job.start_time / 1000) * _PER_SECOND, quick), _SLOWEST)

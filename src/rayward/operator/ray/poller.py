@@ -54,8 +54,8 @@ class Probe(Protocol[TargetT_contra, SeenT]):
         """Whether the last look failed, so that the next ones are spread."""
         ...
 
-    def pause(self, target: TargetT_contra, seen: SeenT, failures: int, chance: float) -> float:
-        """Seconds between the beginnings of two looks."""
+    def pause(self, target: TargetT_contra, seen: SeenT, failures: int, chance: float, heads: int) -> float:
+        """Seconds between the beginnings of two looks; ``heads`` are polled in all."""
         ...
 
 
@@ -132,7 +132,7 @@ class Poller(Generic[TargetT, SeenT]):
         self._failures[key] = self._failures.get(key, 0) + 1 if self._probe.has_failed(now) else 0
         if now != before:
             self._wake(key)
-        pause = self._probe.pause(self._targets[key], now, self._failures[key], self._chance())
+        pause = self._probe.pause(self._targets[key], now, self._failures[key], self._chance(), len(self._targets))
         return Result(rest_of(pause, self._clock.now() - began))
 
     def _claim(self, key: Key, session: str) -> bool:

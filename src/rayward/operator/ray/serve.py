@@ -37,7 +37,7 @@ class ServeProbe:
         """Whether the head did not answer as it should."""
         return seen.failure is not None
 
-    def pause(self, target: Target, seen: Observation, failures: int, chance: float) -> float:
+    def pause(self, target: Target, seen: Observation, failures: int, chance: float, heads: int) -> float:
         """Seconds between two looks, by how much somebody waits."""
         settled = seen.serve is None or (seen.serve.settled and Routes.MISSING not in seen.routes.values())
         return next_look(target.pace, settled=settled, failures=failures, chance=chance)
