@@ -205,43 +205,46 @@ async def test_a_failed_release_is_rolled_back_and_the_service_goes_on(ray: Serv
             await sdk.settle(await sdk.apply(broken, force_conflicts=True), on_failure="hold")
 
 
-class _Counting(SyncClient):
-    """Counts what is asked of the server."""
-
-    asked: list[str]
-
-    def answer(self, request: Request) -> Any:
-        self.asked.append(f"{request.method} {request.target.partition('?')[0].rpartition('/')[2]}")
-        return super().answer(request)
-
-
 async def test_apply_and_wait_cost_at_most_twelve_requests_beside_one_watch(
-    ray: ServiceStage, access: Access, monkeypatch: pytest.MonkeyPatch
+    ray: ServiceStage, access: Access, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """By the SDK and by the command line; the operator of this process has a client of another class."""
+    asked: list[str] = []
     watches: list[str] = []
-    before = SyncClient.watch
+    answer, watch = SyncClient.answer, SyncClient.watch
 
-    def watch(self: SyncClient, resource: Any, *arguments: Any, **options: Any) -> Any:
+    def counted(self: SyncClient, request: Request) -> Any:
+        asked.append(f"{request.method} {request.target.partition('?')[0].rpartition('/')[2]}")
+        return answer(self, request)
+
+    def watched(self: SyncClient, resource: Any, *arguments: Any, **options: Any) -> Any:
         watches.append(resource.kind)
-        return before(self, resource, *arguments, **options)
+        return watch(self, resource, *arguments, **options)
 
-    monkeypatch.setattr(SyncClient, "watch", watch)
+    monkeypatch.setattr(SyncClient, "answer", counted)
+    monkeypatch.setattr(SyncClient, "watch", watched)
 
-    def change() -> list[str]:
-        with _Counting.connect(access) as client:
-            client.asked = []
+    def release(version: str) -> Object:
+        return changed(service(), "spec.rayClusterConfig.rayVersion", version)
+
+    def change() -> None:
+        with SyncClient.connect(access) as client:
             sdk = Client(client, namespace=ray.namespace, user="ada")
-            wanted = changed(service(), "spec.rayClusterConfig.rayVersion", "2.53.0")
-            (written,) = sdk.apply_all([wanted], force_conflicts=True, cause="newer")
+            (written,) = sdk.apply_all([release("2.53.0")], force_conflicts=True, cause="newer")
             sdk.settle(written)
-            return client.asked
 
     async with ray.operator():
         await ray.create(service())
         await ray.until_settled()
-        asked = await asyncio.to_thread(change)
-    assert len(asked) <= 12, asked
-    assert watches == ["RayService"]
+        await asyncio.to_thread(change)
+        assert 0 < len(asked) <= 12, asked
+        assert watches == ["RayService"]
+        asked.clear()
+        watches.clear()
+        done: Done = await cli("apply", "-f", "-", "--wait", stdin=yamltext.dump(release("2.54.0")))
+        assert done.code == 0, done.err
+        assert 0 < len(asked) <= 12, asked
+        assert watches == ["RayService"]
 
 
 async def _until_written(ray: ServiceStage, ref: Ref, intents: tuple[Intent, ...], who: str) -> int:

@@ -56,6 +56,17 @@ def test_a_strategy_that_held_an_edit_back_lets_it_go() -> None:
     assert _effects(held, let_go) == {"upgradeStrategy.type": Effect.IN_PLACE}
 
 
+def test_a_size_that_was_held_back_with_a_release_counts_when_the_release_is_taken_back() -> None:
+    runs = changed(service_manifest(), "spec.upgradeStrategy", {"type": "None"})
+    held = _with(runs, {f"{CLUSTER}.rayVersion": "2.59.0", f"{GROUP}.replicas": 3})
+    back = changed(held, f"{CLUSTER}.rayVersion", runs["spec"]["rayClusterConfig"]["rayVersion"])
+    running = runs["spec"]["rayClusterConfig"]
+    assert _effects(held, back, running=running) == {"rayClusterConfig.rayVersion": Effect.SCALE}
+    same = changed(held, f"{GROUP}.replicas", runs["spec"]["rayClusterConfig"]["workerGroupSpecs"][0]["replicas"])
+    again = changed(same, f"{CLUSTER}.rayVersion", runs["spec"]["rayClusterConfig"]["rayVersion"])
+    assert _effects(same, again, running=running) == {"rayClusterConfig.rayVersion": Effect.IGNORED}
+
+
 @pytest.mark.parametrize("rules", list(Rules))
 def test_a_config_together_with_a_cluster_goes_to_the_new_cluster_alone(rules: Rules) -> None:
     old = service_manifest()

@@ -18,6 +18,7 @@ from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfigError
+from rayward.kinds.shapes.totals import desired_workers
 from rayward.kinds.validation.service import serve_config
 
 Answer = tuple[Effect, str]
@@ -221,7 +222,20 @@ def _nested(edit: ServiceEdit, difference: Difference) -> Answer:
         return Effect.NEXT_PODS, "KubeRay replaces the spec of the cluster that serves when groups are added"
     if role in outside_release(is_kuberay=edit.is_kuberay):
         return Effect.NEXT_CLUSTER, "it is given to a cluster when the cluster is made"
+    if _lets_sizes_go(edit):
+        return Effect.SCALE, "the cluster that serves has this release, and gets the sizes that were held back"
     return Effect.IGNORED, "the cluster that serves has it already, or both spellings mean the same"
+
+
+def _lets_sizes_go(edit: ServiceEdit) -> bool:
+    """Whether the edit goes back to the release that runs, after sizes of another one were asked for."""
+    if edit.is_kuberay or not edit.is_let_go or edit.running.enable_in_tree_autoscaling:
+        return False
+    now, wanted = (
+        [(group.group_name, desired_workers(group)) for group in spec.worker_group_specs or ()]
+        for spec in (edit.running, edit.new.spec.ray_cluster_config)
+    )
+    return now != wanted
 
 
 def _suspend(edit: ServiceEdit) -> Answer:
