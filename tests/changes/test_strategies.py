@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from rayward.changes.outcomes import UsageError
+from rayward.changes import rollouts
+from rayward.changes.intents import SetField
+from rayward.changes.outcomes import Invalid, UsageError
 from rayward.changes.refs import ref_of
-from rayward.changes.strategies import Strategy, with_strategy
+from rayward.changes.strategies import Strategy, is_ours, refuse_unheeded, with_strategy
 from rayward.kinds import labels
-from rayward.kinds.effects import Effect, effects
+from rayward.kinds.effects import Effect, Rules, effects
 from tests.kinds.clusters import changed, manifest, service_manifest
 
 _CONFIG = "applications:\n- name: app\n  import_path: app:other\n  route_prefix: /\n"
@@ -51,3 +53,35 @@ def test_what_a_kind_does_not_have_is_refused(kind: str, strategy: Strategy) -> 
     obj = {"apiVersion": "ray.io/v1", "kind": kind, "metadata": {"name": "x"}}
     with pytest.raises(UsageError, match=f"{kind} cannot be changed"):
         with_strategy(ref_of(obj), obj, strategy)
+
+
+@pytest.mark.parametrize("rules", [Rules.KUBERAY_1_6, Rules.KUBERAY_1_7])
+def test_a_strategy_that_kuberay_would_pass_over_is_refused(rules: Rules) -> None:
+    old = service_manifest()
+    ref = ref_of(old)
+    config = with_strategy(ref, changed(old, "spec.serveConfigV2", _CONFIG), "new-cluster")
+    with pytest.raises(Invalid, match="no new cluster for a Serve config alone"):
+        refuse_unheeded(ref, "new-cluster", rules, effects("RayService", old, config, rules))
+    both = changed(config, "spec.rayClusterConfig.rayVersion", "2.61.0")
+    refuse_unheeded(ref, "new-cluster", rules, effects("RayService", old, both, rules))
+    with pytest.raises(Invalid, match="one by one"):
+        refuse_unheeded(ref_of(manifest()), "rolling-workers", rules, ())
+    refuse_unheeded(ref, "new-cluster", Rules.RAYWARD, effects("RayService", old, config))
+    assert [is_ours(name) for name in ("new-cluster", "rolling-workers", "in-place", "recreate", None)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+def test_an_upgrade_under_kuberay_changes_a_pod_template_too() -> None:
+    live = service_manifest()
+    ref, setting = ref_of(live), SetField("serveConfigV2", _CONFIG)
+    ours = rollouts.upgrade(ref, live, Rules.RAYWARD, [setting], "now", paused=False)
+    theirs = rollouts.upgrade(ref, live, Rules.KUBERAY_1_6, [setting], "now", paused=False)
+    assert [type(one).__name__ for one in ours] == ["SetField", "Annotate"]
+    assert [type(one).__name__ for one in theirs] == ["SetField", "AnnotatePods"]
+    with pytest.raises(Invalid, match="pause"):
+        rollouts.upgrade(ref, live, Rules.KUBERAY_1_6, [setting], "now", paused=True)

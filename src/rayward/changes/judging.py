@@ -19,6 +19,8 @@ from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 
 _NEVER_STARTS: Final = frozenset({"InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull"})
 _RUNNING: Final = "RUNNING"
+UNREAD: Final = "Unknown"
+"""The reason of a verdict that needs the spec of the cluster that serves."""
 
 
 class State(StrEnum):
@@ -110,7 +112,7 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     if ready.get("status") != "True" or waiting or not applications:
         return Verdict(State.PROGRESSING, "NotReady", ", ".join(waiting) or str(ready.get("message") or ""))
     if running is None:
-        return Verdict(State.PROGRESSING, "Unknown", "the cluster that serves was not read")
+        return Verdict(State.PROGRESSING, UNREAD, "the cluster that serves was not read")
     strategy: Any = section(spec, "upgradeStrategy").get("type")
     live, wanted = (msgspec.convert(part, RayClusterSpec) for part in (running, section(spec, "rayClusterConfig")))
     change = release_change(live, wanted, in_place_only=strategy == "None").effect

@@ -11,6 +11,7 @@ from rayward.changes.diffing import diff
 from rayward.changes.planning import Plan, plan
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Operation, Send
+from rayward.changes.strategies import Strategy, is_ours, refuse_unheeded
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
 from rayward.kinds.resources import RAY_CLUSTERS
@@ -59,6 +60,23 @@ def predict(
         budgets=budgets,
         manifest=wanted,
     )
+
+
+def check_strategy(
+    ref: Ref, wanted: Object, strategy: Strategy | None, *, manager: str = writing.MANAGER, force: bool = False
+) -> Operation[None]:
+    """Ask whether the operator at work knows the strategy; ``wanted`` has it already.
+
+    Raises:
+        Invalid: It would pass over it in silence.
+    """
+    if strategy is None or not is_ours(strategy):
+        return
+    live = yield from writing.read_or_none(ref)
+    rules = (yield from operator_of(ref, live)) if live is not None else Rules.RAYWARD
+    if rules is not Rules.RAYWARD:
+        predicted = yield from predict(ref, wanted, manager=manager, force=force, rules=rules)
+        refuse_unheeded(ref, strategy, rules, predicted.changes)
 
 
 def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_all: bool = False) -> Operation[str]:

@@ -30,6 +30,10 @@ class RayDashboard:
     service: str
     token: str = ""
 
+    def serve(self) -> Request:
+        """What Ray Serve tells of its applications."""
+        return self._request("GET", "/api/serve/applications/?api_type=declarative")
+
     def job(self, job_id: str) -> Request:
         """What Ray tells of a job."""
         return self._request("GET", f"/api/jobs/{quote(job_id, safe='')}")

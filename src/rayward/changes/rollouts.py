@@ -73,12 +73,20 @@ def restart(ref: Ref, live: Object, now: str) -> tuple[Intent, ...]:
     return (AnnotatePods(labels.RESTARTED_AT, now, "head"),)
 
 
-def upgrade(live: Object, settings: Sequence[Intent], *, paused: bool) -> tuple[Intent, ...]:
+def upgrade(
+    ref: Ref, live: Object, rules: Rules, settings: Sequence[Intent], now: str, *, paused: bool
+) -> tuple[Intent, ...]:
     """Settings for a new cluster beside the one that serves; ``paused`` holds it before its switch."""
+    if paused:
+        _needs_rayward(ref, rules, "pause an upgrade")
     wanted: list[Intent] = list(settings)
     if section(section(live, "spec"), "upgradeStrategy").get("type") == "None":
         wanted.append(SetField("upgradeStrategy.type", "NewCluster"))
-    wanted.append(Annotate(labels.SERVE_CONFIG_UPGRADE, "NewCluster"))
+    if rules is Rules.RAYWARD:
+        wanted.append(Annotate(labels.SERVE_CONFIG_UPGRADE, "NewCluster"))
+    else:
+        # other operators make a cluster for another pod template, and never for a Serve config alone
+        wanted.append(AnnotatePods(labels.RESTARTED_AT, now, "head"))
     if paused:
         wanted.append(Annotate(labels.PAUSE, "true"))
     return tuple(wanted)

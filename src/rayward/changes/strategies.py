@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final, Literal
 
-from rayward.changes.outcomes import UsageError
+from rayward.changes.outcomes import Invalid, UsageError
 from rayward.changes.refs import Ref
 from rayward.kinds import labels
+from rayward.kinds.effects import Change, Effect, Rules
 from rayward.kube.machinery.jsonvalue import Object, section
 
 Strategy = Literal["new-cluster", "in-place", "rolling-workers", "recreate"]
@@ -16,6 +18,7 @@ _ANNOTATIONS: Final[dict[tuple[str, Strategy], tuple[str, str]]] = {
     ("RayService", "rolling-workers"): (labels.ROLLING_UPDATE, "workers"),
     ("RayCluster", "rolling-workers"): (labels.ROLLING_UPDATE, "workers"),
 }
+_CONFIG: Final = "spec.serveConfigV2"
 _TYPES: Final[dict[tuple[str, Strategy], str]] = {
     ("RayService", "new-cluster"): "NewCluster",
     ("RayService", "in-place"): "None",
@@ -24,6 +27,31 @@ _TYPES: Final[dict[tuple[str, Strategy], str]] = {
     ("RayCluster", "rolling-workers"): "None",
     ("RayCluster", "recreate"): "Recreate",
 }
+
+
+def is_ours(strategy: Strategy | None) -> bool:
+    """Whether Rayward's operator alone knows the strategy by its name."""
+    return any(strategy == name for _, name in _ANNOTATIONS)
+
+
+def refuse_unheeded(ref: Ref, strategy: Strategy, rules: Rules, changes: Iterable[Change]) -> None:
+    """Refuse a strategy that another operator would pass over in silence.
+
+    Raises:
+        Invalid: The change would be made in another way, or not at all.
+    """
+    if rules is Rules.RAYWARD:
+        return
+    if strategy == "rolling-workers":
+        what = f"{rules.operator} cannot replace workers one by one"
+        following = f"rayward reassemble {ref}" if ref.kind == "RayCluster" else f"rayward restart {ref}"
+        raise Invalid(what, "it recreates all pods or none", following, object=str(ref))
+    for change in changes:
+        if change.effect is Effect.IN_PLACE and change.path.startswith(_CONFIG):
+            what = f"{rules.operator} makes no new cluster for a Serve config alone"
+            why = "it sends the config to the cluster that serves"
+            following = f"rayward upgrade {ref} {_CONFIG}=…   # changes a pod template too, which makes one"
+            raise Invalid(what, why, following, object=str(ref), field=change.path)
 
 
 def with_strategy(ref: Ref, wanted: Object, strategy: Strategy | None) -> Object:

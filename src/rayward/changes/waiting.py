@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rayward.changes import writing
-from rayward.changes.judging import State, Verdict, judge
+from rayward.changes import serving, writing
+from rayward.changes.judging import UNREAD, State, Verdict, judge
 from rayward.changes.outcomes import (
     ChangeError,
     Conflict,
@@ -18,14 +18,15 @@ from rayward.changes.outcomes import (
     WaitTimeout,
 )
 from rayward.changes.refs import Ref
-from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Send
+from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Pause, Send
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
-from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.jsonvalue import Object, section
 
 Tell = Callable[[Verdict], None]
 
 _LONGEST_WATCH: Final = 300
+_ASK_RAY_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +67,7 @@ def wait(
     live = yield from writing.read(ref)
     wanted = generation if generation is not None else int(live["metadata"]["generation"])
     while True:
-        running = yield from _running(ref, live)
-        verdict = judge(ref.kind, live, wanted, running)
+        verdict = yield from _judged(ref, live, wanted)
         if verdict != told and tell is not None:
             tell(verdict)
         told = verdict
@@ -79,7 +79,11 @@ def wait(
         left = timeout - elapsed if timeout else float(_LONGEST_WATCH)
         if left <= 0:
             raise _late(ref, verdict, timeout)
-        live = yield from _next(ref, live, min(left, _LONGEST_WATCH))
+        if verdict.reason == serving.UNDEPLOYED:
+            yield Pause(_ASK_RAY_SECONDS)
+            live = yield from writing.read(ref)
+        else:
+            live = yield from _next(ref, live, min(left, _LONGEST_WATCH))
 
 
 def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object]:
@@ -98,13 +102,22 @@ def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object]:
             return changed
 
 
+def _judged(ref: Ref, live: Object, generation: int) -> Operation[Verdict]:
+    """The verdict; where KubeRay's operator acts, with what its status does not say."""
+    verdict = judge(ref.kind, live, generation)
+    if verdict.reason != UNREAD:
+        return verdict
+    running = yield from _running(ref, live)
+    verdict = judge(ref.kind, live, generation, running)
+    if verdict.state is State.APPLIED:
+        verdict = yield from serving.confirm(ref, live, verdict)
+    return verdict
+
+
 def _running(ref: Ref, live: Object) -> Operation[Object | None]:
-    """The spec of the cluster that serves, where the operator does not say what it is."""
-    status = section(live, "status")
-    if ref.kind != "RayService" or any(one.get("type") == "Progressing" for one in entries(status, "conditions")):
-        return None
-    active: Any = section(status, "activeServiceStatus").get("rayClusterName")
-    if not active or section(status, "pendingServiceStatus").get("rayClusterName"):
+    """The spec of the cluster that serves."""
+    active: Any = section(section(live, "status"), "activeServiceStatus").get("rayClusterName")
+    if not active:
         return None
     try:
         cluster: Object = yield Send(verbs.get(RAY_CLUSTERS, str(active), ref.namespace))

@@ -76,7 +76,11 @@ class Rollouts(Writes):
             paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
             cause: Why; kept with the revision.
         """
-        return await self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
+        return await self._roll(
+            ref,
+            lambda about, live, rules: rollouts.upgrade(about, live, rules, settings, _now(), paused=paused),
+            cause,
+        )
 
     async def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
         """Replace workers one by one, with these settings or as they are.

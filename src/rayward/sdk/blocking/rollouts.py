@@ -77,7 +77,11 @@ class Rollouts(Writes):
             paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
             cause: Why; kept with the revision.
         """
-        return self._roll(ref, lambda about, live, _: rollouts.upgrade(live, settings, paused=paused), cause)
+        return self._roll(
+            ref,
+            lambda about, live, rules: rollouts.upgrade(about, live, rules, settings, _now(), paused=paused),
+            cause,
+        )
 
     def rollout(self, ref: Ref | str, *settings: Intent, cause: str = "rollout") -> Written:
         """Replace workers one by one, with these settings or as they are.

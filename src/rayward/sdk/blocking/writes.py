@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from rayward.changes import checking, writing
+from rayward.changes import checking, predicting, writing
 from rayward.changes.intents import Intent, Scale, Suspend
 from rayward.changes.refs import Ref, ref_of
 from rayward.changes.strategies import Strategy, with_strategy
@@ -39,11 +39,13 @@ class Writes(Connection):
 
         Raises:
             Conflict: Another manager owns a field.
-            Invalid: The server rejects the manifest.
+            Invalid: The server rejects the manifest, or the operator at work does not know the strategy.
             UsageError: The kind cannot be changed by this strategy.
         """
         ref = ref_of(wanted, self.namespace)
         body = with_strategy(ref, wanted, strategy)
+        heeded = predicting.check_strategy(ref, body, strategy, manager=self.field_manager, force=force_conflicts)
+        self._run(heeded, ref)
         operation = writing.apply(ref, body, manager=self.field_manager, force=force_conflicts, dry_run=dry_run)
         return self._change(ref, operation, cause, dry_run=dry_run)
 
