@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -11,8 +12,8 @@ from hypothesis import strategies as st
 
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.client.values import as_dict
-from rayward.kube.core.meta import condition_of, is_true
-from rayward.kube.core.pod import ContainerStatus
+from rayward.kube.core.meta import condition_of, is_true, rfc3339
+from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, ContainerStatus, PodStatus
 from rayward.kube.machinery.patch import merge_patch
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
@@ -74,6 +75,40 @@ def test_progress_waits_a_moment_for_more(waited: float | None, told: bool) -> N
     assert (todo.status is not None) is told
     assert todo.batches_status is not told
     assert (todo.requeue_after is None) is told
+
+
+def _begun(age: float) -> World:
+    """A cluster whose pods were all created at the end of ``age`` seconds in the queue; none runs yet."""
+    asked = manifest()
+    asked["metadata"]["creationTimestamp"] = rfc3339(NOW - timedelta(seconds=age))
+    world = World(cluster(asked))
+    world.step()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("age", "waited", "told"),
+    [
+        pytest.param(0.0, None, True, id="no other cluster waits"),
+        pytest.param(60.0, None, False, id="the end of a burst"),
+        pytest.param(60.0, SETTLE_SECONDS / 2, False, id="its pods are still starting"),
+        pytest.param(60.0, SETTLE_SECONDS, True, id="its pods take longer"),
+    ],
+)
+def test_a_cluster_that_waited_for_its_turn_may_say_at_once_that_it_is_ready(
+    age: float, waited: float | None, told: bool
+) -> None:
+    todo = decide(_begun(age).state(waited=waited), NOW)
+    assert not todo.writes
+    assert (todo.status is not None) is told
+    assert (todo.requeue_after is None) is told
+
+
+def test_a_first_status_with_a_problem_does_not_wait() -> None:
+    world = _begun(60.0)
+    failing = ContainerStatus(name="ray", state=ContainerState(waiting=ContainerStateWaiting(reason="ErrImagePull")))
+    world.set_status(next(iter(world.pods)), PodStatus(phase="Pending", container_statuses=(failing,)))
+    assert decide(world.state(), NOW).status is not None
 
 
 def test_readiness_does_not_wait() -> None:

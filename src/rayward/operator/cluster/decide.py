@@ -13,7 +13,7 @@ from rayward.kinds.effects import Effect, renewal
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
 from rayward.kinds.shapes import desired_workers, features
 from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features
-from rayward.kube.core.meta import is_true
+from rayward.kube.core.meta import condition_of, is_true, parse_time
 from rayward.kube.core.resource import PODS
 from rayward.operator.base.writing import is_managed_here
 from rayward.operator.cluster import conditions
@@ -31,7 +31,7 @@ from rayward.operator.cluster.ownership import decide_children
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.pod_problems import log_requests
 from rayward.operator.cluster.state import NOTHING, CreatePod, Decision, Delete, Event, Observed, State, Write
-from rayward.operator.cluster.status import changed, rejected_status, status_of, urgent
+from rayward.operator.cluster.status import STARTING, changed, rejected_status, status_of, urgent
 from rayward.operator.cluster.workers import MAX_CREATES, Deletions, decide_group
 
 SETTLE_SECONDS: Final = 2.0
@@ -58,7 +58,7 @@ def decide(state: State, now: datetime) -> Decision:
         (*children.beside_pods, *pods.creates),
         pods.last,
     )
-    status, requeue_after = _batched(cluster, observed, status_of(state, now, drift=drift))
+    status, requeue_after = _batched(state, status_of(state, now, drift=drift), now)
     return Decision(
         stages=tuple(stage for stage in stages if stage),
         events=(*_warnings(state), *pods.events),
@@ -92,17 +92,30 @@ def _warnings(state: State) -> tuple[Event, ...]:
     return (Event("Warning", "UnexpectedRayClusterSpec", listed(found)),) if found else ()
 
 
-def _batched(
-    cluster: RayCluster, observed: Observed, status: RayClusterStatus
-) -> tuple[RayClusterStatus | None, float | None]:
+def _batched(state: State, status: RayClusterStatus, now: datetime) -> tuple[RayClusterStatus | None, float | None]:
     """The status to write now, or when to look again because more of the same is likely to follow at once."""
-    before = cluster.status
+    before = state.cluster.status
     if not changed(before, status):
         return None, None
-    waited = observed.waited or 0.0
-    if waited < SETTLE_SECONDS and not urgent(before, status):
+    waited = state.observed.waited or 0.0
+    if waited < SETTLE_SECONDS and (not urgent(before, status) or _begun_late(state, status, now, waited)):
         return None, SETTLE_SECONDS - waited
     return status, None
+
+
+def _begun_late(state: State, status: RayClusterStatus, now: datetime, waited: float) -> bool:
+    """Whether a first status would say no more than that pods start, of a cluster that had to wait for its turn.
+
+    At the end of a burst such clusters are looked at right after their pods were created: most are ready a moment
+    later, and one write says both. A cluster that did not wait shows at once that it was begun, and so does one whose
+    quota is to be acknowledged.
+    """
+    created = state.cluster.metadata.creation_timestamp
+    ready = condition_of(status.conditions, conditions.READY)
+    if state.cluster.status.conditions or state.gate.condition or not created or not ready:
+        return False
+    age = (now - parse_time(created)).total_seconds()
+    return ready.reason == STARTING and age - waited > SETTLE_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ from rayward.operator.cluster.state import Failure, Observed, State
 
 READY: Final = "ready"
 SUSPENDED: Final = "suspended"
+STARTING: Final = "PodsStarting"
+"""Why a cluster is not Ready whose pods are all there, or on their way, and without a problem."""
 
 _INT32_MAX: Final = 2**31 - 1
 
@@ -255,7 +257,7 @@ def _set_ready(
         message = f"Scaling down: {len(live)} pods running, {desired + 1} desired"
         updated.set(conditions.READY, False, "ScalingDown", message)
     else:
-        updated.set(conditions.READY, False, "PodsStarting", f"{ready} of {desired + 1} pods are ready")
+        updated.set(conditions.READY, False, STARTING, f"{ready} of {desired + 1} pods are ready")
 
 
 def _set_progress(updated: Conditions, before: RayClusterStatus, *, settled: bool, stalled: tuple[str, str]) -> None:
