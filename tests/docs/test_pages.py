@@ -11,7 +11,6 @@ import click
 import pytest
 
 from rayward.cli.main import commands
-from rayward.operator.arguments import parser
 
 ROOT: Final = Path(__file__).parents[2]
 PAGES: Final = sorted(
@@ -61,8 +60,6 @@ def _mistake(line: str) -> str:
         if inner is None:
             return f"rayward {words[0]} has no command {words[1]}"
         known |= _flags(inner)
-        if words[1] == "run":
-            known |= {flag for action in parser()._actions for flag in action.option_strings}
     unknown = set(_FLAG.findall(" ".join(words))) - known
     return f"rayward {words[0]} has no {', '.join(sorted(unknown))}" if unknown else ""
 

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Any
-
 import click
 
-_PASS_ON: dict[str, Any] = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+class _Commands(click.Group):
+    """``run`` is where the operator's process is composed, and loaded only for those who ask for it."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return ["run", *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name != "run":
+            return super().get_command(ctx, cmd_name)
+        from rayward.stack.operator import command as run
+
+        return run
 
 
-@click.group()
+@click.group(cls=_Commands)
 def command() -> None:
     """Run the operator on any Kubernetes cluster, or print the manifests that it needs there."""
-
-
-@command.command("run", context_settings=_PASS_ON, add_help_option=False)
-@click.argument("words", nargs=-1, type=click.UNPROCESSED)
-def run(words: tuple[str, ...]) -> None:
-    """Run the operator in the foreground; `rayward operator run --help` lists its flags."""
-    from rayward.stack.operator import main
-
-    sys.exit(main(list(words)))
 
 
 @command.command("rbac")

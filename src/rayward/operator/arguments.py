@@ -1,16 +1,17 @@
-"""The operator's own command line; ``rayward operator run`` hands its words on to it."""
+"""The operator's flags, and how its process starts and ends."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import logging
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import click
 
 from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.access import Access, ConfigError
@@ -25,103 +26,120 @@ REFUSED = 10
 LOST = 11
 
 
-def parser(more: Sequence[argparse.ArgumentParser] = ()) -> argparse.ArgumentParser:
-    """Every flag; ``more`` are flags of what runs beside the operator in its process."""
-    about = "Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs."
-    made = argparse.ArgumentParser(prog="rayward operator run", description=about, parents=more)
-    made.add_argument(
-        "--kubeconfig", type=Path, help="kubeconfig of the cluster (default: KUBECONFIG, ~/.kube/config, the pod's)"
-    )
-    made.add_argument("--context", help="context of the kubeconfig")
-    made.add_argument(
+_PATH: Final = click.Path(path_type=Path)
+_FLAGS: Final = (
+    click.option(
+        "--kubeconfig", type=_PATH, help="Kubeconfig of the cluster (default: KUBECONFIG, ~/.kube/config, the pod's)."
+    ),
+    click.option("--context", help="Context of the kubeconfig."),
+    click.option(
         "--watch-namespace",
-        action="append",
-        default=[],
+        multiple=True,
         metavar="NS[,NS]",
-        help="watch only these namespaces; may be repeated (default: all)",
-    )
-    made.add_argument(
+        help="Watch only these namespaces; may be repeated (default: all).",
+    ),
+    click.option(
         "--leader-election",
-        choices=["auto", "true", "false"],
+        type=click.Choice(["auto", "true", "false"]),
         default="auto",
-        help="whether several operators take turns (auto: unless the API server is on this machine)",
-    )
-    made.add_argument("--leader-election-namespace", default="", metavar="NS", help="namespace of the lease")
-    made.add_argument(
-        "--metrics-addr", default="", metavar="[HOST]:PORT", help="serve /metrics there; port 0: a free one"
-    )
-    made.add_argument(
-        "--metrics-file", type=Path, metavar="PATH", help="write the address of /metrics there, as Prometheus reads it"
-    )
-    made.add_argument(
-        "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="serve /healthz and /readyz there"
-    )
-    made.add_argument(
+        help="Whether several operators take turns (auto: unless the API server is on this machine).",
+    ),
+    click.option("--leader-election-namespace", default="", metavar="NS", help="Namespace of the lease."),
+    click.option("--metrics-addr", default="", metavar="[HOST]:PORT", help="Serve /metrics there; port 0: a free one."),
+    click.option(
+        "--metrics-file",
+        type=_PATH,
+        metavar="PATH",
+        help="Write the address of /metrics there, as Prometheus reads it.",
+    ),
+    click.option(
+        "--health-probe-bind-address", default="", metavar="[HOST]:PORT", help="Serve /healthz and /readyz there."
+    ),
+    click.option(
         "--reconcile-concurrency",
         type=int,
         default=WORKERS,
         metavar="N",
-        help="how many objects of a kind are reconciled at once",
-    )
-    made.add_argument(
-        "--use-kubernetes-proxy", action="store_true", help="reach dashboards through the API server, from anywhere"
-    )
-    made.add_argument(
+        help="How many objects of a kind are reconciled at once.",
+    ),
+    click.option(
+        "--use-kubernetes-proxy", is_flag=True, help="Reach dashboards through the API server, from anywhere."
+    ),
+    click.option(
         "--admission",
-        choices=[str(each) for each in Admission],
+        type=click.Choice([str(each) for each in Admission]),
         default=str(Admission.NONE),
-        help="who admits Ray objects with a queue's label: the embedded engine, or Kueue (default: none; they wait)",
-    )
-    made.add_argument(
+        help="Who admits Ray objects with a queue's label: the embedded engine, or Kueue (default: none; they wait).",
+    ),
+    click.option(
         "--default-queue",
         default="",
         metavar="NAME",
-        help="with the embedded engine: the LocalQueue of objects that name none (default: those need no quota)",
-    )
-    made.add_argument(
+        help="With the embedded engine: the LocalQueue of objects that name none (default: those need no quota).",
+    ),
+    click.option(
         "--kueue-takes-unlabelled",
-        action="store_true",
-        help="with Kueue: its configuration has manageJobsWithoutQueueName, so that every Ray object is Kueue's own",
-    )
-    made.add_argument(
+        is_flag=True,
+        help="With Kueue: its configuration has manageJobsWithoutQueueName, so that every Ray object is Kueue's own.",
+    ),
+    click.option(
         "--machine-queue",
         default="",
         metavar="NAME",
-        help="with the embedded engine: keep a ClusterQueue of this name that covers the nodes, and LocalQueues to it",
-    )
-    made.add_argument("--ready-file", type=Path, metavar="PATH", help="written once everything is watched")
-    made.add_argument("--beside-kuberay", action="store_true", help="start though KubeRay's operator seems to be alive")
-    return made
+        help="With the embedded engine: keep a ClusterQueue of this name that covers the nodes, and LocalQueues to it.",
+    ),
+    click.option("--ready-file", type=_PATH, metavar="PATH", help="Written once everything is watched."),
+    click.option("--beside-kuberay", is_flag=True, help="Start though KubeRay's operator seems to be alive."),
+)
+
+Options = Mapping[str, Any]
+"""The values of ``flags``, by the names that click gives them."""
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
+def flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command every flag of the operator."""
+    for flag in reversed(_FLAGS):
+        command = flag(command)
+    return command
+
+
+def settings_of(options: Options) -> Settings:
     """What the flags say."""
-    names = [part.strip() for given in options.watch_namespace for part in given.split(",")]
+    names = [part.strip() for given in options["watch_namespace"] for part in given.split(",")]
     return Settings(
         namespaces=tuple(dict.fromkeys(name for name in names if name)),
-        leader_election={"auto": None, "true": True, "false": False}[options.leader_election],
-        lease_namespace=options.leader_election_namespace,
-        metrics_address=options.metrics_addr,
-        metrics_file=options.metrics_file,
-        health_address=options.health_probe_bind_address,
-        ready_file=options.ready_file,
-        workers=max(options.reconcile_concurrency, 1),
-        check_for_kuberay=not options.beside_kuberay,
-        queueing=Queueing(Admission(options.admission), options.default_queue, options.kueue_takes_unlabelled),
-        machine_queue=options.machine_queue,
-        use_kubernetes_proxy=options.use_kubernetes_proxy,
+        leader_election={"auto": None, "true": True, "false": False}[options["leader_election"]],
+        lease_namespace=options["leader_election_namespace"],
+        metrics_address=options["metrics_addr"],
+        metrics_file=options["metrics_file"],
+        health_address=options["health_probe_bind_address"],
+        ready_file=options["ready_file"],
+        workers=max(options["reconcile_concurrency"], 1),
+        check_for_kuberay=not options["beside_kuberay"],
+        queueing=Queueing(Admission(options["admission"]), options["default_queue"], options["kueue_takes_unlabelled"]),
+        machine_queue=options["machine_queue"],
+        use_kubernetes_proxy=options["use_kubernetes_proxy"],
     )
 
 
 Run = Callable[[Access, Settings], Coroutine[Any, Any, None]]
 
 
-def main(words: Sequence[str] | None = None, run: Run = run, more: Sequence[argparse.ArgumentParser] = ()) -> int:
-    """Work until told to stop; ``run`` is another one where more than the operator's own kinds are reconciled."""
-    options = parser(more).parse_args(words)
+@click.command("rayward.operator")
+@flags
+def main(**options: Any) -> None:
+    """Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs."""
+    sys.exit(start(options))
+
+
+def start(options: Options, run: Run = run) -> int:
+    """Work until told to stop; returns the exit code.
+
+    ``run`` is another one where more than the operator's own kinds are reconciled.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
-        access = find_access(options.kubeconfig, options.context)
+        access = find_access(options["kubeconfig"], options["context"])
         run_loop(_until_told(run(access, settings_of(options))))
     except ConfigError as error:
         return _failed("the operator cannot start", str(error), "set KUBECONFIG, or give --kubeconfig")

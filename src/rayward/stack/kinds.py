@@ -5,7 +5,6 @@ That program gets an account with the rights that ``rayward operator rbac`` prin
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import click
 import yaml
 
 from rayward.kinds import crds
@@ -107,23 +107,23 @@ def _is_established(definition: Object) -> bool:
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
-def main() -> int:
-    """Install, then run what comes after ``--``."""
-    parser = argparse.ArgumentParser(prog="rayward.stack.kinds")
-    parser.add_argument("--kubeconfig", type=Path, required=True, help="the administrator's")
-    parser.add_argument("--operator-kubeconfig", type=Path, required=True, help="where to write the operator's")
-    parser.add_argument("command", nargs="+", help="what to become, after --")
-    options = parser.parse_args()
+@click.command("rayward.stack.kinds")
+@click.option("--kubeconfig", type=click.Path(path_type=Path), required=True, help="The administrator's.")
+@click.option(
+    "--operator-kubeconfig", type=click.Path(path_type=Path), required=True, help="Where to write the operator's."
+)
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def main(kubeconfig: Path, operator_kubeconfig: Path, command: tuple[str, ...]) -> None:
+    """Install, then become COMMAND, which comes after ``--``."""
     try:
-        with SyncClient.connect(find_access(options.kubeconfig)) as client:
+        with SyncClient.connect(find_access(kubeconfig)) as client:
             install(client)
-            write_kubeconfig(options.kubeconfig, authorize(client), options.operator_kubeconfig)
+            write_kubeconfig(kubeconfig, authorize(client), operator_kubeconfig)
     except (ApiError, NetworkError, TimeoutError, OSError, ValueError) as error:
         print(f"rayward: Ray's kinds cannot be defined: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    os.execv(options.command[0], options.command)  # noqa: S606 - our own words
-    return 0
+        sys.exit(1)
+    os.execv(command[0], command)  # noqa: S606 - our own words
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, Final
 from urllib.parse import urlsplit
+
+import click
 
 from rayward.changes.timeline import Store
 from rayward.changes.timeline.serving import TimelineServer
@@ -22,34 +24,34 @@ from rayward.operator.process import Settings
 from rayward.stack.composition import check_alone, check_settings, composed
 from rayward.stack.monitoring import pods
 
+_PATH: Final = click.Path(path_type=Path)
 
-def main(words: Sequence[str] | None = None) -> int:
-    """Work until told to stop; the timeline is kept in memory unless there is a folder for it."""
-    parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument(
-        "--timeline-folder", type=Path, metavar="PATH", help="keep the timeline there (default: in memory)"
-    )
-    parser.add_argument(
-        "--timeline-addr",
-        default="",
-        metavar="[HOST]:PORT",
-        help="serve the timeline there, for rayward timeline through the API server; who reaches it reads it all",
-    )
-    parser.add_argument(
-        "--scrape-file",
-        type=Path,
-        metavar="PATH",
-        help="write the addresses of Ray's metrics there, for Prometheus' file_sd_configs",
-    )
-    options, _ = parser.parse_known_args(words)
-    store = Store(options.timeline_folder)
+
+@click.command("run")
+@arguments.flags
+@click.option("--timeline-folder", type=_PATH, metavar="PATH", help="Keep the timeline there (default: in memory).")
+@click.option(
+    "--timeline-addr",
+    default="",
+    metavar="[HOST]:PORT",
+    help="Serve the timeline there, for rayward timeline through the API server; who reaches it reads it all.",
+)
+@click.option(
+    "--scrape-file",
+    type=_PATH,
+    metavar="PATH",
+    help="Write the addresses of Ray's metrics there, for Prometheus' file_sd_configs.",
+)
+def command(timeline_folder: Path | None, timeline_addr: str, scrape_file: Path | None, **options: Any) -> None:
+    """Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs, in the foreground."""
+    store = Store(timeline_folder)
     began = rfc3339(datetime.now(UTC))
 
     async def run(access: Access, settings: Settings) -> None:
         check_settings(settings)
         checks = (check_alone,) if settings.queueing.admission is Admission.EMBEDDED else ()
         compose = composed(settings.queueing, settings.machine_queue, store)
-        server = await _serve(store, began, options.timeline_addr)
+        server = await _serve(store, began, timeline_addr)
         try:
             await process.run(access, settings, lambda reach: (*compose(reach), *scraped(access)), checks)
         finally:
@@ -57,11 +59,11 @@ def main(words: Sequence[str] | None = None) -> int:
                 await server.stop()
 
     def scraped(access: Access) -> Sequence[Registration]:
-        if options.scrape_file is None:
+        if scrape_file is None:
             return ()
-        return (pods.registration(options.scrape_file, urlsplit(access.server).netloc, RAY_PODS),)
+        return (pods.registration(scrape_file, urlsplit(access.server).netloc, RAY_PODS),)
 
-    return arguments.main(words, run, (parser,))
+    sys.exit(arguments.start(options, run))
 
 
 async def _serve(store: Store, began: str, address: str) -> Server | None:
@@ -74,4 +76,4 @@ async def _serve(store: Store, began: str, address: str) -> Server | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    command()

@@ -5,7 +5,6 @@ Killed, it ends nothing: the parts go on serving without it, and the next superv
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import ctypes
@@ -19,6 +18,7 @@ from asyncio.subprocess import Process
 from dataclasses import dataclass
 from pathlib import Path
 
+import click
 from msgspec.structs import replace
 
 from rayward.stack import leftovers, process, settings, state
@@ -254,31 +254,30 @@ async def _end(started: Process | Adopted | None) -> None:
         await started.wait()
 
 
-def main() -> int:
-    """Become the supervisor of a data folder."""
-    parser = argparse.ArgumentParser(prog="rayward.stack.supervisor")
-    parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--api-only", action="store_true")
-    parser.add_argument("--operator", action="store_true")
-    parser.add_argument("--keeper", type=int, help="process in the foreground whose end is the stack's end")
-    parser.add_argument("node", nargs="*", help="flags of the node, after --")
-    options = parser.parse_args()
+@click.command("rayward.stack.supervisor")
+@click.option("--data-dir", type=click.Path(path_type=Path), required=True)
+@click.option("--port", type=int, default=0)
+@click.option("--api-only", is_flag=True)
+@click.option("--operator", is_flag=True)
+@click.option("--keeper", type=int, help="Process in the foreground whose end is the stack's end.")
+@click.argument("node", nargs=-1, type=click.UNPROCESSED)
+def main(data_dir: Path, port: int, api_only: bool, operator: bool, keeper: int | None, node: tuple[str, ...]) -> None:
+    """Become the supervisor of a data folder; NODE are the node's own flags, after ``--``."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
-    if options.keeper is not None:
+    if keeper is not None:
         _die_with_parent()
-        if os.getppid() != options.keeper:
-            return 0
-    folder = Folder(options.data_dir)
+        if os.getppid() != keeper:
+            return
+    folder = Folder(data_dir)
     if state.take_lock(folder) is None:
-        return 0
-    chosen = Settings(None if options.api_only else tuple(options.node), options.operator)
+        return
+    chosen = Settings(None if api_only else node, operator)
     before = state.read(folder)
     if before is not None and before.settings is not None and state.alive_parts(before.parts):
         # what runs was started with these, and goes on; `rayward up` says where others were asked for
         chosen = before.settings
-    wanted = parts(folder, port=options.port, node=chosen.node, operator=chosen.operator)
-    return asyncio.run(_main(folder, wanted, chosen))
+    wanted = parts(folder, port=port, node=chosen.node, operator=chosen.operator)
+    sys.exit(asyncio.run(_main(folder, wanted, chosen)))
 
 
 async def _main(folder: Folder, wanted: tuple[Part, ...], chosen: Settings) -> int:
@@ -286,4 +285,4 @@ async def _main(folder: Folder, wanted: tuple[Part, ...], chosen: Settings) -> i
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

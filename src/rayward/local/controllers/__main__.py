@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import logging
@@ -10,6 +9,8 @@ import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+import click
 
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.api import Client
@@ -31,22 +32,24 @@ async def _serve(access: Access, claims_folder: Path | None, without: Sequence[s
             await working
 
 
-def main() -> int:
-    """Work until told to stop."""
-    parser = argparse.ArgumentParser(prog="rayward.local.controllers", description="Run the controllers of a cluster.")
-    parser.add_argument("--kubeconfig", type=Path, help="whose cluster (default: KUBECONFIG, ~/.kube/config)")
-    parser.add_argument("--claims-folder", type=Path, help="bind claims to folders in here (default: bind none)")
-    parser.add_argument("--without", action="append", default=[], choices=OPTIONAL, help="leave this one out")
-    options = parser.parse_args()
+@click.command("rayward.local.controllers")
+@click.option(
+    "--kubeconfig", type=click.Path(path_type=Path), help="Whose cluster (default: KUBECONFIG, ~/.kube/config)."
+)
+@click.option(
+    "--claims-folder", type=click.Path(path_type=Path), help="Bind claims to folders in here (default: bind none)."
+)
+@click.option("--without", multiple=True, type=click.Choice(OPTIONAL), help="Leave this one out; may be repeated.")
+def main(kubeconfig: Path | None, claims_folder: Path | None, without: tuple[str, ...]) -> None:
+    """Run the controllers of a cluster, until told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
-        access = find_access(options.kubeconfig)
+        access = find_access(kubeconfig)
     except ConfigError as error:
         print(f"rayward: the controllers cannot start: {error}", file=sys.stderr)  # noqa: T201
-        return 1
-    run_loop(_serve(access, options.claims_folder, options.without))
-    return 0
+        sys.exit(1)
+    run_loop(_serve(access, claims_folder, without))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
