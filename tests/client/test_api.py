@@ -12,12 +12,12 @@ from rayward.kube.client.errors import Expired, Forbidden, NotFound, TooManyRequ
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.ratelimit import TokenBucket
 from rayward.kube.client.request import Request, Response
-from rayward.kube.client.transport.recording import Answer, RecordingTransport, Stream, answer_json
 from rayward.kube.client.watch import Bookmark, Change
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
 from rayward.net.errors import ConnectFailed, ConnectionLost, ProtocolError
+from tests.client.recording import Answer, RecordingTransport, Stream, answer_json
 
 pytestmark = pytest.mark.anyio
 

@@ -10,7 +10,7 @@ from rayward.kube.client import verbs
 from rayward.kube.client.credentials import NoCredentials
 from rayward.kube.client.errors import ApiError, from_status
 from rayward.kube.client.request import Request
-from rayward.kube.client.retry import NEVER, SOMETIMES, wait_before_retry
+from rayward.kube.client.retry import SOMETIMES, RetryPolicy, wait_before_retry
 from rayward.kube.core.resource import PODS
 from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError, ProtocolError, TimedOut
 
@@ -50,7 +50,7 @@ def refusal(code: int, retry_after: float | None = None, **details: Any) -> ApiE
 )
 def test_what_is_sent_again(request_: Request, failure: ApiError | NetworkError, again: bool) -> None:
     assert (wait_before_retry(SOMETIMES, 1, request_, failure, 0.5) is not None) is again
-    assert wait_before_retry(NEVER, 1, request_, failure, 0.5) is None
+    assert wait_before_retry(RetryPolicy(attempts=1), 1, request_, failure, 0.5) is None
 
 
 def test_waits_double_up_to_a_longest_and_then_end() -> None:

@@ -9,7 +9,6 @@ import pytest
 from rayward import AsyncClient
 from rayward.changes.refs import parse_ref
 from rayward.changes.why import RULES, Diagnosis, Evidence, explain
-from rayward.changes.why.evidence import from_document
 from rayward.changes.why.explaining import NOTHING, UNKNOWN
 from tests.operator.service.stage import ServiceStage
 from tests.playbook.record import FOLDER
@@ -18,7 +17,8 @@ from tests.playbook.scenes import SCENES
 
 def _recorded(name: str) -> Evidence:
     document = json.loads((FOLDER / f"{name}.json").read_text())
-    return from_document(parse_ref((document["ref"],), "team"), document)
+    lists = {name: tuple(document[name]) for name in ("clusters", "pods", "events", "workloads")}
+    return Evidence(parse_ref((document["ref"],), "team"), document["object"], **lists)
 
 
 def _told(name: str) -> Diagnosis:

@@ -10,8 +10,8 @@ import orjson
 
 from rayward.kube.client.request import Request, Response
 from rayward.kube.client.transport.base import ByteStream
-from rayward.kube.client.transport.recording import answer_json
 from rayward.net.errors import ConnectionLost
+from tests.client.recording import answer_json
 from tests.runtime.simulated import status
 
 

@@ -13,9 +13,9 @@ import orjson
 
 from rayward.kube.client.request import Request, Response
 from rayward.kube.client.transport.base import ByteStream
-from rayward.kube.client.transport.recording import answer_json
 from rayward.kube.client.watch import INITIAL_EVENTS_END
 from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError, TimedOut
+from tests.client.recording import answer_json
 
 Object = dict[str, Any]
 

@@ -10,12 +10,12 @@ import pytest
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.request import Request, Response
-from rayward.kube.client.retry import NEVER
-from rayward.kube.client.transport.recording import Answer, RecordingTransport, answer_json
+from rayward.kube.client.retry import RetryPolicy
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.resource import NODES, Resource
 from rayward.kube.runtime.events import EventRecorder, reference
 from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError
+from tests.client.recording import Answer, RecordingTransport, answer_json
 from tests.runtime.simulated import status
 from tests.runtime.virtual import VirtualClock, run
 
@@ -33,7 +33,7 @@ class Process:
         self.transport = RecordingTransport(self._answer)
         numbers = iter(range(1, 10_000))
         self.recorder = EventRecorder(
-            Client(self.transport, retry=NEVER),
+            Client(self.transport, retry=RetryPolicy(attempts=1)),
             "rayward-operator",
             instance="pod-1",
             clock=VirtualClock(),

@@ -9,7 +9,6 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from rayward.kube.client.api import Client
-from rayward.kube.client.transport.recording import RecordingTransport, answer_json
 from rayward.kube.core.objects import Key
 from rayward.kube.core.pod import Pod
 from rayward.kube.core.resource import PODS
@@ -19,6 +18,7 @@ from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.metrics import Metrics
 from rayward.kube.runtime.reflector import Reflector
+from tests.client.recording import RecordingTransport, answer_json
 from tests.runtime.simulated import ConnectFailed, Simulated
 from tests.runtime.virtual import VirtualClock, run
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rayward.kube.client.credentials import NoCredentials
-from rayward.kube.client.transport.recording import answer_json
 from rayward.kube.core.objects import Key
 from rayward.kube.runtime.course import Step
+from tests.client.recording import answer_json
 from tests.runtime.followed import Followed, simulated
 from tests.runtime.simulated import ConnectFailed, ConnectionLost, Simulated, status
 

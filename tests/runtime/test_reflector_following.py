@@ -10,7 +10,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from rayward.kube.client.transport.recording import answer_json
+from tests.client.recording import answer_json
 from tests.runtime.followed import Followed
 from tests.runtime.simulated import ConnectFailed, ConnectionLost, Simulated, TimedOut, status
 from tests.runtime.virtual import VirtualLoop

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any, Final
 
 from rayward.kube.machinery.fielderror import FieldError
@@ -73,7 +73,7 @@ class Judge:
         self._attempts = attempts
 
     @contextlib.contextmanager
-    def account(self, name: str) -> Iterator[None]:
+    def account(self, name: str) -> Generator[None]:
         """An account that pods run as. It goes again: an account of that name may be judged next."""
         accounts = "/api/v1/namespaces/default/serviceaccounts"
         self._must("POST", accounts, {"metadata": {"name": name}})

@@ -5,7 +5,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
+from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.selectors import LabelSelector, fields, labels
+from rayward.local.apiserver.builtin.check import label_selector
 from tests.machinery.answers.question import Object, Question
 
 _SETS: list[dict[str, str]] = [
@@ -60,7 +62,8 @@ def ours(about: str, given: list[Any]) -> Any:
         case "selector object":
             return _selection(labels.from_object(given[0]), given[1])
         case "selector errors":
-            errors = labels.check_object(given[0], "spec.selector")
+            errors: list[FieldError] = []
+            label_selector(given[0], "spec.selector", errors)
             return [[error.reason.value, error.field, error.body] for error in errors]
         case _:
             return str(fields.parse(*given))

@@ -88,13 +88,8 @@ def test_an_object_means_the_same_as_its_text(selector: Object, text: str):
 def test_no_selector_at_all_selects_nothing():
     nothing = labels.from_object(None)
     assert not nothing.matches({})
-    assert not nothing.selects_everything
     assert nothing != labels.EVERYTHING
-    assert labels.from_object({}).selects_everything
-
-
-def test_plain_labels_make_a_selector():
-    assert labels.from_labels({"b": "c", "a": "d"}) == labels.parse("a=d,b=c")
+    assert labels.from_object({}) == labels.EVERYTHING
 
 
 @pytest.mark.parametrize(
@@ -124,49 +119,6 @@ def test_a_bad_object_is_refused(selector: Object, text: str):
 def test_several_problems_of_one_requirement_are_listed():
     with pytest.raises(SelectorError, match=r"^\[key: Invalid value: .*, values\[0\]\[a b\]: Invalid value: .*\]$"):
         labels.from_object({"matchLabels": {"a b": "-"}})
-
-
-@pytest.mark.parametrize(
-    ("selector", "errors"),
-    [
-        (None, []),
-        ({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]}, []),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "In"}]},
-            ["s.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'"],
-        ),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]},
-            [
-                (
-                    "s.matchExpressions[0].values: Forbidden: "
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-                ),
-            ],
-        ),
-        (
-            {"matchExpressions": [{"key": "a", "operator": "Like"}]},
-            ['s.matchExpressions[0].operator: Invalid value: "Like": not a valid selector operator'],
-        ),
-    ],
-    ids=["none", "good", "values missing", "values not allowed", "operator"],
-)
-def test_an_object_inside_a_spec_is_checked_field_by_field(selector: Object | None, errors: list[str]):
-    assert [str(error) for error in labels.check_object(selector, "s")] == errors
-
-
-def test_keys_and_values_inside_a_spec_are_checked():
-    selector: Object = {
-        "matchLabels": {"a b": "-"},
-        "matchExpressions": [{"key": "", "operator": "In", "values": ["b", "!"]}],
-    }
-    assert [error.field for error in labels.check_object(selector, "s")] == [
-        "s.matchLabels",
-        "s.matchLabels",
-        "s.matchExpressions[0].key",
-        "s.matchExpressions[0].key",
-        "s.matchExpressions[0].values[1]",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -222,6 +174,6 @@ def test_a_selector_holds_when_each_of_its_requirements_does(several: list[Requi
 @given(st.dictionaries(keys, values, max_size=4), st.dictionaries(keys, values, max_size=4))
 def test_equality_selectors_ask_for_a_part_of_the_labels(wanted: dict[str, str], given_labels: dict[str, str]):
     everything = {**given_labels, **wanted}
-    assert labels.from_labels(wanted).matches(everything)
+    assert labels.from_object({"matchLabels": wanted}).matches(everything)
     expected = all(given_labels.get(key) == value for key, value in wanted.items())
-    assert labels.from_labels(wanted).matches(given_labels) is expected
+    assert labels.from_object({"matchLabels": wanted}).matches(given_labels) is expected

@@ -9,9 +9,9 @@ import orjson
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.request import Request, Response
-from rayward.kube.client.transport.recording import answer_json
 from rayward.local.node.endpoint.access import Gate
 from rayward.net.errors import ConnectionLost
+from tests.client.recording import answer_json
 
 
 class Server:

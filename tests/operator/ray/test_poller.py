@@ -17,7 +17,7 @@ from rayward.operator.ray.schedule import Pace
 from rayward.operator.ray.serve import ServeProbe
 from tests.operator.ray.behaviour import TIMINGS, Behaviour, Timings
 from tests.operator.ray.simulated import SimulatedHead, SimulatedReach
-from tests.operator.ray.test_serve import deploy
+from tests.operator.ray.test_serve import deploy, is_reached
 from tests.runtime.virtual import VirtualClock, run
 
 CLOCK = VirtualClock()
@@ -95,7 +95,7 @@ def test_a_head_that_rests_is_looked_at_seldom() -> None:
         assert world.follow() == UNSEEN
         await asyncio.sleep(100)
         assert gaps(world.looks()) == {10.0}
-        assert world.latest().reachable
+        assert is_reached(world.latest())
 
     playing(play)
 
@@ -165,7 +165,7 @@ def test_a_head_that_does_not_answer_is_asked_more_and_more_seldom_and_found_aga
         assert len(world.woken) == 1
         head.down = False
         await asyncio.sleep(6)
-        assert world.latest().reachable
+        assert is_reached(world.latest())
         assert len(world.woken) == 2
         assert gaps(world.looks()[-3:]) == {0.5}
 
@@ -192,7 +192,7 @@ def test_only_so_many_heads_are_asked_at_once() -> None:
             world.follow(str(number))
         await asyncio.sleep(60)
         assert world.reach.most == 8 * 2, "two questions at once"
-        assert all(world.latest(str(number)).reachable for number in range(300))
+        assert all(is_reached(world.latest(str(number))) for number in range(300))
         assert all(gaps(world.looks(str(number))) <= {10.0, 10.1, 9.9} for number in range(300))
 
     playing(play, at_once=8)
@@ -283,7 +283,7 @@ def test_a_session_belongs_to_one_head_only() -> None:
         assert first.puts == []
         world.poller.drop(Key("default", "one"))
         await asyncio.sleep(60)
-        assert world.latest("two").reachable
+        assert is_reached(world.latest("two"))
 
     playing(play)
 
@@ -299,7 +299,7 @@ def test_a_head_that_was_dropped_in_the_middle_of_a_look_leaves_its_session_to_o
         world.reach.heads["two"] = first
         world.follow("two")
         await asyncio.sleep(1)
-        assert world.latest("two").reachable
+        assert is_reached(world.latest("two"))
 
     first_answer = TIMINGS.get
     playing(play)

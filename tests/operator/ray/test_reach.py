@@ -7,11 +7,11 @@ import orjson
 import pytest
 
 from rayward.kube.client.request import Request, Response
-from rayward.kube.client.transport.recording import Answer, RecordingTransport, answer_json
 from rayward.net.client import HttpClient, HttpResponse
 from rayward.net.errors import ConnectFailed, ProtocolError, TimedOut
 from rayward.operator.ray.errors import Unintelligible, Unreachable
 from rayward.operator.ray.reach import Ask, DirectReach, Place, PodPort, ProxiedReach, ServicePort
+from tests.client.recording import Answer, RecordingTransport, answer_json
 from tests.net.peer import Peer, peer
 
 pytestmark = pytest.mark.anyio

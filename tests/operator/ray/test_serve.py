@@ -40,11 +40,16 @@ class World:
         return before
 
 
+def is_reached(seen: Observation) -> bool:
+    """Whether the last look went well."""
+    return bool(seen.session) and seen.failure is None
+
+
 def test_a_head_is_seen_with_its_session() -> None:
     async def play() -> None:
         world = World()
         seen = await world.look()
-        assert seen.reachable
+        assert is_reached(seen)
         assert (seen.session, seen.ray_version, seen.deployed) == (world.head.session, "2.60.0", "")
         assert seen.serve is not None
         assert seen.serve.applications == {}
@@ -152,7 +157,7 @@ def test_what_was_seen_outlives_a_failed_look() -> None:
         seen = await world.look_until("RUNNING", UNSEEN, deploy=deploy("one", "a"))
         world.head.down = True
         lost = await world.look(seen, deploy=deploy("one", "a"))
-        assert not lost.reachable
+        assert not is_reached(lost)
         assert lost.failure is not None
         assert lost.failure.reason == "Unreachable"
         assert (lost.serve, lost.deployed, lost.session) == (seen.serve, "one", seen.session)

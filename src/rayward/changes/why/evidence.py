@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rayward.changes import writing
 from rayward.changes.refs import Ref
@@ -75,14 +75,6 @@ class Evidence:
             "events": list(self.events),
             "workloads": list(self.workloads),
         }
-
-
-def from_document(ref: Ref, document: Object) -> Evidence:
-    """Evidence that was written down."""
-    parts: dict[str, Any] = {
-        name: tuple(entries(document, name)) for name in ("clusters", "pods", "events", "workloads")
-    }
-    return Evidence(ref, section(document, "object"), **parts)
 
 
 def gather(ref: Ref) -> Operation[Evidence]:

@@ -10,7 +10,6 @@ JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 ELASTIC_JOB: Final = "kueue.x-k8s.io/elastic-job"
 SLICE_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 SLICE_NAME: Final = "kueue.x-k8s.io/workload-slice-name"
-RESOURCE_IN_USE: Final = "kueue.x-k8s.io/resource-in-use"
 
 ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager under which the status of a Workload is applied, Kueue's own: a takeover either way finds every

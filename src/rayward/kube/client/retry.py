@@ -22,7 +22,6 @@ class RetryPolicy(msgspec.Struct, frozen=True):
 
 
 SOMETIMES = RetryPolicy()
-NEVER = RetryPolicy(attempts=1)
 
 
 def wait_before_retry(

@@ -21,8 +21,6 @@ _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _WILDCARD: Final = rf"\*\.{_SUBDOMAIN}"
 _KEY_NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE: Final = f"({_KEY_NAME})?"
-_C_IDENTIFIER: Final = "[A-Za-z_][A-Za-z0-9_]*"
-_ENV_NAME: Final = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _CONFIG_KEY: Final = "[-._a-zA-Z0-9]+"
 _HEADER_NAME: Final = "[-A-Za-z0-9]+"
 _PERCENT: Final = "[0-9]+%"
@@ -43,8 +41,6 @@ _like_label_1035: Final = re.compile(_LABEL_1035).fullmatch
 _like_wildcard: Final = re.compile(_WILDCARD).fullmatch
 _like_key_name: Final = re.compile(_KEY_NAME).fullmatch
 _like_label_value: Final = re.compile(_LABEL_VALUE).fullmatch
-_like_c_identifier: Final = re.compile(_C_IDENTIFIER).fullmatch
-_like_env_name: Final = re.compile(_ENV_NAME).fullmatch
 _like_config_key: Final = re.compile(_CONFIG_KEY).fullmatch
 _like_header_name: Final = re.compile(_HEADER_NAME).fullmatch
 _like_percent: Final = re.compile(_PERCENT).fullmatch
@@ -103,22 +99,6 @@ _BAD_LABEL_VALUE: Final = _shape(
     "MyValue",
     "my_value",
     "12345",
-)
-_BAD_C_IDENTIFIER: Final = _shape(
-    "a valid C identifier must start with alphabetic character or '_', "
-    "followed by a string of alphanumeric characters or '_'",
-    _C_IDENTIFIER,
-    "my_name",
-    "MY_NAME",
-    "MyName",
-)
-_BAD_ENV_NAME: Final = _shape(
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', "
-    "and must not start with a digit",
-    _ENV_NAME,
-    "my.env-name",
-    "MY_ENV.NAME",
-    "MyEnvName1",
 )
 _BAD_PRINTABLE: Final = (
     "a valid environment variable name must consist only of printable ASCII characters other than '='"
@@ -212,21 +192,11 @@ def check_label_value(value: str) -> list[str]:
     return _too_long(value, 63, "bytes") + ([] if _like_label_value(value) else [_BAD_LABEL_VALUE])
 
 
-def check_c_identifier(value: str) -> list[str]:
-    """An identifier of the C language."""
-    return [] if _like_c_identifier(value) else [_BAD_C_IDENTIFIER]
-
-
 def check_env_var_name(value: str) -> list[str]:
     """The name of an environment variable, as Kubernetes allows it since 1.34: printable ASCII without ``=``."""
     if _valid_printable(value):
         return []
     return [_BAD_PRINTABLE] if value else ["environment variable name must be non-empty"]
-
-
-def check_strict_env_var_name(value: str) -> list[str]:
-    """The name of an environment variable under the older, narrower rule."""
-    return ([] if _like_env_name(value) else [_BAD_ENV_NAME]) + _parent_folder_problems(value)
 
 
 def check_config_map_key(value: str) -> list[str]:

@@ -27,7 +27,6 @@ class Sessions:
         self._most = most
         self._all: set[Session] = set()
         self.tick = 0
-        self.turned_away = 0
 
     def __len__(self) -> int:
         return len(self._all)
@@ -35,7 +34,6 @@ class Sessions:
     def enter(self, session: Session) -> bool:
         """A client came; returns whether there is room."""
         if len(self._all) >= self._most:
-            self.turned_away += 1
             return False
         self._all.add(session)
         return True

@@ -20,9 +20,6 @@ _PODS: Final = ipaddress.ip_network("10.42.0.0/16")
 _LONGEST_AFFINITY: Final = 86400
 _USUAL_AFFINITY: Final = 10800
 
-RouteKey = tuple[Key, str, int]
-"""Service, protocol and port."""
-
 
 class Table:
     """Every port of every service."""

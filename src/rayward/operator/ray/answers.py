@@ -7,7 +7,6 @@ from typing import Any, Final
 import msgspec
 
 RUNNING: Final = "RUNNING"
-DEPLOYING: Final = "DEPLOYING"
 DELETING: Final = "DELETING"
 DEPLOY_FAILED: Final = "DEPLOY_FAILED"
 UNHEALTHY: Final = "UNHEALTHY"

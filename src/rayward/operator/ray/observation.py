@@ -116,10 +116,5 @@ class Observation(msgspec.Struct, frozen=True):
     """Messages that applications had when this configuration was sent: they speak of the one before, and Ray shows
     them until it has built the new one."""
 
-    @property
-    def reachable(self) -> bool:
-        """Whether the last look went well."""
-        return bool(self.session) and self.failure is None
-
 
 UNSEEN = Observation()

@@ -12,7 +12,6 @@ from rayward.kube.machinery.patch.error import PatchError, json_kind, too_deep
 MAX_OPERATIONS: Final = 10_000
 MAX_COPIED_BYTES: Final = 3 * 1024 * 1024
 
-_KNOWN: Final = frozenset({"op", "path", "from", "value"})
 _is_index: Final = re.compile(r"[+-]?[0-9]{1,18}", re.ASCII).fullmatch
 _escape: Final = re.compile("~[01]")
 _UNESCAPED: Final = {"~0": "~", "~1": "/"}
@@ -39,16 +38,6 @@ def apply(doc: Any, operations: Any) -> Any:
         raise PatchError.unprocessable(str(failed)) from None
     except RecursionError:
         raise too_deep() from None
-
-
-def unknown_fields(operations: Any) -> list[str]:
-    """The members of operations that mean nothing, worded as strict field validation does."""
-    return [
-        f'json patch unknown field "[{index}].{key}"'
-        for index, operation in enumerate(operations if is_list(operations) else [])
-        for key in (operation if is_object(operation) else {})
-        if key not in _KNOWN
-    ]
 
 
 def _decode(operations: Any) -> list[Object]:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final
 
-from rayward.kube.machinery import fielderror, names, objectmeta
-from rayward.kube.machinery.fielderror import FieldError
 from rayward.kube.machinery.selectors import grammar
 from rayward.kube.machinery.selectors.error import SelectorError
 from rayward.kube.machinery.selectors.requirement import Matcher, Operator, Requirement, checked, matcher
@@ -41,11 +39,6 @@ class LabelSelector:
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         """Whether an object with these labels is selected."""
         return self._match(labels or _NO_LABELS)
-
-    @property
-    def selects_everything(self) -> bool:
-        """Whether no label can make a difference."""
-        return self._match is _always
 
     def exact_value(self, key: str) -> str | None:
         """The one value that the label must have, if the selector asks for one."""
@@ -89,11 +82,6 @@ def from_requirements(requirements: Iterable[Requirement]) -> LabelSelector:
     return LabelSelector(ordered, matcher(ordered)) if ordered else EVERYTHING
 
 
-def from_labels(labels: Mapping[str, str]) -> LabelSelector:
-    """A selector for exactly these labels, as a Service's ``spec.selector`` is one."""
-    return from_requirements(Requirement(key, Operator.EQUALS, (value,)) for key, value in labels.items())
-
-
 def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
     """The meaning of a ``LabelSelector`` object; None selects nothing, an empty one everything.
 
@@ -111,34 +99,3 @@ def from_object(selector: Mapping[str, Any] | None) -> LabelSelector:
             raise SelectorError(f'"{name}" is not a valid label selector operator')
         requirements.append(checked(expression.get("key") or "", operator, expression.get("values") or ()))
     return from_requirements(requirements)
-
-
-def check_object(selector: Mapping[str, Any] | None, path: str) -> list[FieldError]:
-    """What is wrong with a ``LabelSelector`` object inside a spec."""
-    if selector is None:
-        return []
-    errors = objectmeta.check_labels(selector.get("matchLabels"), f"{path}.matchLabels")
-    for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        errors += _expression_errors(expression, f"{path}.matchExpressions[{index}]")
-    return errors
-
-
-def _expression_errors(expression: Mapping[str, Any], path: str) -> list[FieldError]:
-    errors: list[FieldError] = []
-    operator = expression.get("operator") or ""
-    values: Sequence[str] = expression.get("values") or ()
-    if operator in ("In", "NotIn"):
-        if not values:
-            text = "must be specified when `operator` is 'In' or 'NotIn'"
-            errors.append(fielderror.required(f"{path}.values", text))
-    elif operator in ("Exists", "DoesNotExist"):
-        if values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            errors.append(fielderror.forbidden(f"{path}.values", text))
-    else:
-        errors.append(fielderror.invalid(f"{path}.operator", operator, "not a valid selector operator"))
-    key = expression.get("key") or ""
-    errors += [fielderror.invalid(f"{path}.key", key, text) for text in names.check_qualified_name(key)]
-    for index, value in enumerate(values):
-        errors += [fielderror.invalid(f"{path}.values[{index}]", value, t) for t in names.check_label_value(value)]
-    return errors

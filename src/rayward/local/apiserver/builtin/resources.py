@@ -45,7 +45,6 @@ QUOTA_NAMES = _QUOTA_COUNTED | _QUOTA_MEASURED
 _STANDARD = QUOTA_NAMES | {"storage"}
 _OF_CONTAINERS = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
-POD_LEVEL = ("cpu", "hugepages-", "memory")
 
 
 def is_whole(value: str) -> bool:

@@ -1,4 +1,4 @@
-"""A transport for tests: it answers from a function and remembers what was asked."""
+"""A transport that answers from a function and remembers what was asked."""
 
 from __future__ import annotations
 
