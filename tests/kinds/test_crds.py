@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools.crds.output import packed, wanted
 
 from rayward.kinds import crds
 from rayward.kube.client import verbs
@@ -17,7 +18,6 @@ from tests.apiserver.inprocess import Api, serving
 from tests.contract.kubectl import targets
 from tests.kinds.clusters import Object, changed, manifest
 from tests.kinds.fields import Fields, fields_by_version, kuberay_fields, recorded
-from tests.kinds.generate.output import packed, wanted
 from tests.kinds.judgements import BAD, GOOD, Judgement
 from tests.kube.real import build
 from tests.waiting import eventually
@@ -36,7 +36,7 @@ _LOOSER = {
 
 @pytest.mark.parametrize("plural", crds.PLURALS)
 def test_the_package_carries_what_the_generator_writes(plural: str) -> None:
-    """After a change: python -m tests.kinds.generate."""
+    """After a change: python -m tools.crds."""
     assert crds.path_of(plural).read_bytes() == packed(wanted()[plural])
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from tools.crds import kueue
 
 from rayward.kinds import crds, resources
 from rayward.kinds.kueue import ClusterQueue, Workload
 from rayward.kinds.kueue.queues import ClusterQueueSpec
 from rayward.kube.core.resource import Resource
 from tests.apiserver.inprocess import serving
-from tests.kinds import kueue
 from tests.kinds.test_crds import _install
 from tests.kube.real import build
 
@@ -48,7 +48,7 @@ def test_printer_columns_are_kueues() -> None:
 
 @pytest.mark.kube
 def test_the_package_carries_what_kueues_module_defines() -> None:
-    """After a new pin: python -m tests.kinds.kueue."""
+    """After a new pin: python -m tools.crds.kueue."""
     try:
         source = kueue.module()
     except build.BuildError as error:

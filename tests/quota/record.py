@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 import orjson
+from tools.crds import kueue
 
-from tests.kinds import kueue
 from tests.kube.real.build import BuildError
 
 RECORDING: Final = Path(__file__).parent / "data" / f"kueue-{kueue.VERSION.removeprefix('v')}-cases.json.gz"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.kinds.generate import builtin
-from tests.kinds.generate.group import MAX_GROUPS
-from tests.kinds.generate.shape import Object, boolean, integer, listing, rule, structure, text, with_rules
+from tools.crds import builtin
+from tools.crds.group import MAX_GROUPS
+from tools.crds.shape import Object, boolean, integer, listing, rule, structure, text, with_rules
 
 _ROCKSDB: Final = "has(self.backend) && self.backend == 'rocksdb'"
 _REDIS_FIELDS: Final = ("redisAddress", "redisUsername", "redisPassword", "externalStorageNamespace")

@@ -1,4 +1,4 @@
-"""Kueue's own definitions, as the package carries them: ``python -m tests.kinds.kueue`` writes them.
+"""Kueue's own definitions, as the package carries them: ``python -m tools.crds.kueue`` writes them.
 
 They come from Kueue's Go module. Ours serve v1beta2 alone: Kueue converts v1beta1 by a webhook of its manager, which
 is not there where the embedded engine admits. Descriptions are left out.
@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
+from tests.kube.real.build import BuildError
 
 from rayward.kinds import crds
-from tests.kinds.generate.output import packed
-from tests.kinds.generate.shape import Object
-from tests.kube.real.build import BuildError
+from tools.crds.output import packed
+from tools.crds.shape import Object
 
 VERSION: Final = "v0.18.2"
 _MODULE: Final = "sigs.k8s.io/kueue"

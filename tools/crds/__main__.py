@@ -1,9 +1,9 @@
-"""``python -m tests.kinds.generate``."""
+"""``python -m tools.crds``."""
 
 from __future__ import annotations
 
 from rayward.kinds import crds
-from tests.kinds.generate.output import packed, wanted
+from tools.crds.output import packed, wanted
 
 
 def main() -> None:

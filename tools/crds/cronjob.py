@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.kinds.generate import job
-from tests.kinds.generate.definition import column, conditions, definition, name_rules
-from tests.kinds.generate.shape import Object, boolean, integer, listing, structure, text, time
+from tools.crds import job
+from tools.crds.definition import column, conditions, definition, name_rules
+from tools.crds.shape import Object, boolean, integer, listing, structure, text, time
 
 NAME_MAX: Final = 36
 

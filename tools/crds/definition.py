@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.kinds.generate.shape import Object, integer, listing, rule, structure, text, time
+from tools.crds.shape import Object, integer, listing, rule, structure, text, time
 
 _OLD_VERSION = "ray.io/v1alpha1 {kind} is deprecated and leaves with KubeRay 1.9: write apiVersion: ray.io/v1"
 

@@ -6,8 +6,8 @@ import gzip
 
 import orjson
 
-from tests.kinds.generate import cluster, cronjob, job, service
-from tests.kinds.generate.shape import Object
+from tools.crds import cluster, cronjob, job, service
+from tools.crds.shape import Object
 
 
 def wanted() -> dict[str, Object]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.kinds.generate import builtin
-from tests.kinds.generate.shape import (
+from tools.crds import builtin
+from tools.crds.shape import (
     Object,
     boolean,
     described,

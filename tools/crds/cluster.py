@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from tests.kinds.generate import builtin, group, options
-from tests.kinds.generate.definition import column, conditions, definition, name_rules
-from tests.kinds.generate.shape import (
+from tools.crds import builtin, group, options
+from tools.crds.definition import column, conditions, definition, name_rules
+from tools.crds.shape import (
     Object,
     boolean,
     integer,

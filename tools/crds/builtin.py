@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, Final
 
 from rayward.local.apiserver.recorded import schema
-from tests.kinds.generate.shape import Object, listing, mapping, text
+from tools.crds.shape import Object, listing, mapping, text
 
 _CORE: Final = "io.k8s.api.core.v1."
 _NETWORK: Final = "io.k8s.api.networking.v1."
