@@ -13,6 +13,7 @@ import msgspec
 
 from rayward.local.node.ground import linux, process
 from rayward.local.node.ground.netlink import Netlink
+from rayward.local.node.ground.pod import BRIDGE_ADDRESS
 
 _SECONDS: Final = 20
 
@@ -79,7 +80,7 @@ def _mount_processes() -> None:
 def _make_bridge() -> None:
     linux.unshare(linux.NEW_USER | linux.NEW_NETWORK)
     with Netlink() as network:
-        network.make_bridge("rw0")
+        network.make_bridge("rw0", BRIDGE_ADDRESS)
 
 
 def _make_pair() -> None:
