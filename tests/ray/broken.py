@@ -9,6 +9,29 @@ from pathlib import Path
 from typing import Final
 
 _POD: Final = re.compile(r"^pod \S+: ")
+_PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "broken-releases.md"
+_TEXT: Final = """# Releases that cannot work
+
+What you see when a release cannot work, how soon, and what brings the service back. Each row was recorded from a
+RayService on real Ray that was serving and was asked 20 times a second: the release was applied, the cause was waited
+for, and the former spec was applied again. No request was lost in any of them.
+
+- **Rejected** (a message that begins with a field): nothing that runs is changed. Correct the field and apply again.
+- **Failed in place** (`rolled back to the previous Serve config`): the operator sends the previous config again by
+  itself; the message stays until you apply another spec.
+- **Failed on a new cluster**: the old cluster goes on serving. `rayward undo rayservice/NAME` or a corrected spec
+  ends the new one.
+
+Columns: seconds from the edit until the cause is in a condition (`Stalled` or `Progressing`) and is printed by
+`rayward get rayservices`; seconds from the former spec until the service is complete again; requests while that
+happened; the first line of the message; the column PROGRESS. The whole traceback or log is in `rayward describe
+rayservice NAME`.
+
+{table}
+
+Recorded by `pytest -m soak tests/ray/test_broken_releases.py` on two cores; this page is written by `python -m
+tests.ray.broken`.
+"""
 _RECORDING: Final = Path(__file__).with_name("broken_releases.json")
 
 
@@ -27,7 +50,13 @@ class Row:
     @property
     def says(self) -> str:
         """The first line, which has the cause; names of pods are drawn at random."""
-        return _POD.sub("pod broken-…: ", self.message.partition("\n")[0]).replace("|", "\\|")
+        return _cell(_POD.sub("pod POD: ", self.message.partition("\n")[0]))
+
+    @property
+    def progress(self) -> str:
+        """The cell of the column PROGRESS."""
+        head, row = self.get.splitlines()[:2]
+        return _cell(row[head.index("PROGRESS") :].partition("   ")[0])
 
 
 def save(rows: list[Row]) -> None:
@@ -43,11 +72,24 @@ def load() -> list[Row]:
 def lines_of(rows: list[Row]) -> list[str]:
     """A table, to be read by a person."""
     return [
-        "| broken release | cause in the condition | in `get` | back | requests | what it says |",
-        "|---|---|---|---|---|---|",
+        "| broken release | cause in the condition | in `get` | back | requests | condition | `get` |",
+        "|---|---|---|---|---|---|---|",
         *(
             f"| {row.name} | {row.condition:.1f} s | {row.shown:.1f} s | {row.back:.1f} s | {row.requests}, 0 lost "
-            f"| {row.says} |"
+            f"| {row.says} | {row.progress} |"
             for row in sorted(rows, key=lambda row: row.name)
         ),
     ]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;")
+
+
+def page() -> str:
+    """``docs/reference/broken-releases.md``."""
+    return _TEXT.format(table="\n".join(lines_of(load())))
+
+
+if __name__ == "__main__":
+    _PAGE.write_text(page())

@@ -48,8 +48,12 @@ class RayStack:
 
     def __enter__(self) -> Self:
         self.rayward("up", "--cpus", "16", "--memory", "32Gi", *self._flags)
-        self.client = SyncClient.connect(find_access(self.folder / "kubeconfig"))
+        self.connect()
         return self
+
+    def connect(self) -> None:
+        """Use the server that runs now."""
+        self.client = SyncClient.connect(find_access(self.folder / "kubeconfig"))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

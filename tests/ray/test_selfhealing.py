@@ -65,6 +65,27 @@ def test_a_gcs_server_that_is_killed_inside_the_head_takes_no_wrong_answer_along
         pass
 
 
+@pytest.mark.soak
+def test_after_down_and_up_no_answer_is_a_wrong_one(tmp_path_factory: pytest.TempPathFactory) -> None:
+    with RayStack(tmp_path_factory.mktemp("again") / "stack") as stack:
+        service = HelloService(stack, "kept", MODULES, serveConfigV2=tuned())
+        service.serves("1 plain")
+        address = service.address
+        with Load(address.host, address.shell_port, rate=RATE) as load:
+            eventually(lambda: load.tally.answered.total() > 0, PATIENCE)
+            stack.rayward("down")
+            answered = load.tally.answered.total()
+            stack.client.close()
+            stack.rayward("up")
+            stack.connect()
+            eventually(lambda: load.tally.answered.total() > answered + RATE, PATIENCE)
+            tally = load.stop()
+        lost = Counter(why.partition(": ")[2] for why in tally.lost)
+        print(f"down and up: {tally.sent} requests, lost {dict(lost)}, answered by {dict(tally.answered)}")
+        assert not [why for why in lost if "404" in why]
+        service.serves("1 plain")
+
+
 def test_an_actor_that_dies_is_ray_s_to_bring_back(service: HelloService) -> None:
     active = service.active
     (worker,) = workers(service)
