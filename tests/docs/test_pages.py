@@ -146,3 +146,14 @@ def test_every_mark_of_ours_is_documented_and_none_is_invented() -> None:
 )
 def test_a_mistake_would_be_found(line: str, mistake: str) -> None:
     assert _mistake(line) == mistake
+
+
+def test_the_walk_of_an_edit_names_each_module_once() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    walk = _FENCE.findall(text.split("## One edit of a RayService", 1)[1])[0]
+    before, _, rest = walk.partition("operator/service/\n")
+    named = sorted(re.findall(r"(?<![\w/])(\w+\.py)", rest))
+    folder = ROOT / "src/rayward/operator/service"
+    assert named == sorted(path.name for path in folder.glob("*.py") if path.name != "__init__.py")
+    for elsewhere in re.findall(r"[a-z]+/\S+\.py", before + rest):
+        assert (ROOT / "src/rayward" / elsewhere).exists(), elsewhere
