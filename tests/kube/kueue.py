@@ -88,6 +88,23 @@ def define(kubectl: Kubectl, definitions: Sequence[Object]) -> None:
     kubectl("apply", "--server-side", "-f", "-", text=yaml.safe_dump_all(definitions))
 
 
+def deploy(kubectl: Kubectl) -> None:
+    """Its manifests on a server that has nodes, as they are shipped; no image is pulled, so its program is mounted.
+
+    It returns when the Deployment is available and its webhooks answer.
+    """
+    parts = build.build_kueue()
+    objects = _shipped(kubectl("kustomize", str(parts / "config" / "default")))
+    pod: Object = next(each for each in objects if each["kind"] == "Deployment")["spec"]["template"]["spec"]
+    pod["volumes"].append({"name": "program", "hostPath": {"path": str(parts / "manager"), "type": "File"}})
+    pod["containers"][0]["volumeMounts"].append({"name": "program", "mountPath": "/manager", "readOnly": True})
+    wanted = [each for each in objects if each["kind"] != "APIService"]
+    kubectl("apply", "--server-side", "-f", "-", text=yaml.safe_dump_all(wanted))
+    available = ["--for=condition=Available", "deployment/kueue-controller-manager", f"--timeout={_PATIENCE:.0f}s"]
+    kubectl("wait", "-n", NAMESPACE, *available)
+    until("Kueue's webhooks answer", lambda: kubectl("create", "--dry-run=server", "-f", "-", text=json.dumps(_FLAVOR)))
+
+
 class Kueue:
     """The manager's process, which a test may stop and start again."""
 
@@ -96,7 +113,7 @@ class Kueue:
         self._parts = build.build_kueue()
         command = [str(binary), "kustomize", str(self._parts / "config" / "default")]
         manifests = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        self._objects: list[Object] = [each for each in yaml.safe_load_all(manifests) if each]
+        self._objects = _shipped(manifests)
         self._cluster: Object = yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]
         self._change: Object = {}
         self._process: subprocess.Popen[bytes] | None = None
@@ -248,6 +265,10 @@ def on_real_server(controllers: Sequence[str], definitions: Sequence[Object]) ->
         define(run, definitions)
         kueue = stack.enter_context(running(run, plane.kubeconfig, plane.kubectl, socket_path=path))
         yield plane.kubeconfig, kueue
+
+
+def _shipped(manifests: str) -> list[Object]:
+    return [each for each in yaml.safe_load_all(manifests) if each]
 
 
 def _is_configuration(found: Object) -> bool:

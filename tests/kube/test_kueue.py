@@ -1,18 +1,23 @@
-"""Real Kueue, whole and unchanged, on the embedded server: certificates, webhooks, conversions, queues."""
+"""Real Kueue on our API server and node, as it is deployed: certificates, webhooks, conversions, queues, real Ray."""
 
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.contract.target import embedded_server
+from rayward.kinds import crds
+from rayward.kinds.resources import RAY_SERVICES
+from tests.beside import beside
 from tests.kube import kueue
 from tests.kube.kueue import Kubectl, KueueError, until
 from tests.kube.real import build
+from tests.ray.service import HelloService
+from tests.ray.stack import PATIENCE, RayStack
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kube
 
@@ -22,11 +27,12 @@ _V1BETA2 = "kueue.x-k8s.io/v1beta2"
 _FLAVOR: Object = {"apiVersion": _V1BETA2, "kind": "ResourceFlavor", "metadata": {"name": "default"}}
 _QUOTAS = [{"name": "cpu", "nominalQuota": "4"}, {"name": "memory", "nominalQuota": "8Gi"}]
 _GROUP: Object = {"coveredResources": ["cpu", "memory"], "flavors": [{"name": "default", "resources": _QUOTAS}]}
+_PREEMPTION = {"withinClusterQueue": "LowerPriority"}
 _CLUSTER_QUEUE: Object = {
     "apiVersion": _V1BETA2,
     "kind": "ClusterQueue",
     "metadata": {"name": "team"},
-    "spec": {"namespaceSelector": {}, "resourceGroups": [_GROUP]},
+    "spec": {"namespaceSelector": {}, "resourceGroups": [_GROUP], "preemption": _PREEMPTION},
 }
 # in the version that is not stored: creating it needs the conversion webhook
 _LOCAL_QUEUE: Object = {
@@ -38,13 +44,17 @@ _LOCAL_QUEUE: Object = {
 
 
 def _template(cpu: str) -> Object:
-    container = {"name": "main", "image": "example:1", "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}
+    container = {
+        "name": "main",
+        "image": "rayproject/ray:2.60.0",
+        "resources": {"requests": {"cpu": cpu, "memory": "1Gi"}},
+    }
     return {"spec": {"restartPolicy": "Never", "containers": [container]}}
 
 
-def _workload(name: str, cpu: str) -> Object:
+def _workload(name: str, cpu: str, priority: int = 0) -> Object:
     pods = {"name": "main", "count": 1, "template": _template(cpu)}
-    spec = {"queueName": "queue", "podSets": [pods]}
+    spec = {"queueName": "queue", "podSets": [pods], "priority": priority}
     return {
         "apiVersion": _V1BETA2,
         "kind": "Workload",
@@ -60,7 +70,7 @@ def _rayjob(name: str, cpu: str) -> Object:
         "kind": "RayJob",
         "metadata": {"name": name, "namespace": "default", "labels": {"kueue.x-k8s.io/queue-name": "queue"}},
         "spec": {
-            "entrypoint": "python job.py",
+            "entrypoint": "echo done",
             "submissionMode": "HTTPMode",
             "shutdownAfterJobFinishes": True,
             "rayClusterSpec": {"headGroupSpec": head},
@@ -69,19 +79,25 @@ def _rayjob(name: str, cpu: str) -> Object:
 
 
 @pytest.fixture(scope="module")
-def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Generator[Kubectl]:
-    if missing := kueue.missing():
-        pytest.skip(missing)
-    data = tmp_path_factory.mktemp("server")
-    real: Path = build.build()
-    with embedded_server(data):
-        run = kueue.kubectl_of(real / "kubectl", data / "kubeconfig")
-        run("apply", "--server-side", "-f", str(real / "kuberay-crds"))
-        with kueue.running(run, data / "kubeconfig", real / "kubectl"):
-            for obj in (_FLAVOR, _CLUSTER_QUEUE, _LOCAL_QUEUE):
-                # its certificate reaches the conversions of its kinds a moment after its webhooks
-                until(f"{obj['kind']} is accepted", lambda obj=obj: run("apply", "-f", "-", text=json.dumps(obj)))
-            yield run
+def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
+    """Our API server and node, on which Kueue's Deployment runs, and our operator, which leaves admission to it."""
+    folder = tmp_path_factory.mktemp("kueue")
+    with RayStack(folder / "stack", "--operator", "none") as stack:
+        kubeconfig = stack.folder / "kubeconfig"
+        run = kueue.kubectl_of(build.build() / "kubectl", kubeconfig)
+        kueue.define(run, crds.manifests())
+        kueue.deploy(run)
+        for obj in (_FLAVOR, _CLUSTER_QUEUE, _LOCAL_QUEUE):
+            # its certificate reaches the conversions of its kinds a moment after its webhooks
+            until(f"{obj['kind']} is accepted", lambda obj=obj: run("apply", "-f", "-", text=json.dumps(obj)))
+        operator = [sys.executable, "-m", "rayward.cli", "operator", "run", f"--kubeconfig={kubeconfig}"]
+        with beside([*operator, "--admission=kueue", "--use-kubernetes-proxy"], folder / "operator.log"):
+            yield stack
+
+
+@pytest.fixture(scope="module")
+def kubectl(stack: RayStack) -> Kubectl:
+    return kueue.kubectl_of(build.build() / "kubectl", stack.folder / "kubeconfig")
 
 
 def _conditions(kubectl: Kubectl, name: str) -> dict[str, str]:
@@ -99,6 +115,7 @@ def test_kueue_writes_its_authority_into_its_webhooks_and_conversions(kubectl: K
 def test_kueue_admits_a_workload_that_fits(kubectl: Kubectl) -> None:
     kubectl("create", "-f", "-", text=json.dumps(_workload("fits", "1")))
     until("the workload is admitted", lambda: _conditions(kubectl, "fits").get("Admitted") == "True")
+    kubectl("delete", "workloads.v1beta2.kueue.x-k8s.io/fits")
 
 
 def test_kueue_keeps_a_workload_that_is_too_large(kubectl: Kubectl) -> None:
@@ -125,18 +142,37 @@ def test_kueues_webhook_refuses_in_its_own_words(kubectl: Kubectl) -> None:
         kubectl("create", "-f", "-", text=json.dumps(twice))
 
 
-def test_a_rayjob_waits_until_kueue_admits_it(kubectl: Kubectl) -> None:
-    kubectl("create", "-f", "-", text=json.dumps(_rayjob("gated", "40")))
-    kubectl("create", "-f", "-", text=json.dumps(_rayjob("runs", "1")))
+def test_a_rayjob_waits_until_kueue_admits_it(kubectl: Kubectl, stack: RayStack) -> None:
+    for name, cpu in (("gated", "40"), ("runs", "1")):
+        kubectl("create", "-f", "-", text=json.dumps(_rayjob(name, cpu)))
 
-    def suspended(name: str) -> bool:
-        return bool(json.loads(kubectl("get", f"rayjob/{name}", "-o", "json"))["spec"].get("suspend"))
+    def job(name: str) -> Object:
+        return json.loads(kubectl("get", f"rayjob/{name}", "-o", "json"))
 
-    assert suspended("gated")
-    until("the RayJob that fits is released", lambda: not suspended("runs"))
+    assert job("gated")["spec"]["suspend"]
+    until("the RayJob that fits ends", lambda: job("runs")["status"].get("jobStatus") == "SUCCEEDED")
     workloads = json.loads(kubectl("get", "workloads.v1beta2.kueue.x-k8s.io", "-o", "json"))["items"]
-    owners = {
-        each["metadata"]["ownerReferences"][0]["name"] for each in workloads if each["metadata"].get("ownerReferences")
-    }
+    owners = {one["name"] for each in workloads for one in each["metadata"].get("ownerReferences", [])}
     assert {"gated", "runs"} <= owners
-    assert suspended("gated")
+    assert job("gated")["spec"]["suspend"]
+    assert job("gated")["status"]["jobDeploymentStatus"] == "Suspended"
+    kubectl("delete", "rayjob", "gated", "runs")
+
+
+# Two minutes of starts and stops; with simulated Ray it is in tests/quota/gate/test_beside_kueue.py.
+@pytest.mark.soak
+def test_kueues_own_integration_admits_a_service_preempts_it_and_admits_it_again(
+    kubectl: Kubectl, stack: RayStack
+) -> None:
+    service = HelloService(stack, "queued", labels={"kueue.x-k8s.io/queue-name": "queue"})
+    service.serves("1")
+    serving = service.active
+    kubectl("create", "-f", "-", text=json.dumps(_workload("urgent", "4", priority=100)))
+    until("the workload is admitted", lambda: _conditions(kubectl, "urgent").get("Admitted") == "True")
+    eventually(lambda: not stack.pods(serving), PATIENCE)
+    eventually(lambda: service.condition("Ready")[0] == "False", PATIENCE)
+    assert stack.client.get(RAY_SERVICES, "queued", "default")["spec"]["rayClusterConfig"]["suspend"]
+    kubectl("delete", "workloads.v1beta2.kueue.x-k8s.io/urgent")
+    service.serves("1")
+    assert service.active == serving
+    service.delete()
