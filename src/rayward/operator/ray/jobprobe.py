@@ -18,10 +18,10 @@ from rayward.operator.ray.reach import Place, Reach
 
 _QUICK: Final = 0.25
 """How late the end of a young job may be seen; such a look is one request."""
-_LOOKS_PER_SECOND: Final = 250
-"""At all heads together: a job among hundreds is to cost no more than one of few."""
+_LOOKS_PER_SECOND: Final = 200
+"""Among many heads young jobs are looked at less often, so that a job among hundreds costs no more than one of few."""
 _EXPECTING: Final = 0.5
-"""For a job that somebody else submits: until Ray has it, a look is several requests."""
+"""For a job that somebody else submits: until Ray has it, a look is several requests. No young job waits longer."""
 _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
 """A job that has run for an hour is not asked about four times a second: the pause grows with its age."""
@@ -84,7 +84,7 @@ class JobProbe:
         if failures:
             return _PATIENCE.after(failures, chance)
         now = self._clock.utc().timestamp()
-        quick = min(max(_QUICK, heads / _LOOKS_PER_SECOND), _SLOWEST)
+        quick = min(max(_QUICK, heads / _LOOKS_PER_SECOND), _EXPECTING)
         pauses = [_pause(job, now, quick, ours=name in target.ours) for name, job in seen.jobs.items()]
         return min(pauses, default=_EXPECTING) * (0.9 + 0.2 * chance)
 
@@ -143,7 +143,7 @@ def _is_older(job: JobInfo, target: JobTarget) -> bool:
 
 def _pause(job: JobInfo | None, now: float, quick: float, *, ours: bool) -> float:
     if job is None:
-        return _SLOWEST if ours else max(_EXPECTING, quick)
+        return _SLOWEST if ours else _EXPECTING
     if job.status not in _UNENDED:
         # It stays so; whoever follows it has not come to it yet.
         return _SLOWEST
