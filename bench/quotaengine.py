@@ -20,9 +20,8 @@ from rayward.kube.client.config import find_access
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.manager import Manager
 from rayward.kube.runtime.metrics import Metrics
+from rayward.operator.base.writing import WORKERS
 from rayward.quota.engine import REGISTRATION
-
-_WORKERS = 64
 
 
 async def run(kubeconfig: Path) -> None:
@@ -33,7 +32,7 @@ async def run(kubeconfig: Path) -> None:
     async with Client.connect(find_access(kubeconfig), user_agent="rayward-quota") as client:
         recorder = EventRecorder(client, "rayward-quota")
         metrics = Metrics(CollectorRegistry())
-        manager = Manager(client, [REGISTRATION], None, recorder=recorder, metrics=metrics, workers=_WORKERS)
+        manager = Manager(client, [REGISTRATION], None, recorder=recorder, metrics=metrics, workers=WORKERS)
         tasks = [asyncio.create_task(manager.run()), asyncio.create_task(recorder.run())]
         waiting = asyncio.create_task(stopped.wait())
         await asyncio.wait([*tasks, waiting], return_when=asyncio.FIRST_COMPLETED)

@@ -36,7 +36,10 @@ def controller_reference(owner: KubeObject, resource: Resource) -> OwnerReferenc
 
 def condition_of(conditions: Iterable[Condition] | None, kind: str) -> Condition | None:
     """The condition of one type."""
-    return next((found for found in conditions or () if found.type == kind), None)
+    for found in conditions or ():
+        if found.type == kind:
+            return found
+    return None
 
 
 def is_true(conditions: Iterable[Condition] | None, kind: str) -> bool:

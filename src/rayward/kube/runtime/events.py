@@ -30,6 +30,8 @@ _log = logging.getLogger(__name__)
 _WAITING: Final = 4096
 _REMEMBERED: Final = 4096
 _LONGEST_MESSAGE: Final = 1024
+_WORKERS: Final = 2
+"""Few: in a burst, what is told must not take the server from what is decided (client-go has one)."""
 _MOST_PER_GENERATION: Final = 256
 
 Slot = tuple[str, ...]
@@ -85,7 +87,7 @@ class EventRecorder:
         self._folder = Folder()
         self._waiting: dict[Slot, _Waiting] = {}
         self._written: OrderedDict[Slot, _Written] = OrderedDict()
-        self._workers: Workers[Slot] = Workers("events", self._write, workers=4, clock=clock, chance=chance)
+        self._workers: Workers[Slot] = Workers("events", self._write, workers=_WORKERS, clock=clock, chance=chance)
 
     def of_component(self, component: str) -> ComponentRecorder:
         """Records under another name through the same queue."""

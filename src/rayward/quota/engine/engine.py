@@ -148,7 +148,7 @@ class Engine:
             return
         problems = workload_problems(workload)
         try:
-            item = None if problems and not workload.reserved else item_of(workload)
+            item = None if problems and not workload.reserved else item_of(workload, known[1] if known else None)
         except UnreadableError as error:
             problems, item = [], None
             self.refused[key] = str(error)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rayward.kinds.kueue import names
-from rayward.kinds.kueue.workload import PodSetAssignment, Workload
+from rayward.kinds.kueue.workload import PodSet, PodSetAssignment, Workload
 from rayward.kube.core.meta import parse_time
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.quota.engine.amounts import Usage, request_of
@@ -111,27 +111,24 @@ class UnreadableError(ValueError):
     """The workload asks for something that is no amount."""
 
 
-def item_of(workload: Workload) -> Item:
-    """What the engine knows from the object alone.
+def item_of(workload: Workload, before: Item | None = None) -> Item:
+    """What the engine knows from the object alone; ``before`` is what it made of an earlier state of the object.
 
     Raises:
         UnreadableError: A quantity cannot be read.
     """
     meta, spec, status = workload.metadata, workload.spec, workload.status
-    reclaimed = {pods.name: pods.count for pods in status.reclaimable_pods or ()}
+    if not meta.generation or (before is not None and (before.uid, before.generation) != (meta.uid, meta.generation)):
+        before = None
     try:
-        demands = tuple(
-            PodSetDemand(
-                pod_set.name,
-                max(0, pod_set.count - reclaimed.get(pod_set.name, 0)),
-                pod_requests(pod_set.template.get("spec") or {}),
-                placement_of(pod_set.template.get("spec") or {}),
-                pod_set.min_count,
-                (pod_set.topology_request.pod_set_group_name or "") if pod_set.topology_request else "",
-                _asks_for_topology(pod_set.topology_request),
+        if before is not None:
+            # Most changes are of the status, and the spec was read.
+            demands = tuple(
+                one if one.count == count else replace(one, count=count)
+                for one, count in zip(before.demands, _counts(workload), strict=True)
             )
-            for pod_set in spec.pod_sets
-        )
+        else:
+            demands = tuple(map(_demand, spec.pod_sets, _counts(workload)))
         grants = _grants(workload, demands) if workload.reserved and status.admission else ()
     except QuantityError as error:
         raise UnreadableError(str(error)) from error
@@ -158,8 +155,26 @@ def item_of(workload: Workload) -> Item:
     if grants and status.admission:
         item.cluster_queue = status.admission.cluster_queue
         item.usage = usage_of(grants)
-    item.shape = shape_of(item)
+    alike = before is not None and (before.demands, before.replaces) == (demands, item.replaces)
+    item.shape = before.shape if before is not None and alike else shape_of(item)
     return item
+
+
+def _counts(workload: Workload) -> list[int]:
+    reclaimed = {pods.name: pods.count for pods in workload.status.reclaimable_pods or ()}
+    return [max(0, pod_set.count - reclaimed.get(pod_set.name, 0)) for pod_set in workload.spec.pod_sets]
+
+
+def _demand(pod_set: PodSet, count: int) -> PodSetDemand:
+    return PodSetDemand(
+        pod_set.name,
+        count,
+        pod_requests(pod_set.template.get("spec") or {}),
+        placement_of(pod_set.template.get("spec") or {}),
+        pod_set.min_count,
+        (pod_set.topology_request.pod_set_group_name or "") if pod_set.topology_request else "",
+        _asks_for_topology(pod_set.topology_request),
+    )
 
 
 def shape_of(item: Item) -> Shape:

@@ -24,7 +24,7 @@ from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_LOCAL_QUEUES
 
 _SOON_SECONDS: Final = 0.25
 """Changes that come together are reported together."""
-_REPORT_SECONDS: Final = 1.0
+_REPORT_SECONDS: Final = 2.0
 """How often the numbers of one queue are written."""
 
 

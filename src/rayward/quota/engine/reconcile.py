@@ -39,6 +39,7 @@ from rayward.quota.engine import status as to
 from rayward.quota.engine.cycle import Admit, Evict, Pend, preemption_message
 from rayward.quota.engine.engine import Engine, Settings
 from rayward.quota.engine.item import Item
+from rayward.quota.engine.pendingmessages import PendingMessages
 from rayward.quota.engine.queuereports import QueueReports
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 from rayward.quota.engine.upkeep import PodsReady, Surroundings, upkeep
@@ -49,8 +50,9 @@ _PASS: Final = Key("", "")
 """The key whose reconcile is a pass of the engine."""
 _BATCH_SECONDS: Final = 0.01
 """Changes that come together are decided upon together."""
-_SAY_AGAIN_SECONDS: Final = 5.0
-"""How often the numbers in a waiting workload's message may change."""
+_BATCH_SHARE: Final = 4.0
+_LONGEST_BATCH_SECONDS: Final = 0.2
+"""Where passes take long, changes are gathered for so many times as long, but never longer than this."""
 _LOOK_AGAIN_SECONDS: Final = 15.0
 
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
@@ -101,13 +103,13 @@ class EngineReconciler:
         self._reports = QueueReports(environment, self.engine, self._caches, self._shield)
         self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._reports.controller.run,)
         self._alone = False
+        self._batch_seconds = _BATCH_SECONDS
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
         """Workloads of which the engine knows more than the caches."""
         self._versions: dict[str, int] = {}
         """The newest version of each workload that the engine was given."""
-        self._pending: dict[str, Pend] = {}
-        self._said_at: dict[str, float] = {}
+        self._messages = PendingMessages()
         self._listen(cache)
 
     async def drain(self, seconds: float = 5.0) -> None:
@@ -171,15 +173,16 @@ class EngineReconciler:
         key = (new or old or Workload()).key
         text = str(key)
         if new is None:
-            for kept in (self._decided, self._pending, self._versions, self._said_at):
-                kept.pop(text, None)
+            self._decided.pop(text, None)
+            self._versions.pop(text, None)
             self._writing.discard(text)
+            self._messages.drop(text)
             self._told(self.engine.item(text))
             self.engine.remove_workload(text)
             self._soon()
         elif text not in self._writing:
             self._give(new)
-        if new is None or old is None or not (old.finished and new.finished):
+        if new is not None and (not new.finished or new.replaces):
             self.controller.add(key)
 
     def _give(self, workload: Workload, *, again: bool = False) -> None:
@@ -212,7 +215,7 @@ class EngineReconciler:
         self._soon()
 
     def _soon(self) -> None:
-        self.controller.add(_PASS, after=_BATCH_SECONDS)
+        self.controller.add(_PASS, after=self._batch_seconds)
 
     # passes
 
@@ -229,12 +232,15 @@ class EngineReconciler:
                 _log.error("nothing is admitted: %s", error)
                 return Result(requeue_after=_LOOK_AGAIN_SECONDS)
             self._alone = True
-        now = self._now().timestamp()
-        for decision in self.engine.run(now):
+        now, begun = self._now().timestamp(), self._clock.now()
+        decisions = self.engine.run(now)
+        took = self._clock.now() - begun
+        self._batch_seconds = min(max(_BATCH_SECONDS, _BATCH_SHARE * took), _LONGEST_BATCH_SECONDS)
+        for decision in decisions:
             if isinstance(decision, Pend):
-                self._pending[decision.key] = decision
+                self._messages.put(decision, self._clock.now())
             else:
-                self._pending.pop(decision.key, None)
+                self._messages.drop(decision.key)
                 self._decided[decision.key] = decision
                 self._writing.add(decision.key)
                 if isinstance(decision, Admit) and decision.replaces:
@@ -286,7 +292,6 @@ class EngineReconciler:
         required = self.engine.inventory.checks_for(decision.cluster_queue, flavors)
         status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
         await self._apply(workload, status)
-        self._said_at.pop(decision.key, None)
         message = f"Quota reserved in ClusterQueue {decision.cluster_queue}"
         self._recorder.event(WORKLOADS, workload, "Normal", "QuotaReserved", message)
         if is_true(status.conditions, names.ADMITTED):
@@ -323,24 +328,20 @@ class EngineReconciler:
         return Result(requeue_after=min(waits)) if waits else DONE
 
     async def _say_why(self, workload: Workload) -> float | None:
-        """Tells a waiting workload what it waits for; numbers that change all the time are told now and then."""
-        text = str(workload.key)
-        pending, queue = self._pending.get(text), self._queue_of(workload)
-        if pending is None or workload.reserved or text not in self.engine.pending.get(queue, ()):
+        """Tells a waiting workload what it waits for; otherwise in how many seconds that is due."""
+        text, queue = str(workload.key), self._queue_of(workload)
+        if workload.reserved or text not in self.engine.pending.get(queue, ()):
             return None
         if not self.engine.inventory.state(queue).active:
             # Upkeep says so, and the two would take turns.
             return None
-        known = workload.condition(names.QUOTA_RESERVED)
-        if known is not None and (known.reason, known.message) == (pending.reason, pending.message):
-            return None
-        left = self._said_at.get(text, -_SAY_AGAIN_SECONDS) + _SAY_AGAIN_SECONDS - self._clock.now()
-        if known is not None and known.reason == pending.reason and left > 0:
-            return left
-        self._said_at[text] = self._clock.now()
+        found = self._messages.next(text, workload.condition(names.QUOTA_RESERVED), self._clock.now())
+        if not isinstance(found, Pend):
+            return found
+        self._messages.told(text, self._clock.now())
         item = self.engine.item(text)
-        await self._apply(workload, to.unreserved(workload, pending.reason, pending.message, self._now(), item))
-        self._recorder.event(WORKLOADS, workload, "Warning", pending.reason, pending.message)
+        await self._apply(workload, to.unreserved(workload, found.reason, found.message, self._now(), item))
+        self._recorder.event(WORKLOADS, workload, "Warning", found.reason, found.message)
         return None
 
     def _queue_of(self, workload: Workload) -> str:

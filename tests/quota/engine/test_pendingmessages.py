@@ -1,0 +1,55 @@
+"""When a waiting workload is told what it waits for."""
+
+from __future__ import annotations
+
+from rayward.kube.core.objects import Condition
+from rayward.quota.engine.cycle import Pend
+from rayward.quota.engine.pendingmessages import AGAIN_SECONDS, SOON_SECONDS, PendingMessages
+
+_FULL = Pend("n/w", "2 more are needed")
+_FULLER = Pend("n/w", "3 more are needed")
+_FOR_PODS = Pend("n/w", "pods are waited for", "Waiting")
+
+
+def _condition(said: Pend) -> Condition:
+    return Condition(type="QuotaReserved", status="False", reason=said.reason, message=said.message)
+
+
+def _told() -> PendingMessages:
+    messages = PendingMessages()
+    messages.put(_FULL, 0.0)
+    messages.told("n/w", SOON_SECONDS)
+    return messages
+
+
+def test_a_workload_is_told_a_moment_after_it_was_tried_first() -> None:
+    messages = PendingMessages()
+    messages.put(_FULL, 0.0)
+    assert messages.next("n/w", None, 0.0) == SOON_SECONDS
+    messages.put(_FULLER, SOON_SECONDS / 2)
+    assert messages.next("n/w", None, SOON_SECONDS / 2) == SOON_SECONDS / 2
+    assert messages.next("n/w", None, SOON_SECONDS) is _FULLER
+
+
+def test_a_workload_that_was_admitted_meanwhile_is_told_nothing() -> None:
+    messages = PendingMessages()
+    messages.put(_FULL, 0.0)
+    messages.drop("n/w")
+    assert messages.next("n/w", None, SOON_SECONDS) is None
+
+
+def test_what_a_workload_says_already_is_not_told_again() -> None:
+    assert _told().next("n/w", _condition(_FULL), 2 * AGAIN_SECONDS) is None
+
+
+def test_other_numbers_are_told_now_and_then() -> None:
+    messages = _told()
+    messages.put(_FULLER, 1.0)
+    assert messages.next("n/w", _condition(_FULL), SOON_SECONDS + 1.0) == AGAIN_SECONDS - 1.0
+    assert messages.next("n/w", _condition(_FULL), SOON_SECONDS + AGAIN_SECONDS) is _FULLER
+
+
+def test_another_reason_is_told_at_once() -> None:
+    messages = _told()
+    messages.put(_FOR_PODS, 1.0)
+    assert messages.next("n/w", _condition(_FULL), 1.0) is _FOR_PODS
