@@ -10,13 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from rayward.cli import checks
 from rayward.cli.checks import Check, Verdict
+from rayward.stack import state
 from rayward.stack.folder import Folder
+from rayward.stack.state import PartState
 from tests.cli.rayward import Rayward, run
+from tests.waiting import eventually
 
 _FOLDER = Folder(Path("/data"))
 _GIB = 1 << 30
@@ -63,10 +67,30 @@ def test_the_exit_code_is_the_answer(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 def test_a_machine_told_to_people(rayward: Rayward) -> None:
-    done = run("doctor", "--data-dir", str(rayward.folder))
-    assert "python" in done.out
-    assert "parts run" in done.out
-    assert "\x1b" not in done.out, "no colour where nobody looks"
+    def told() -> str:
+        return run("doctor", "--data-dir", str(rayward.folder)).out
+
+    # what only stands by may start a little later than `up` says that all is there
+    eventually(lambda: "parts run" in told())
+    assert "python" in told()
+    assert "\x1b" not in told(), "no colour where nobody looks"
+
+
+@pytest.mark.parametrize(
+    ("phases", "verdict", "found"),
+    [
+        (["running", "running"], "ok", "2 parts run"),
+        (["running", "starting"], "warn", "still starting: part1"),
+        (["starting", "backoff"], "fail", "part1 is in backoff: it ended"),
+    ],
+)
+def test_a_part_that_starts_has_not_failed(
+    phases: list[str], verdict: str, found: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = tuple(PartState(f"part{index}", 7, phase) for index, phase in enumerate(phases))
+    monkeypatch.setattr(state, "current", lambda _folder: SimpleNamespace(parts=parts))
+    check = checks.stack(_FOLDER)
+    assert (check.verdict, check.found) == (verdict, found)
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [(None, True), ("", True), ("1", False)])

@@ -175,8 +175,11 @@ def stack(folder: Folder) -> Check:
         return Check("stack", Verdict.WARN, found, "rayward up   # adopts them")
     if seen is None:
         return Check("stack", Verdict.OK, "nothing runs; rayward up starts it")
-    ailing = [part for part in seen.parts if part.phase != "running"]
-    if ailing:
-        found = "; ".join(f"{part.name} is in {part.phase}: {part.reason or 'starting'}" for part in ailing)
-        return Check("stack", Verdict.FAIL, found, f"rayward status   # logs are in {folder.logs}")
+    next_step = f"rayward status   # logs are in {folder.logs}"
+    failed = [part for part in seen.parts if part.phase not in ("running", "starting")]
+    if failed:
+        found = "; ".join(f"{part.name} is in {part.phase}: {part.reason or 'it ended'}" for part in failed)
+        return Check("stack", Verdict.FAIL, found, next_step)
+    if starting := [part.name for part in seen.parts if part.phase == "starting"]:
+        return Check("stack", Verdict.WARN, f"still starting: {', '.join(starting)}", next_step)
     return Check("stack", Verdict.OK, f"{len(seen.parts)} parts run")
