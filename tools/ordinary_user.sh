@@ -24,4 +24,4 @@ echo "as $(id -un), uid $(id -u), at $(git log -1 --format=%h)"
 make demo
 make down
 make .venv/dev.stamp .venv/ray.stamp
-.venv/bin/python -m pytest -q -s -p no:cacheprovider -k three_upgrades tests/ray/test_smoke.py
+.venv/bin/python -m pytest -q -s -p no:cacheprovider 'tests/ray/test_smoke.py::test_upgrades_lose_no_request[3]'

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import http.client
 import json
 import socket
 import subprocess
@@ -69,6 +70,20 @@ def test_what_the_server_sees(server: Peer, identities: Identities) -> None:
 def test_who_is_behind_the_server_sees_the_headers_of_the_request(transport: BlockingTransport) -> None:
     seen = told(transport, Request("GET", "/echo", headers=(("X-Ray-Authorization", "Bearer r"),)))
     assert seen["headers"]["X-Ray-Authorization"] == ["Bearer r"]
+
+
+def test_a_ctrl_c_while_an_answer_is_closed_is_not_lost(
+    transport: BlockingTransport, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_: http.client.HTTPResponse) -> None:
+        raise KeyboardInterrupt
+
+    # close() flushes; what the finalizer of an answer raises would be ignored
+    monkeypatch.setattr(http.client.HTTPResponse, "flush", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        transport.request(LIST)
+    with pytest.raises(KeyboardInterrupt), transport.stream(LIST):
+        pass
 
 
 def test_an_answer_may_be_only_so_large(transport: BlockingTransport, server: Peer) -> None:

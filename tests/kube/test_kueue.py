@@ -150,7 +150,7 @@ def test_a_rayjob_waits_until_kueue_admits_it(kubectl: Kubectl, stack: RayStack)
         return json.loads(kubectl("get", f"rayjob/{name}", "-o", "json"))
 
     assert job("gated")["spec"]["suspend"]
-    until("the RayJob that fits ends", lambda: job("runs")["status"].get("jobStatus") == "SUCCEEDED")
+    until("the RayJob that fits ends", lambda: job("runs").get("status", {}).get("jobStatus") == "SUCCEEDED")
     workloads = json.loads(kubectl("get", "workloads.v1beta2.kueue.x-k8s.io", "-o", "json"))["items"]
     owners = {one["name"] for each in workloads for one in each["metadata"].get("ownerReferences", [])}
     assert {"gated", "runs"} <= owners

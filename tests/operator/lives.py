@@ -20,7 +20,7 @@ MARKS: Final = [
     pytest.mark.usefixtures("buried"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
-_AT_ONCE: Final = 5
+_AT_ONCE: Final = 10
 _FEWEST: Final = 2
 
 AnyStage = TypeVar("AnyStage", bound=Stage)

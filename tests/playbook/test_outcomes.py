@@ -182,10 +182,14 @@ async def test_ctrl_c_while_waiting_is_130_and_the_change_goes_on(
             sys.executable, "-m", "rayward.cli", *words, stderr=asyncio.subprocess.PIPE, env=dict(os.environ)
         )
         assert waiting.stderr is not None
-        await waiting.stderr.readline()
-        waiting.send_signal(signal.SIGINT)
-        assert await waiting.wait() == 130
-        await waiting.stderr.read()
+        try:
+            await waiting.stderr.readline()
+            waiting.send_signal(signal.SIGINT)
+            assert await waiting.wait() == 130
+            await waiting.stderr.read()
+        finally:
+            if waiting.returncode is None:
+                waiting.kill()
         await ray.annotate(pause=None)
         await ray.until_settled()
 

@@ -17,7 +17,7 @@ from rayward.kube.client.watch import Change, ChangeType
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import PODS, SERVICES
 from rayward.local.addresses import ShellAddress, shell_addresses_of
-from tests.ray.stack import PATIENCE, SAMPLES, RayStack
+from tests.ray.stack import PATIENCE, SAMPLES, RayStack, ends_soon
 from tests.waiting import eventually
 
 Object = dict[str, Any]
@@ -59,6 +59,7 @@ class HelloService:
         manifest["metadata"] |= {"name": name, "labels": dict(labels or {})}
         manifest["spec"] |= spec
         manifest["spec"]["rayClusterConfig"] |= cluster or {}
+        ends_soon(manifest["spec"]["rayClusterConfig"])
         self._first: Object = manifest["spec"]
         stack.apply(code, manifest)
 

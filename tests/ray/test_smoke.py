@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Final
 
 import pytest
 from demo.load import Load
@@ -16,8 +15,6 @@ from tests.waiting import eventually
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("real-ray")]
 
-_UPGRADES: Final = 3
-
 
 @pytest.fixture(scope="module")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
@@ -25,12 +22,13 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
         yield running
 
 
-def test_three_upgrades_lose_no_request(stack: RayStack) -> None:
+@pytest.mark.parametrize("upgrades", [1, pytest.param(3, marks=pytest.mark.soak)])
+def test_upgrades_lose_no_request(stack: RayStack, upgrades: int) -> None:
     service = HelloService(stack, "few", rayClusterDeletionDelaySeconds=0)
     service.serves("1")
     address = service.address
     with Load(address.host, address.shell_port, rate=20) as load:
-        for release in range(2, _UPGRADES + 2):
+        for release in range(2, upgrades + 2):
             before = service.active
             service.set_release(str(release))
             eventually(lambda new=str(release): load.tally.answered[new] > 0, PATIENCE)
@@ -38,7 +36,7 @@ def test_three_upgrades_lose_no_request(stack: RayStack) -> None:
             assert load.tally.answered[str(release - 1)] > 0
         tally = load.stop()
 
-    print(f"{_UPGRADES} upgrades, {tally.sent} requests, {len(tally.lost)} lost")
+    print(f"{upgrades} upgrades, {tally.sent} requests, {len(tally.lost)} lost")
     assert tally.lost == []
     service.delete()
 

@@ -14,7 +14,7 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(1500)]
 
 
-@pytest.mark.parametrize(("upgrades", "requests"), [(6, 15_000), pytest.param(20, 50_000, marks=pytest.mark.soak)])
+@pytest.mark.parametrize(("upgrades", "requests"), [(3, 7_000), pytest.param(20, 50_000, marks=pytest.mark.soak)])
 def test_upgrades_in_a_row_lose_no_request(stack: RayStack, upgrades: int, requests: int) -> None:
     # A replaced cluster outlives its drain, so that an answer after the drain could be seen.
     service = HelloService(stack, "many", rayClusterDeletionDelaySeconds=2)

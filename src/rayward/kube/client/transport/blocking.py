@@ -7,7 +7,7 @@ import select
 import socket
 import ssl
 from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from urllib.parse import urlsplit
 
 from rayward.kube.client.access import Access
@@ -49,10 +49,8 @@ class BlockingTransport:
         if answer.status == _UNAUTHORIZED and self._access.credentials.reject(credential):
             connection.close()
             connection, answer = self._exchange(request, self._credential())
-        try:
+        with closing(connection), closing(answer):
             yield BlockingStream(answer, str(request))
-        finally:
-            connection.close()
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -61,7 +59,8 @@ class BlockingTransport:
 
     def _send(self, request: Request, credential: Credential) -> Response:
         connection, answer = self._exchange(request, credential)
-        with _translated(str(request), connection):
+        # Closed by its finalizer, the answer would lose a Ctrl-C that arrives meanwhile: Python ignores errors there.
+        with _translated(str(request), connection), closing(answer):
             body = answer.read()
         if len(body) > request.max_body:
             connection.close()
@@ -197,9 +196,11 @@ def _headers(answer: http.client.HTTPResponse) -> dict[str, str]:
 def _translated(what: str, connection: http.client.HTTPConnection | None = None) -> Generator[None]:
     try:
         yield
-    except (http.client.HTTPException, OSError) as error:
+    except BaseException as error:
         if connection is not None:
             connection.close()
+        if not isinstance(error, http.client.HTTPException | OSError):
+            raise
         if isinstance(error, TimeoutError):
             raise TimedOut(f"{what}: no answer in time") from error
         if isinstance(error, http.client.HTTPException) and not isinstance(
