@@ -1,7 +1,9 @@
-"""RayClusters made at once, on a real kube-apiserver: our operator beside KubeRay's.
+"""RayClusters made at once, on a real kube-apiserver: our operator beside KubeRay's, and beside an older one of ours.
 
-``python -m bench.operator [N] [--only ours,kuberay,tuned] [--idle SECONDS]``: each operator gets a fresh server with
-KubeRay's own CRDs; pods are marked Running by a simulated kubelet in a process of its own.
+``python -m bench.operator [N ...] [--rounds R] [--only ours,older,kuberay,tuned] [--older CHECKOUT] [--idle SECONDS]``:
+each run gets a fresh server with KubeRay's own CRDs; pods are marked Running by a simulated kubelet in a process of its
+own. Rounds alternate between the operators, so that what else a machine does meets all of them; with several rounds or
+sizes the medians follow, each beside the ``older`` one, and how the cost of one cluster grows with their number.
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,18 @@ class Figures:
 def _ours(plane: RealControlPlane, folder: Path) -> list[str]:
     flags = ["--kubeconfig", str(plane.kubeconfig), "--ready-file", str(folder / "ready")]
     return [sys.executable, "-m", "rayward.operator", *flags, "--leader-election", "false"]
+
+
+def _older(checkout: Path) -> Start:
+    source = (checkout / "src").resolve()
+    if not (source / "rayward" / "operator").is_dir():
+        raise SystemExit(f"{checkout} is no checkout of Rayward: there is no {source}/rayward/operator")
+
+    def command(plane: RealControlPlane, folder: Path) -> list[str]:
+        # In the same environment; what is on PYTHONPATH goes before what is installed.
+        return ["env", f"PYTHONPATH={source}", *_ours(plane, folder)]
+
+    return command
 
 
 def _kuberay(*flags: str) -> Start:
@@ -191,22 +205,87 @@ def peak_megabytes(pid: int) -> float:
     return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
 
 
+def median_of(rounds: Sequence[Figures]) -> Figures:
+    """Each figure's median over the rounds."""
+    found: dict[str, Any] = {}
+    for each in fields(Figures):
+        values = [getattr(figures, each.name) for figures in rounds]
+        if each.name == "calls":
+            names = {name: None for calls in values for name in calls}
+            found["calls"] = {name: statistics.median(calls.get(name, 0.0) for calls in values) for name in names}
+        else:
+            found[each.name] = None if None in values else statistics.median(values)
+    return Figures(**found)
+
+
+def beside_older(ours: Figures, older: Figures, count: int) -> str:
+    """A line that says what each figure is as a multiple of the older one's."""
+    pairs = (
+        ("wall", ours.seconds, older.seconds),
+        ("CPU", ours.cpu, older.cpu),
+        ("peak", ours.peak_megabytes, older.peak_megabytes),
+        ("calls", sum(ours.calls.values()) / count, sum(older.calls.values()) / count),
+    )
+    return "ours / older: " + ", ".join(f"{name} {one / other:.2f}x" for name, one, other in pairs)
+
+
+def growth(sizes: dict[int, Figures]) -> list[str]:
+    """A line for each size: what one cluster costs there, and as a multiple of what it costs at the smallest."""
+    least = min(sizes)
+    lines: list[str] = []
+    for count, figures in sorted(sizes.items()):
+        wall, cpu = figures.seconds / count, figures.cpu / count
+        wall_growth, cpu_growth = wall * least / sizes[least].seconds, cpu * least / sizes[least].cpu
+        times = f"{wall * 1000:8.1f} ms ({wall_growth:.2f}x){cpu * 1000:8.2f} ms CPU ({cpu_growth:.2f}x)"
+        lines.append(f"{count:16}{times}{figures.peak_megabytes:8.0f} MB")
+    return lines
+
+
+def run(operators: dict[str, Start], counts: Sequence[int], rounds: int, idle: float, *, calls: bool) -> None:
+    """Measure each operator at each size, one after another in each round, and print what was found."""
+    medians: dict[str, dict[int, Figures]] = {name: {} for name in operators}
+    for count in counts:
+        print(f"{count} RayClusters of 1 + {WORKERS} at once, until all are ready")
+        print(f"{'':16}{'wall':>10}{'median':>9}{'CPU':>11}{'peak':>11}{'calls':>9}{'idle':>9}")
+        found: dict[str, list[Figures]] = {name: [] for name in operators}
+        for number in range(rounds):
+            # The other way round in every second round: who goes first meets a machine that has rested.
+            for name in list(operators)[:: -1 if number % 2 else 1]:
+                found[name].append(figures := measure(operators[name], count, idle))
+                print(figures.row(name, count), flush=True)
+        for name, each in found.items():
+            medians[name][count] = middle = median_of(each)
+            if rounds > 1:
+                print(middle.row(f"{name}, median", count))
+            if calls:
+                for what, number in sorted(middle.calls.items()):
+                    print(f"    {what:30}{number / count:8.2f}")
+        if "ours" in medians and "older" in medians:
+            print(beside_older(medians["ours"][count], medians["older"][count], count), flush=True)
+    if len(counts) > 1:
+        for name, sizes in medians.items():
+            print(f"{name}, each cluster:", *growth(sizes), sep="\n")
+
+
 def main(words: list[str] | None = None) -> int:
-    """Print one line for each operator."""
+    """Print one line for each run, then what they say together."""
     parser = argparse.ArgumentParser(prog="bench.operator", description=__doc__)
-    parser.add_argument("count", nargs="?", type=int, default=100)
-    parser.add_argument("--only", default=",".join(OPERATORS))
-    parser.add_argument("--idle", type=float, default=0.0)
+    parser.add_argument("counts", nargs="*", type=int, default=[100], metavar="N")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--only", default="", help="of ours, older, kuberay (as it comes) and tuned; by default all")
+    parser.add_argument("--older", type=Path, metavar="CHECKOUT", help="an older checkout of Rayward")
+    parser.add_argument("--idle", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--calls", action="store_true", help="also print the calls one by one")
     options: Any = parser.parse_args(words)
-    print(f"{options.count} RayClusters of 1 + {WORKERS} at once, until all are ready")
-    print(f"{'':16}{'wall':>10}{'median':>9}{'CPU':>11}{'peak':>11}{'calls':>9}{'idle':>9}")
-    for name in options.only.split(","):
-        figures = measure(OPERATORS[name], options.count, options.idle)
-        print(figures.row(name, options.count), flush=True)
-        if options.calls:
-            for what, number in sorted(figures.calls.items()):
-                print(f"    {what:30}{number / options.count:8.2f}")
+    operators = dict(OPERATORS)
+    if options.older is not None:
+        operators = {"ours": _ours, "older": _older(options.older), **operators}
+    if options.only:
+        unknown = set(options.only.split(",")) - set(operators)
+        if unknown:
+            parser.error(f"--only: {', '.join(sorted(unknown))} not among {', '.join(operators)}")
+        operators = {name: operators[name] for name in options.only.split(",")}
+    run(operators, options.counts, options.rounds, options.idle, calls=options.calls)
     return 0
 
 
