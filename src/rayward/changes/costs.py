@@ -72,7 +72,6 @@ def total(shapes: Iterable[PodShape]) -> dict[str, Quantity]:
 
 
 def added(one: Amounts, other: Amounts) -> dict[str, Quantity]:
-    """Both together."""
     return {name: one.get(name, quantity.ZERO) + other.get(name, quantity.ZERO) for name in {**one, **other}}
 
 

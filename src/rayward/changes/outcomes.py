@@ -34,7 +34,6 @@ class ChangeError(Exception):
 
     @property
     def reason(self) -> str:
-        """The outcome's name."""
         return type(self).__name__
 
     def document(self) -> dict[str, Any]:

@@ -25,7 +25,6 @@ class Ref:
 
     @property
     def resource(self) -> Resource:
-        """Its collection."""
         return RESOURCES[self.kind]
 
     def __str__(self) -> str:

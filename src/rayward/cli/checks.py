@@ -56,7 +56,6 @@ def all_of(folder: Folder) -> list[Check]:
 
 
 def python(version: tuple[int, int, int]) -> Check:
-    """The interpreter."""
     text = ".".join(map(str, version))
     if version[:2] >= _LEAST_PYTHON:
         return Check("python", Verdict.OK, f"{text} ({sys.executable})")
@@ -108,7 +107,6 @@ def _existing(path: Path) -> Path:
 
 
 def memory(available: int | None) -> Check:
-    """Room for processes."""
     if available is None:
         return Check("memory", Verdict.WARN, "the free memory is unknown on this system")
     found = f"{available / (1 << 30):.1f} GiB available"
@@ -168,7 +166,6 @@ def kubectl(path: str | None) -> Check:
 
 
 def stack(folder: Folder) -> Check:
-    """What runs now."""
     seen = state.current(folder)
     if seen is None and (alone := state.unsupervised(folder)) is not None:
         found = f"{len(alone.parts)} parts run without a supervisor, which was killed: none is restarted if it ends"

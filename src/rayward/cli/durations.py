@@ -25,7 +25,6 @@ class DurationType(click.ParamType[float]):
     name = "duration"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a duration."""
         if isinstance(value, float):
             return value
         found = seconds(str(value))

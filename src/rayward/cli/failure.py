@@ -7,8 +7,6 @@ from typing import Any
 
 
 class Code(IntEnum):
-    """Exit codes."""
-
     NO = 1
     USAGE = 2
     INVALID = 3

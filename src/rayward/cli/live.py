@@ -60,7 +60,6 @@ class Live:
         self._lock = threading.Lock()
 
     def tell(self, verdict: Verdict) -> None:
-        """A new state."""
         with self._lock:
             self._keep()
             self._state, self._since = " ".join(str(verdict).split()), self._now()

@@ -37,7 +37,6 @@ class Manifest:
 
     @property
     def kind(self) -> str:
-        """Its kind."""
         return str(self.value["kind"])
 
     @property

@@ -31,7 +31,6 @@ class Channels:
         await self._socket.send(bytes([channel]) + data)
 
     async def close(self) -> None:
-        """Say goodbye."""
         await self._socket.close()
 
     async def __aiter__(self) -> AsyncIterator[tuple[int, bytes]]:

@@ -145,7 +145,6 @@ def read_grant(cluster: KubeObject) -> Grant | None:
 
 
 def written(grant: Grant) -> str:
-    """The annotation's value."""
     return _encoder.encode(grant).decode()
 
 

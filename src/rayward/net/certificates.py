@@ -24,7 +24,6 @@ class Pair:
 
 
 def make_authority(name: str) -> Pair:
-    """A self-signed authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     builder = (

@@ -81,7 +81,6 @@ class WebSocket:
         """The subprotocol that the server chose."""
 
     async def send(self, data: bytes | str) -> None:
-        """Send one message."""
         try:
             if isinstance(data, bytes):
                 await self._socket.send_bytes(data)
@@ -101,7 +100,6 @@ class WebSocket:
             raise _told("WebSocket", error) from error
 
     async def close(self) -> None:
-        """Say goodbye."""
         await self._socket.close()
 
 
@@ -179,7 +177,6 @@ class HttpClient:
         headers: Headers = (),
         route: Route = DIRECT,
     ) -> AsyncGenerator[WebSocket]:
-        """Open a WebSocket."""
         try:
             socket = await self._running().ws_connect(
                 URL(url, encoded=True),
@@ -199,7 +196,6 @@ class HttpClient:
             await socket.close()
 
     async def close(self) -> None:
-        """Close every connection."""
         if self._session is not None:
             await self._session.close()
             self._session = None

@@ -165,7 +165,6 @@ class _Switched(asyncio.StreamReaderProtocol):
         self._connections.discard(self)
 
     def shutdown(self) -> None:
-        """The server stops."""
         if self._transport_of_mine is not None:
             self._transport_of_mine.close()
 
@@ -244,7 +243,6 @@ class Server:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begin to answer."""
         self._task = asyncio.create_task(self._server.serve(sockets=[self._listener]))
         await self._server.ready.wait()
 

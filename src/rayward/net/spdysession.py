@@ -186,7 +186,6 @@ class Session:
         await asyncio.wait((self._running,), timeout=seconds)
 
     async def send(self, frame: spdy.Frame) -> None:
-        """Send one frame."""
         await self._connection.write(self._encoder.encode(frame))
 
     def settle(self, stream: Stream) -> None:

@@ -39,7 +39,6 @@ class Endpoints:
         return listeners[0].getsockname()[:2] if listeners else None
 
     async def stop(self) -> None:
-        """Answer no more."""
         for server in self._servers:
             await server.stop()
 

@@ -123,7 +123,6 @@ class Operator:
         self._leading = False
 
     async def run(self) -> None:
-        """Work until cancelled."""
         settings = self._settings
         alive, ready = Health(), Health()
         alive.add("ping", lambda: None)

@@ -22,8 +22,6 @@ _PART_SECONDS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Up:
-    """A running stack."""
-
     state: StackState
     already: bool
     """Whether it ran before, with a supervisor or without."""

@@ -70,7 +70,6 @@ class Adopted:
         send(self.pid, self._born, signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it."""
         send(self.pid, self._born, signal.SIGKILL)
 
     async def wait(self) -> int:

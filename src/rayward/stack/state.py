@@ -39,8 +39,6 @@ class PartState(msgspec.Struct, frozen=True):
 
 
 class StackState(msgspec.Struct, frozen=True):
-    """The whole stack."""
-
     supervisor: int
     started: float
     born: str = ""

@@ -36,7 +36,6 @@ class Document:
 
     @property
     def value(self) -> Any:
-        """What it says."""
         return self.reading.value
 
     def place(self, path: Path) -> Place:

@@ -46,7 +46,6 @@ class TimelineServer:
         self._began = began
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] != "http":
             return
         query = {name: values[-1] for name, values in parse_qs(scope["query_string"].decode("latin-1")).items()}

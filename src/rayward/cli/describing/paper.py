@@ -15,11 +15,9 @@ class Paper:
         self.lines: list[str] = []
 
     def text(self) -> str:
-        """All of it."""
         return "\n".join(self.lines)
 
     def say(self, line: str, depth: int = 0) -> None:
-        """One line."""
         self.lines.append("  " * depth + line)
 
     def field(self, name: str, value: Any, *, depth: int = 0, width: int = 18) -> None:

@@ -72,7 +72,6 @@ class ClusterEdit:
 
 
 def cluster_edit(old: RayCluster, new: RayCluster, rules: Rules) -> ClusterEdit:
-    """Read both versions."""
     before, after = (as_hashed(cluster.spec, rules) for cluster in (old, new))
     return ClusterEdit(old, new, rules, release_hash(before) != release_hash(after))
 

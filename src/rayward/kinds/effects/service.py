@@ -77,7 +77,6 @@ class ServiceEdit:
 
 
 def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClusterSpec | None) -> ServiceEdit:
-    """Read both versions."""
     strategy = new.spec.upgrade_strategy.type if new.spec.upgrade_strategy else None
     live = running or old.spec.ray_cluster_config
     wanted = as_hashed(new.spec.ray_cluster_config, rules)

@@ -92,8 +92,6 @@ class ClusterSource(Slim, frozen=True, gc=False):
 
 
 class MultiKueueClusterSpec(Slim, frozen=True, gc=False):
-    """A worker cluster."""
-
     cluster_source: ClusterSource = ClusterSource()
 
 

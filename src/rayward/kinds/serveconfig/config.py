@@ -36,7 +36,6 @@ class ServeConfig:
 
     @property
     def applications(self) -> list[Object]:
-        """The applications."""
         return self.payload["applications"]
 
 

@@ -39,7 +39,6 @@ def cluster_name() -> Object:
 
 
 def cluster_namespace() -> Object:
-    """The cluster's namespace."""
     return from_field("RAY_CLUSTER_NAMESPACE", "metadata.namespace")
 
 
@@ -49,7 +48,6 @@ def has(container: Object, name: str) -> bool:
 
 
 def add(container: Object, *variables: Object) -> None:
-    """Append variables."""
     container["env"] = [*(container.get("env") or ()), *variables]
 
 

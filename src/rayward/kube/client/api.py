@@ -151,7 +151,6 @@ class Client:
         subresource: str | None = None,
         **options: Unpack[GetOptions],
     ) -> Object:
-        """Read one object."""
         return await self.send(verbs.get(resource, name, namespace, subresource=subresource, **options))
 
     async def page(
@@ -226,7 +225,6 @@ class Client:
         subresource: str | None = None,
         **options: Unpack[PatchOptions],
     ) -> Object:
-        """Change an object."""
         return await self.send(verbs.patch(resource, name, body, kind, namespace, subresource=subresource, **options))
 
     async def apply(

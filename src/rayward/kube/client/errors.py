@@ -57,7 +57,6 @@ class ApiError(Exception):
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """The single reasons."""
         found = as_list(self.details.get("causes"))
         return tuple(
             Cause(as_str(cause.get("reason")), as_str(cause.get("field")), as_str(cause.get("message")))
@@ -128,8 +127,6 @@ class TooManyRequests(ApiError):
 
 
 class InternalError(ApiError):
-    """The server failed."""
-
     retryable = True
 
 

@@ -18,11 +18,9 @@ class _MetadataTransport:
         self._transport = transport
 
     async def request(self, request: Request) -> Response:
-        """List."""
         return await self._transport.request(msgspec.structs.replace(request, accept=METADATA_LIST))
 
     def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
-        """Watch."""
         return self._transport.stream(msgspec.structs.replace(request, accept=METADATA))
 
     async def close(self) -> None:

@@ -25,8 +25,6 @@ FieldValidation = Literal["Strict", "Warn", "Ignore"]
 
 
 class GetOptions(TypedDict, total=False):
-    """For one object."""
-
     resource_version: str
 
 
@@ -38,8 +36,6 @@ class Selectors(TypedDict, total=False):
 
 
 class ListOptions(Selectors, total=False):
-    """For a collection."""
-
     limit: int
     continue_token: str
     resource_version: str

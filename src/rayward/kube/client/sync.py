@@ -119,7 +119,6 @@ class SyncClient:
         subresource: str | None = None,
         **options: Unpack[GetOptions],
     ) -> Object:
-        """Read one object."""
         return self.send(verbs.get(resource, name, namespace, subresource=subresource, **options))
 
     def page(self, resource: Resource, namespace: str | None = None, **options: Unpack[ListOptions]) -> ObjectList:
@@ -190,7 +189,6 @@ class SyncClient:
         subresource: str | None = None,
         **options: Unpack[PatchOptions],
     ) -> Object:
-        """Change an object."""
         return self.send(verbs.patch(resource, name, body, kind, namespace, subresource=subresource, **options))
 
     def apply(

@@ -50,7 +50,6 @@ def get(
     accept: str = JSON,
     **options: Unpack[GetOptions],
 ) -> Request:
-    """Read one object."""
     target = object_path(resource, namespace, name, subresource) + query(options)
     return Request("GET", target, accept=accept, repeatable=True)
 
@@ -71,7 +70,6 @@ def watch(
     silence_seconds: float = SILENCE_SECONDS,
     **options: Unpack[WatchOptions],
 ) -> Request:
-    """Follow a collection."""
     target = collection_path(resource, namespace) + query(options, watch="true")
     return Request("GET", target, accept=accept, repeatable=True, seconds=silence_seconds)
 
@@ -122,7 +120,6 @@ def patch(
 
 
 def delete(resource: Resource, name: str, namespace: str | None = None, **options: Unpack[DeleteOptions]) -> Request:
-    """Delete one object."""
     return Request("DELETE", object_path(resource, namespace, name), delete_body(options))
 
 

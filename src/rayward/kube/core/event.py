@@ -18,8 +18,6 @@ class ObjectReference(Slim, frozen=True, gc=False):
 
 
 class EventSource(Slim, frozen=True, gc=False):
-    """Who says so."""
-
     component: str = ""
     host: str = ""
 

@@ -33,8 +33,6 @@ _NO_STATUS = JobStatus()
 
 
 class Job(KubeObject, frozen=True, gc=False):
-    """A job."""
-
     spec: JobSpec = _NO_SPEC
     status: JobStatus = _NO_STATUS
 

@@ -19,6 +19,4 @@ _FREE = LeaseSpec()
 
 
 class Lease(KubeObject, frozen=True, gc=False):
-    """A lease."""
-
     spec: LeaseSpec = _FREE

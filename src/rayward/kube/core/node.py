@@ -41,8 +41,6 @@ _NO_STATUS = NodeStatus()
 
 
 class Node(KubeObject, frozen=True, gc=False):
-    """A node."""
-
     spec: NodeSpec = _NO_SPEC
     status: NodeStatus = _NO_STATUS
 
@@ -57,6 +55,4 @@ _ACTIVE = NamespaceStatus()
 
 
 class Namespace(KubeObject, frozen=True, gc=False):
-    """A namespace."""
-
     status: NamespaceStatus = _ACTIVE

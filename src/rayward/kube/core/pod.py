@@ -108,8 +108,6 @@ _NO_STATUS = PodStatus()
 
 
 class Pod(KubeObject, frozen=True, gc=False):
-    """A pod."""
-
     spec: PodSpec = _NO_SPEC
     status: PodStatus = _NO_STATUS
 

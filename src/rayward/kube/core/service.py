@@ -68,8 +68,6 @@ _NO_STATUS = ServiceStatus()
 
 
 class Service(KubeObject, frozen=True, gc=False):
-    """A service."""
-
     spec: ServiceSpec = _NO_SPEC
     status: ServiceStatus = _NO_STATUS
 

@@ -79,7 +79,6 @@ class Cache(Generic[T]):
         return key in self._objects
 
     def get(self, key: Key) -> T | None:
-        """One object."""
         return self._objects.get(key)
 
     def raw(self, key: Key) -> bytes | None:

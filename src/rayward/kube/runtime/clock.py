@@ -22,9 +22,7 @@ class Clock(Protocol):
         """What the calendar says."""
         ...
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait."""
-        ...
+    async def sleep(self, seconds: float) -> None: ...
 
     async def within(self, seconds: float, work: Coroutine[Any, Any, R]) -> R:
         """Do ``work``, but no longer than ``seconds``.
@@ -47,7 +45,6 @@ class SystemClock:
         return datetime.now(UTC)
 
     async def sleep(self, seconds: float) -> None:
-        """Wait."""
         await asyncio.sleep(seconds)
 
     async def within(self, seconds: float, work: Coroutine[Any, Any, R]) -> R:

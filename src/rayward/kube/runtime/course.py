@@ -54,7 +54,6 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def start(can_stream: bool) -> Course:
-    """The first step."""
     listing = Step.STREAM if can_stream else Step.LIST
     return Course(listing, listing)
 

@@ -124,7 +124,6 @@ class EventRecorder:
         return self._workers.idle
 
     async def run(self) -> None:
-        """Write until cancelled."""
         await self._workers.run()
 
     async def _write(self, slot: Slot) -> Result:

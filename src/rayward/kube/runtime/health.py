@@ -33,8 +33,6 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Health:
-    """Named checks."""
-
     def __init__(self) -> None:
         self._checks: dict[str, Check] = {}
 
@@ -43,7 +41,6 @@ class Health:
         self._checks[name] = check
 
     def report(self) -> Report:
-        """Ask all."""
         found = [(name, check()) for name, check in self._checks.items()]
         return Report(
             tuple((name, problem) for name, problem in found if problem is not None),

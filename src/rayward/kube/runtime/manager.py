@@ -45,7 +45,6 @@ class Manager:
 
     @property
     def reflectors(self) -> Sequence[Reflector[Any]]:
-        """Of every cache."""
         return self.informers.reflectors
 
     async def run(self) -> Never:

@@ -99,8 +99,6 @@ class Running(Protocol):
 
 @dataclass(frozen=True)
 class Registration:
-    """One kind's entry."""
-
     name: str
     """Of the controller, in logs and metrics: ``raycluster``."""
     resource: Resource

@@ -67,8 +67,6 @@ _NOT_FOUND = Response(404, b"404 page not found\n", b"text/plain; charset=utf-8"
 
 
 class App:
-    """The ASGI application."""
-
     def __init__(
         self,
         core: Core,
@@ -92,7 +90,6 @@ class App:
         self._observe = observe
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
             return

@@ -43,12 +43,10 @@ class Credentials:
 
     @property
     def certificate(self) -> Path:
-        """The server's certificate."""
         return self.folder / "server.crt"
 
     @property
     def key(self) -> Path:
-        """The server's key."""
         return self.folder / "server.key"
 
     @property

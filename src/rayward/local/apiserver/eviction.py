@@ -27,7 +27,6 @@ _BUDGETS = "/poddisruptionbudgets.policy/"
 
 
 async def evict(core: Core, request: Request) -> Response:
-    """Answer an eviction."""
     created = write_options(request.query, request.agent, "CreateOptions")
     attributes = posted_part(request, body_of(request, "policy", "Eviction"), created)
     given = await core.admission.mutate(core, attributes, request.warnings)

@@ -230,8 +230,6 @@ def _line(kind: bytes, value: bytes) -> bytes:
 
 
 class Hub:
-    """All open watches."""
-
     def __init__(self) -> None:
         self._watchers: defaultdict[str, set[Watcher]] = defaultdict(set)
         self._listeners: list[Callable[[Sequence[Event]], None]] = []
@@ -287,7 +285,6 @@ class Hub:
         self._watchers[watcher.resource.prefix].add(watcher)
 
     def remove(self, watcher: Watcher) -> None:
-        """Deliver no more."""
         watchers = self._watchers[watcher.resource.prefix]
         watchers.discard(watcher)
         if not watchers:

@@ -15,8 +15,6 @@ PART: Final = "rayward:"
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An authenticated caller."""
-
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()

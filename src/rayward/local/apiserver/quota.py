@@ -45,7 +45,6 @@ class Quota:
 
     @property
     def name(self) -> str:
-        """The object's name."""
         return self.key.rpartition("/")[2]
 
     def matches(self, share: Share) -> bool:
@@ -54,7 +53,6 @@ class Quota:
 
 
 def quota_in(record: Record) -> Quota:
-    """A stored ResourceQuota."""
     spec = section(orjson.loads(record.value), "spec")
     hard = section(spec, "hard")
     kinds = frozenset(kind_counted(name) for name in hard) - {""}

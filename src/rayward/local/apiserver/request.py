@@ -29,7 +29,6 @@ class Request:
 
     @property
     def agent(self) -> str:
-        """The caller's User-Agent."""
         return self.header(b"user-agent")
 
     @property
@@ -45,8 +44,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """A finished answer."""
-
     code: int
     body: bytes
     content_type: bytes = b"application/json"

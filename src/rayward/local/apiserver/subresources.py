@@ -104,7 +104,6 @@ async def bind_in_collection(core: Core, request: Request) -> Response:
 
 def _token_handler(tokens: Tokens) -> Handler:
     async def issue(core: Core, request: Request) -> Response:
-        """Answer a TokenRequest."""
         options = write_options(request.query, request.agent, "CreateOptions")
         review = _token_request(core, request, options)
         review.setdefault("spec", {}).setdefault("expirationSeconds", _TOKEN_SECONDS)

@@ -24,8 +24,6 @@ class AggregationRule(Slim, frozen=True, gc=False):
 
 
 class ClusterRole(KubeObject, frozen=True, gc=False):
-    """A cluster role."""
-
     rules: list[dict[str, Any]] | None = None
     aggregation_rule: AggregationRule | None = None
 
@@ -54,7 +52,6 @@ class RoleAggregation:
         self._controller.watch(roles, self._aggregating)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _aggregating(self, _old: ClusterRole | None, _new: ClusterRole | None) -> Iterable[Key]:

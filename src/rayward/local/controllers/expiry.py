@@ -65,7 +65,6 @@ class EventExpiry:
         self._controller.watch(events)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:

@@ -26,7 +26,6 @@ class IngressWarnings:
         self._controller.watch(ingresses)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:
@@ -43,7 +42,6 @@ class IngressWarnings:
 
 
 def warned(ingress: KubeObject) -> list[ObjectReference]:
-    """Who is told."""
     owner = controller_of(ingress)
     about = [reference(INGRESSES, ingress)]
     if owner is not None:

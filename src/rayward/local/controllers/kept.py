@@ -44,7 +44,6 @@ class Kept:
         self._controller.watch(cache, keys)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:

@@ -71,7 +71,6 @@ class Monitors:
         )
 
     async def run(self) -> Never:
-        """Watch until cancelled."""
         failures = 0
         try:
             while True:

@@ -31,8 +31,6 @@ class _Status(PodStatus, frozen=True, gc=False):
 
 
 class SeenPod(Pod, frozen=True, gc=False):
-    """A pod."""
-
     spec: _Spec = _Spec()
     status: _Status = _Status()
 

@@ -40,7 +40,6 @@ class ClaimProtection:
         self._controller.watch(pods, _claims_of)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:

@@ -130,7 +130,6 @@ class Controllers:
         self._reflect(namespaces)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for reflector in self._reflectors:
                 tasks.create_task(reflector.run())

@@ -29,7 +29,6 @@ class Published(msgspec.Struct, frozen=True):
 
 
 def namespace(name: str) -> Object:
-    """A namespace."""
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 

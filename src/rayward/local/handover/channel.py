@@ -20,7 +20,6 @@ def pair() -> tuple[socket.socket, socket.socket]:
 
 
 def send(end: socket.socket, message: Message, descriptors: Sequence[int] = ()) -> None:
-    """Send one message."""
     data = json.dumps(message, separators=(",", ":")).encode()
     if len(data) > LARGEST:
         raise ValueError(f"a message of {len(data)} bytes is longer than the {LARGEST} that fit")

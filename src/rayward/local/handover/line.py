@@ -75,7 +75,6 @@ class Line:
         return made
 
     def close(self) -> None:
-        """Hang up."""
         if self.open:
             self.open = False
             self._loop.remove_reader(self._end.fileno())

@@ -34,7 +34,6 @@ class Agent:
 
     @property
     def workers(self) -> list[PodWorker]:
-        """All of them."""
         return list(self._workers.values())
 
     async def adopt(self) -> None:

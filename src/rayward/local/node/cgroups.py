@@ -88,8 +88,6 @@ def place_of(mounts: str, own: str) -> Place | None:
 
 
 class Cgroups:
-    """Groups for containers."""
-
     def __init__(self, place: Place | None, name: str = "rayward") -> None:
         self.refusal = ""
         """Why limits are not kept by the kernel; empty where they are."""

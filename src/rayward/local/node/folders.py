@@ -61,19 +61,16 @@ class PodFolder:
         return self.path / "logs" / container / f"{attempt}.log"
 
     def read(self) -> Record | None:
-        """What is remembered."""
         try:
             return _RECORDS.decode((self.path / "pod.json").read_bytes())
         except (FileNotFoundError, msgspec.DecodeError):
             return None
 
     def write(self, record: Record) -> None:
-        """Remember."""
         self.path.mkdir(parents=True, exist_ok=True)
         write_whole(self.path / "pod.json", msgspec.json.encode(record))
 
     def remove(self) -> None:
-        """Forget the pod."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self.path.exists():
             # A container may have closed its folders even to their owner.

@@ -35,8 +35,6 @@ PROCESS: Final = labels.NODE_PROCESS
 
 
 class Identity(msgspec.Struct, frozen=True):
-    """One simulated node."""
-
     name: str
     address: str
     network: str

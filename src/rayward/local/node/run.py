@@ -46,8 +46,6 @@ _ADDRESS = "127.0.0.1"
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How to run."""
-
     kubeconfig: Path
     data: Path
     names: tuple[str, ...]

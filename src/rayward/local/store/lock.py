@@ -40,7 +40,6 @@ class FileLock:
         return cls(descriptor)
 
     def release(self) -> None:
-        """Let others in."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

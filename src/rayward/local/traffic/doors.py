@@ -78,8 +78,6 @@ class _Open(msgspec.Struct):
 
 
 class Doors:
-    """The open doors."""
-
     def __init__(self, table: Table, sessions: Sessions, host: Host, ground: Ground, listeners: Listeners) -> None:
         self._listeners = listeners
         self._table = table
@@ -135,7 +133,6 @@ class Doors:
         return list(self._open)
 
     def close(self) -> None:
-        """Close all."""
         for opened in self._open.values():
             for one in opened.values():
                 one.close()

@@ -36,8 +36,6 @@ class Listening(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Listener(msgspec.Struct, frozen=True):
-    """An open socket."""
-
     socket: socket.socket
     release: Callable[[], None]
     """Have the standby close it; whoever serves it here closes it here."""

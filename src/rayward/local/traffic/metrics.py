@@ -58,7 +58,6 @@ class MetricsPage:
         self._registry.register(TrafficCollector(routes, sessions))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        """Answer a request."""
         if scope["type"] != "http":
             return
         found = scope["path"] == "/metrics" and scope["method"] == "GET"

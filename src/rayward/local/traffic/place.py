@@ -26,8 +26,6 @@ _CLIENT_PROBES: Final = ((socket.TCP_KEEPIDLE, 15), (socket.TCP_KEEPINTVL, 5), (
 
 
 class Place(Protocol):
-    """A network."""
-
     @property
     def network(self) -> int:
         """What tells it from others."""
@@ -111,7 +109,6 @@ class Ground:
         return made
 
     def close(self) -> None:
-        """Let go."""
         if self._filling is not None:
             self._filling.cancel()
         if self._line is not None:

@@ -20,9 +20,7 @@ _GAP_SECONDS: Final = 6.0
 class Idle(Protocol):
     """A connection to a backend that waits for its next request."""
 
-    def close(self) -> None:
-        """End it."""
-        ...
+    def close(self) -> None: ...
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -58,7 +56,6 @@ class Member:
         self.served += 1
 
     def end(self) -> None:
-        """And over."""
         self.in_flight -= 1
         if not self.in_flight and not self.current:
             self.route.forget(self)

@@ -93,7 +93,6 @@ class Traffic:
         self._lost = asyncio.Event()
 
     def request_stop(self) -> None:
-        """Ask to end."""
         self._ended.set()
 
     async def run(self) -> None:

@@ -9,15 +9,11 @@ TICK_SECONDS: Final = 1.0
 
 
 class Session(Protocol):
-    """A client's connection."""
-
     def expire(self, tick: int) -> None:
         """Close if it was silent for too long; called once a tick."""
         ...
 
-    def close(self) -> None:
-        """End it now."""
-        ...
+    def close(self) -> None: ...
 
 
 class Sessions:
@@ -39,7 +35,6 @@ class Sessions:
         return True
 
     def leave(self, session: Session) -> None:
-        """It went."""
         self._all.discard(session)
 
     async def watch(self) -> None:
@@ -51,6 +46,5 @@ class Sessions:
                 session.expire(self.tick)
 
     def close(self) -> None:
-        """End all."""
         for session in list(self._all):
             session.close()

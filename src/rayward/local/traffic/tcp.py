@@ -20,11 +20,9 @@ class Early(asyncio.Protocol):
         self.near: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Somebody is there."""
         self.near = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Somebody speaks first."""
         self.said += data
         if self.near is not None:
             self.near.pause_reading()
@@ -46,7 +44,6 @@ class Connection(Early):
         self._far: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client came."""
         if self.enter(cast("asyncio.Transport", transport)):
             self.dial()
 
@@ -74,7 +71,6 @@ class Connection(Early):
         end_if_lost(self.near, self._far)
 
     def close(self) -> None:
-        """End it."""
         if self.near is not None:
             reset(self.near)
 

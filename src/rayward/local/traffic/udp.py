@@ -100,7 +100,6 @@ class UdpPort(asyncio.DatagramProtocol):
             self._near.sendto(data, peer)
 
     def end(self, peer: Peer) -> None:
-        """Forget a client."""
         flow = self._flows.pop(peer, None)
         if flow is not None:
             flow.close()

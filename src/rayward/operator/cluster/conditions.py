@@ -51,7 +51,6 @@ class Conditions:
         self._now = now
 
     def set(self, kind: str, holds: bool | str, reason: str, message: str = "") -> None:
-        """Set one condition."""
         status = holds if isinstance(holds, str) else str(holds)
         reason = reason if len(reason) <= 1024 and _REASON.fullmatch(reason) else "Unknown"
         new = Condition(
@@ -78,7 +77,6 @@ class Conditions:
         )
 
     def drop(self, kind: str) -> None:
-        """Remove one condition."""
         self.value = without_condition(self.value, kind)
 
 

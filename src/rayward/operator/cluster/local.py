@@ -25,8 +25,6 @@ _JUST_NOW: Final = "1970-01-01T00:00:00Z"
 
 
 class LocalState:
-    """Of one cluster."""
-
     def __init__(self) -> None:
         self.progress_at: float | None = None
         """Since when there is progress that the status does not show yet."""

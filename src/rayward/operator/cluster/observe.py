@@ -70,7 +70,6 @@ class Caches(msgspec.Struct, frozen=True):
 
     @property
     def by_resource(self) -> Mapping[Resource, Cache[Any]]:
-        """Every cache."""
         own: dict[Resource, Cache[Any]] = {
             PODS: self.pods,
             SERVICES: self.services,

@@ -47,8 +47,6 @@ _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096
 
 
 class ClusterReconciler(Reconciler[RayCluster, LocalState]):
-    """Reconciles RayClusters."""
-
     def __init__(self, environment: Environment, metrics: ClusterMetrics, queueing: Queueing = NO_QUEUES) -> None:
         super().__init__(NAME, environment, CLUSTERS, WRITE, LocalState)
         self._queueing = queueing

@@ -119,7 +119,6 @@ def read(annotations: Mapping[str, str] | None) -> Attempt | None:
 
 
 def written(attempt: Attempt) -> str:
-    """The annotation's text."""
     return msgspec.json.encode(attempt, order="deterministic").decode()
 
 

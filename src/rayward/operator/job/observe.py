@@ -66,7 +66,6 @@ class Caches(msgspec.Struct, frozen=True):
 
     @property
     def by_resource(self) -> Mapping[Resource, Cache[Any]]:
-        """Every cache."""
         return {
             RAY_JOBS: self.jobs,
             RAY_CLUSTERS: self.clusters,
@@ -113,8 +112,6 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What is there."""
-
     job: RayJob
     attempt: Attempt | None
     cluster: RayCluster | None

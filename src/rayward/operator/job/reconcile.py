@@ -39,8 +39,6 @@ _POLLED: Final = frozenset((Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING, Ph
 
 
 class JobReconciler(Reconciler[RayJob, Local]):
-    """Makes RayJobs true."""
-
     def __init__(
         self, environment: Environment, metrics: JobMetrics, reach: Reach, domain: str = "cluster.local"
     ) -> None:

@@ -91,7 +91,6 @@ class State:
 
     @property
     def hand(self) -> Hand:
-        """Who submits."""
         return _HANDS.get(self.spec.submission_mode, Hand.JOB)
 
     def facts(self, now: datetime) -> Facts:

@@ -15,8 +15,6 @@ from rayward.operator.job.facts import GONE, KNOWN, Cluster, Deadline, Facts, Ha
 
 
 class Step(StrEnum):
-    """What to do."""
-
     REJECT = "report the problems"
     HOLD = "suspend before the start"
     START = "start an attempt"

@@ -132,8 +132,6 @@ class Serve(_Answer, frozen=True):
 
 
 class Node(_Answer, frozen=True):
-    """One Ray node."""
-
     node_id: str
     node_ip: str = ""
     is_head_node: bool = False

@@ -23,9 +23,7 @@ class Head(Protocol):
     """What every target has: the head's address and the uid of its pod."""
 
     @property
-    def place(self) -> Place:
-        """Where it answers."""
-        ...
+    def place(self) -> Place: ...
 
     @property
     def head(self) -> str:
@@ -108,7 +106,6 @@ class Poller(Generic[TargetT, SeenT]):
             self._forget(key)
 
     async def run(self) -> None:
-        """Poll until cancelled."""
         await self._workers.run()
 
     async def _look(self, key: Key) -> Result:

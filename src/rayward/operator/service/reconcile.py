@@ -79,8 +79,6 @@ class LocalState:
 
 
 class ServiceReconciler(Reconciler[RayService, LocalState]):
-    """Makes RayServices true."""
-
     def __init__(
         self, environment: Environment, metrics: ServiceMetrics, reach: Reach, queueing: Queueing = NO_QUEUES
     ) -> None:

@@ -35,8 +35,6 @@ class QueueState:
 
 
 class Inventory:
-    """The configuration."""
-
     def __init__(self) -> None:
         self.forest = Forest()
         self.flavors: dict[str, Flavor] = {}

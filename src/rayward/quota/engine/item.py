@@ -93,7 +93,6 @@ class Item:
 
     @property
     def namespace(self) -> str:
-        """Its namespace."""
         return self.key.partition("/")[0]
 
     @property

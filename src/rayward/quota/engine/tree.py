@@ -128,12 +128,10 @@ class Node:
         return not any(self.borrows_with(fr) for fr in frs)
 
     def add(self, usage: Usage) -> None:
-        """Takes quota."""
         for fr, amount in usage.items():
             self._add(fr, amount)
 
     def remove(self, usage: Usage) -> None:
-        """Gives quota back."""
         for fr, amount in usage.items():
             self._remove(fr, amount)
 

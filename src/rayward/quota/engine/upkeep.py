@@ -50,8 +50,6 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something to tell."""
-
     kind: Literal["Normal", "Warning"]
     reason: str
     message: str

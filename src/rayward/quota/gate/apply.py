@@ -58,7 +58,6 @@ class Applier:
         self._wrote = wrote
 
     async def apply(self, write: Write, cluster: RayCluster | None, now: datetime) -> None:
-        """Send one write."""
         match write:
             case WriteGrant(grant):
                 assert cluster is not None

@@ -41,8 +41,6 @@ class SetRecord(msgspec.Struct, frozen=True, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class PodSetDemand:
-    """One pod set."""
-
     name: str
     group: str
     shape: str
@@ -202,7 +200,6 @@ def counts_of(workload: Workload) -> Mapping[str, int]:
 
 
 def total(sets: Iterable[PodSetDemand]) -> int:
-    """How many pods."""
     return sum(one.count for one in sets)
 
 

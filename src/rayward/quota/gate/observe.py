@@ -99,7 +99,6 @@ class Caches:
 
 
 def caches_of(informers: Informers) -> Caches:
-    """The gate's caches."""
     cache = informers.cache
     return Caches(
         clusters=cache(_CLUSTERS),

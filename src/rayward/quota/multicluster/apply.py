@@ -72,7 +72,6 @@ class Applier:
         self._wrote = wrote
 
     async def apply(self, write: Write, service: RayService | None, now: datetime) -> None:
-        """Send one write."""
         match write:
             case SetFinalizer(present):
                 assert service is not None

@@ -41,8 +41,6 @@ _log = logging.getLogger(__name__)
 
 
 class Remote:
-    """One worker cluster."""
-
     def __init__(self, name: str, client: Client, clock: Clock) -> None:
         self.name = name
         self.client = client

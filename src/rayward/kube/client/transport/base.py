@@ -13,9 +13,7 @@ class ByteStream(Protocol):
     """An answer that comes in parts."""
 
     @property
-    def status(self) -> int:
-        """The HTTP status."""
-        ...
+    def status(self) -> int: ...
 
     @property
     def headers(self) -> Mapping[str, str]:
@@ -51,9 +49,7 @@ class SyncByteStream(Protocol):
     """An answer that comes in parts."""
 
     @property
-    def status(self) -> int:
-        """The HTTP status."""
-        ...
+    def status(self) -> int: ...
 
     @property
     def headers(self) -> Mapping[str, str]:

@@ -21,15 +21,11 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Const(Expr):
-    """A literal."""
-
     value: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Ident(Expr):
-    """A variable."""
-
     name: str
 
 

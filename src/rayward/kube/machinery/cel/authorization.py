@@ -30,8 +30,6 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Authorizer:
-    """Asks for somebody."""
-
     ask: Callable[[Account | None, str, PathCheck | ResourceCheck], Verdict]
     account: Account | None = None
     """Namespace and name of a service account that is asked about in place of the caller."""
@@ -47,8 +45,6 @@ class PathCheck:
 
 @dataclass(frozen=True, slots=True)
 class GroupCheck:
-    """An API group."""
-
     authorizer: Authorizer
     group: str
 

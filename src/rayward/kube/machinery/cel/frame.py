@@ -23,7 +23,6 @@ LIMIT: Final = 1
 
 
 def constant(value: Any) -> Run:
-    """A literal."""
     return lambda frame: value
 
 

@@ -26,14 +26,12 @@ def total(items: list[Any]) -> Any:
 
 
 def least(items: list[Any]) -> Any:
-    """The smallest item."""
     if not items:
         raise EvaluationError("min called on empty list")
     return min(items, key=cmp_to_key(compare))
 
 
 def greatest(items: list[Any]) -> Any:
-    """The largest item."""
     if not items:
         raise EvaluationError("max called on empty list")
     return max(items, key=cmp_to_key(compare))

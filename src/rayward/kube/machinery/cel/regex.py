@@ -38,8 +38,6 @@ class PatternError(ValueError):
 
 
 class Pattern:
-    """A compiled expression."""
-
     __slots__ = ("_bytes", "_set", "_text")
 
     def __init__(self, source: str) -> None:

@@ -30,12 +30,10 @@ def fits(messages: Callable[[str], list[str]], value: str, at: str, out: Errors)
 
 
 def dns_label(value: str, at: str, out: Errors) -> None:
-    """A DNS label."""
     fits(check_dns1123_label, value, at, out)
 
 
 def dns_subdomain(value: str, at: str, out: Errors) -> None:
-    """A DNS subdomain."""
     fits(check_dns1123_subdomain, value, at, out)
 
 
@@ -84,13 +82,11 @@ def port_number_or_name(value: int | str, at: str, out: Errors) -> None:
 
 
 def not_negative(value: int, at: str, out: Errors) -> None:
-    """Zero or more."""
     if value < 0:
         out.append(invalid(at, value, NEGATIVE))
 
 
 def positive(value: int, at: str, out: Errors) -> None:
-    """One or more."""
     if value <= 0:
         out.append(invalid(at, value, "must be greater than zero"))
 

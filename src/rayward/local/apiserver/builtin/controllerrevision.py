@@ -24,7 +24,6 @@ def controllerrevision_behaviour() -> Behaviour:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new revision."""
     out: Errors = []
     not_negative(obj.get("revision") or 0, "revision", out)
     data = obj.get("data")

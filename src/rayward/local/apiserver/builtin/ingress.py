@@ -55,7 +55,6 @@ def prepare_create(obj: Object) -> None:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new ingress."""
     spec = obj.get("spec") or NOTHING
     out = check_spec(spec)
     annotation, name = (meta_of(obj).get("annotations") or NOTHING).get(_CLASS), spec.get("ingressClassName")

@@ -38,7 +38,6 @@ def priorityclass_behaviour() -> Behaviour:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new class."""
     out: Errors = []
     name, value = name_of(obj), obj.get("value") or 0
     if name.startswith("system-"):

@@ -41,7 +41,6 @@ def default(obj: Object) -> None:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new class."""
     out: Errors = []
     handler = obj.get("handler") or ""
     if not handler:

@@ -56,7 +56,6 @@ def prepare_update(new: Object, old: Object) -> None:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new secret."""
     out: Errors = []
     data: Mapping[str, str] = obj.get("data") or NOTHING
     size = 0
@@ -124,7 +123,6 @@ def _syntax_problem(text: str) -> str:
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """A changed secret."""
     out: Errors = []
     if (new.get("type") or "") != (old.get("type") or ""):
         out.append(invalid("type", new.get("type") or "", IMMUTABLE))

@@ -35,8 +35,6 @@ class _ConfigurationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A ValidatingAdmissionPolicyBinding."""
-
     name: str
     policy: str
     param_ref: Object | None
@@ -45,7 +43,6 @@ class Binding:
 
 
 def binding_of(obj: Object) -> Binding:
-    """A stored binding."""
     spec = section(obj, "spec")
     matching = matching_of(section(spec, "matchResources"), "resourceRules", any_resource=True)
     actions = tuple(entries(spec, "validationActions"))

@@ -61,8 +61,6 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A ValidatingAdmissionPolicy."""
-
     name: str
     fails_closed: bool
     param_kind: Object | None
@@ -191,7 +189,6 @@ class _Run:
 
 
 def policy_of(obj: Object) -> Policy:
-    """A stored policy."""
     spec = section(obj, "spec")
     named: Sequence[Object] = entries(spec, "variables")
     return Policy(

@@ -45,7 +45,6 @@ class Grants:
 
     @property
     def rules(self) -> list[Rule]:
-        """The rules alone."""
         return [grant.rule for grant in self.found]
 
     @property
@@ -99,7 +98,6 @@ class RoleIndex:
                     self.put(key, orjson.loads(record.value))
 
     def on_commit(self, events: Sequence[Event]) -> None:
-        """Follow the store."""
         for event in events:
             if event.key.startswith(_PREFIXES):
                 self.put(event.key, None if event.record is None else orjson.loads(event.record.value))

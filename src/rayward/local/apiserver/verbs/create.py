@@ -28,7 +28,6 @@ _SYSTEM_FIELDS = ("creationTimestamp", "deletionTimestamp", "deletionGracePeriod
 
 
 async def create(core: Core, request: Request) -> Response:
-    """Answer a POST."""
     options = write_options(request.query, request.agent, "CreateOptions")
     obj = object_in(request, options)
     metadata = metadata_of(obj)

@@ -32,7 +32,6 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 
 
 async def patch(core: Core, request: Request) -> Response:
-    """Answer a PATCH."""
     kind = media.essence(request.header(b"content-type"))
     allowed = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY]
     if request.resource.behaviour.patch_schema is None:

@@ -40,7 +40,6 @@ Change = Callable[[Live | None], tuple[Object, Owners]]
 
 
 async def update(core: Core, request: Request) -> Response:
-    """Answer a PUT."""
     options = write_options(request.query, request.agent, "UpdateOptions")
     unused: Object | None = _replacement(request, options)
     resource = request.resource

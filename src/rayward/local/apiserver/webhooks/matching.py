@@ -55,8 +55,6 @@ def _resource_matches(pattern: str, plural: str, subresource: str) -> bool:
 
 
 def rule_of(rule: Object) -> Rule:
-    """A declared rule."""
-
     def words(field: str) -> frozenset[str]:
         values: list[Any] = rule.get(field) or []
         return frozenset(str(value) for value in values)

@@ -24,8 +24,6 @@ class InvalidAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A webhook's decision."""
-
     allowed: bool
     result: Object
     patch: list[Object]

@@ -68,7 +68,6 @@ class ClaimsController:
         self._keeping = VolumesController(client, folder, claims=claims, volumes=volumes, events=events, clock=clock)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._keeping.run())
             await self._controller.run()

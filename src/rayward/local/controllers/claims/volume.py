@@ -38,8 +38,6 @@ class _Phase(Slim, frozen=True, gc=False):
 
 
 class Claim(KubeObject, frozen=True, gc=False):
-    """A claim."""
-
     spec: _ClaimSpec = _ClaimSpec()
     status: _Phase = _Phase()
 
@@ -86,8 +84,6 @@ class _VolumeSpec(Slim, frozen=True, gc=False):
 
 
 class Volume(KubeObject, frozen=True, gc=False):
-    """A volume."""
-
     spec: _VolumeSpec = _VolumeSpec()
     status: _Phase = _Phase()
 
@@ -114,8 +110,6 @@ class Volume(KubeObject, frozen=True, gc=False):
 
 
 class StorageClass(KubeObject, frozen=True, gc=False):
-    """A storage class."""
-
     provisioner: str = ""
     reclaim_policy: str = "Delete"
 

@@ -62,7 +62,6 @@ class VolumesController:
         self._controller.watch(claims, self._held)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _held(self, old: Claim | None, new: Claim | None) -> Iterable[Key]:

@@ -60,7 +60,6 @@ class EndpointsController:
         self._controller.watch(endpoints, self._service_of_endpoints)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:

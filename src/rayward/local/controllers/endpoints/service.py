@@ -17,8 +17,6 @@ class _Spec(ServiceSpec, frozen=True, gc=False):
 
 
 class SelectingService(Service, frozen=True, gc=False):
-    """A service."""
-
     spec: _Spec = _Spec()
 
     @property

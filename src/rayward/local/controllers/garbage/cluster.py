@@ -48,8 +48,6 @@ class Cluster(Protocol):
 
 
 class ApiCluster:
-    """The real one."""
-
     def __init__(self, client: Client, catalogue: Catalogue) -> None:
         self._client = client
         self._catalogue = catalogue
@@ -66,7 +64,6 @@ class ApiCluster:
         return OwnerState.WAITING if owner.waits_for_dependents else OwnerState.SOLID
 
     async def latest(self, node: Node) -> Node | None:
-        """The object now."""
         found = await self._get(node.resource, node.name, node.namespace)
         return found if found is not None and found.uid == node.uid else None
 

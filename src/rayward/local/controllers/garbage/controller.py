@@ -28,7 +28,6 @@ class GarbageController:
         monitors.subscribe(self._changed, self._unwatched)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._workers.run()
 
     def _changed(self, resource: Resource, old: KubeObject | None, new: KubeObject | None) -> None:

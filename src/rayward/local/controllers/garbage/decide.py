@@ -20,8 +20,6 @@ class Nothing(msgspec.Struct, frozen=True):
 
 
 class Delete(msgspec.Struct, frozen=True):
-    """Delete it."""
-
     policy: Literal["Foreground", "Background", "Orphan"]
 
 
@@ -36,8 +34,6 @@ class DropReferences(msgspec.Struct, frozen=True):
 
 
 class RemoveFinalizer(msgspec.Struct, frozen=True):
-    """Let it go."""
-
     name: str
 
 

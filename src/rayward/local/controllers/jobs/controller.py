@@ -72,7 +72,6 @@ class JobController:
         self._controller.watch(pods, _jobs_of_pod)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     async def _reconcile(self, key: Key) -> Result:

@@ -90,8 +90,6 @@ class JobStatus(Slim, frozen=True, gc=False):
 
 
 class SeenJob(KubeObject, frozen=True, gc=False):
-    """A job."""
-
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
 

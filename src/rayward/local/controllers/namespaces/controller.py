@@ -42,7 +42,6 @@ class NamespaceController:
         monitors.subscribe(self._content_changed)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _changed(self, old: Namespace | None, new: Namespace | None) -> None:

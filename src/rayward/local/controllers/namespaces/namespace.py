@@ -19,7 +19,5 @@ _NO_STATUS = _Status()
 
 
 class Namespace(KubeObject, frozen=True, gc=False):
-    """A namespace."""
-
     spec: _Spec = _NO_SPEC
     status: _Status = _NO_STATUS

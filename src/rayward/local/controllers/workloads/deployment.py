@@ -107,7 +107,5 @@ class DeploymentStatus(Slim, frozen=True, gc=False):
 
 
 class SeenDeployment(KubeObject, frozen=True, gc=False):
-    """A deployment."""
-
     spec: DeploymentSpec = DeploymentSpec()
     status: DeploymentStatus = DeploymentStatus()

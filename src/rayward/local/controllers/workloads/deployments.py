@@ -53,7 +53,6 @@ class DeploymentController:
         self._writer = Writer(client, self._controller)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _of_set(self, old: SeenReplicaSet | None, new: SeenReplicaSet | None) -> Iterable[Key]:

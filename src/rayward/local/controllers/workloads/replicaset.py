@@ -54,8 +54,6 @@ class ReplicaSetStatus(Slim, frozen=True, gc=False):
 
 
 class SeenReplicaSet(KubeObject, frozen=True, gc=False):
-    """A replica set."""
-
     spec: ReplicaSetSpec = ReplicaSetSpec()
     status: ReplicaSetStatus = ReplicaSetStatus()
 

@@ -47,7 +47,6 @@ class ReplicaSetController:
         self._writer = Writer(client, self._controller)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _sets_of_pod(self, old: SeenPod | None, new: SeenPod | None) -> Iterable[Key]:

@@ -89,8 +89,6 @@ class StatefulSetStatus(Slim, frozen=True, gc=False):
 
 
 class SeenStatefulSet(KubeObject, frozen=True, gc=False):
-    """A stateful set."""
-
     spec: StatefulSetSpec = StatefulSetSpec()
     status: StatefulSetStatus = StatefulSetStatus()
 

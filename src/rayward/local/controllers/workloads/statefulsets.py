@@ -72,7 +72,6 @@ class StatefulSetController:
         self._writer = Writer(client, self._controller)
 
     async def run(self) -> Never:
-        """Work until cancelled."""
         await self._controller.run()
 
     def _of_child(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:

@@ -76,7 +76,6 @@ class Proxy:
             self._server.close()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Answer one client."""
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             await self._answer(head, reader, writer)

@@ -38,14 +38,11 @@ _SPDY: Final = "spdy/3.1"
 
 
 class Endpoint:
-    """An ASGI application."""
-
     def __init__(self, agent: Agent, gate: Gate) -> None:
         self._agent = agent
         self._gate = gate
 
     async def __call__(self, scope: Object, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] not in ("http", "websocket"):
             return
         try:

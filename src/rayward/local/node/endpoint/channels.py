@@ -65,7 +65,6 @@ class SocketChannels:
         self._open = True
 
     async def accept(self) -> None:
-        """Agree to talk."""
         await self._receive()
         await self._send({"type": "websocket.accept", "subprotocol": self.protocol})
 
@@ -95,7 +94,6 @@ class SocketChannels:
             await self._send({"type": "websocket.send", "bytes": bytes([channel]) + data})
 
     async def close(self) -> None:
-        """Say goodbye."""
         if self._open:
             self._open = False
             await self._send({"type": "websocket.close", "code": 1000})
@@ -138,7 +136,6 @@ class SpdyChannels:
             await self._session.ended(_LINGER_SECONDS)
 
     async def release(self) -> None:
-        """Stop listening."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

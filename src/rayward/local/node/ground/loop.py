@@ -34,7 +34,6 @@ class Loop:
         self._selector.register(source, selectors.EVENT_READ, handler)
 
     def forget(self, source: Any) -> None:
-        """Stop watching."""
         self._selector.unregister(source)
 
     def tick(self, seconds: float, handler: Callable[[], None]) -> None:
@@ -44,11 +43,9 @@ class Loop:
         self._ticks = (seconds, handler)
 
     def rest(self) -> None:
-        """Tick no more."""
         self._ticks = None
 
     def run(self) -> None:
-        """For ever."""
         while True:
             for key, _ in self._selector.select(self._until_tick()):
                 # An earlier handler of this round may have closed it.

@@ -66,7 +66,6 @@ class Scheduler:
             cache.subscribe(lambda _old, _new: self._changed.set())
 
     async def run(self) -> None:
-        """Until cancelled."""
         while True:
             self._changed.clear()
             try:

@@ -54,7 +54,6 @@ class PodWorker:
 
     @property
     def pod(self) -> Object:
-        """The pod's object."""
         return self._keeper.pod
 
     @property
@@ -95,7 +94,6 @@ class PodWorker:
         self.poke()
 
     def poke(self) -> None:
-        """Look again."""
         self._poked.set()
 
     async def run(self) -> None:

@@ -31,8 +31,6 @@ _ROOT: Final = b"\x00"
 
 
 class Kind(IntEnum):
-    """Kinds of records."""
-
     A = 1
     NS = 2
     CNAME = 5
@@ -65,8 +63,6 @@ class MalformedError(Exception):
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What was asked."""
-
     number: int
     name: str
     """In small letters, without the last dot."""
@@ -88,7 +84,6 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def address(name: str, value: str) -> Record:
-    """An IPv4 address."""
     return Record(name, Kind.A, ipaddress.IPv4Address(value).packed)
 
 

@@ -56,7 +56,6 @@ class NameServer:
         return port
 
     def close(self) -> None:
-        """Answer no more."""
         while self._closers:
             self._closers.pop()()
 

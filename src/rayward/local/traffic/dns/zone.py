@@ -23,9 +23,7 @@ _NO_SUCH_NAME: Final[Answered] = (Code.NO_SUCH_NAME, [])
 class View(Protocol):
     """What is known of the cluster."""
 
-    def service(self, key: Key) -> Service | None:
-        """One service."""
-        ...
+    def service(self, key: Key) -> Service | None: ...
 
     def services(self, namespace: str | None = None) -> Iterable[Service]:
         """All services, or those of a namespace."""

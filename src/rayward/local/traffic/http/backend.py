@@ -24,9 +24,7 @@ class Asker(Protocol):
         """The next bytes of it."""
         ...
 
-    def answered(self) -> None:
-        """It is whole."""
-        ...
+    def answered(self) -> None: ...
 
     def switched(self, rest: bytes) -> None:
         """The answer was that this is no longer HTTP; ``rest`` came after it."""
@@ -40,9 +38,7 @@ class Asker(Protocol):
         """Send no more until told."""
         ...
 
-    def backend_free(self) -> None:
-        """Send on."""
-        ...
+    def backend_free(self) -> None: ...
 
 
 class Backend(asyncio.Protocol):
@@ -115,7 +111,6 @@ class Backend(asyncio.Protocol):
             self.close()
 
     def close(self) -> None:
-        """Hang up."""
         self._asker = None
         if self._ending is not None:
             self._ending.cancel()
@@ -129,7 +124,6 @@ class Backend(asyncio.Protocol):
             self.transport.pause_reading()
 
     def go_on(self) -> None:
-        """Read on."""
         if self.transport is not None and not self.transport.is_closing():
             self._held = False
             self.transport.resume_reading()
@@ -142,7 +136,6 @@ class Backend(asyncio.Protocol):
             transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It was reached."""
         self.transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
@@ -247,7 +240,6 @@ class Backend(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone."""
         if self._asker is None:
             self._drop()
         elif self._body is not None and exc is None and not self.delimited:

@@ -25,8 +25,6 @@ _WAITING, _BUSY, _SKIPPING, _ENDING = range(4)
 
 
 class Session(asyncio.Protocol):
-    """One client's connection."""
-
     __slots__ = (
         "_attempts", "_backend", "_body", "_buffer", "_client", "_dialing", "_first", "_kept", "_member", "_request",
         "_route", "_seen", "_sessions", "_state", "_tried",
@@ -50,7 +48,6 @@ class Session(asyncio.Protocol):
         self._attempts = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client came."""
         client = self._client = Downstream(transport)
         if not self._sessions.enter(self):
             client.write(refusal(503, self._route.service, "too many connections at once"))

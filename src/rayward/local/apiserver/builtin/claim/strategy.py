@@ -120,7 +120,6 @@ def _settle_sources(spec: Object, before: Spec) -> None:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new claim."""
     out: Errors = []
     check_claim_spec(obj["spec"], "spec", out)
     return out

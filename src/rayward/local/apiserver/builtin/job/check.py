@@ -36,7 +36,6 @@ _REPLACEMENTS = ["Failed", "TerminatingOrFailed"]
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new job."""
     out: Errors = []
     _check(obj, out, prefixed=True)
     return out

@@ -156,7 +156,6 @@ def prepare_status(new: Object, old: Object) -> None:
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new pod."""
     out: Errors = []
     meta, spec = meta_of(obj), obj["spec"]
     check_pod(meta, spec, out)

@@ -26,7 +26,6 @@ SOURCES: dict[str, dict[str, Any]] = {
 
 
 def default_template(template: Object) -> None:
-    """A pod template."""
     default_spec(template.setdefault("spec", {}))
     meta = template.get("metadata")
     if meta:

@@ -82,7 +82,6 @@ def _check_recursive_read_only(mount: Spec, at: str, out: Errors) -> None:
 
 
 def check_devices(container: Spec, volumes: Mapping[str, Spec], at: str, out: Errors) -> None:
-    """Raw block devices."""
     devices: Sequence[Spec] = container.get("volumeDevices") or NO_ITEMS
     if not devices:
         return

@@ -49,7 +49,6 @@ def aws(source: Spec, at: str, out: Errors) -> None:
 
 
 def nfs(source: Spec, at: str, out: Errors) -> None:
-    """An NFS export."""
     _needs(source, at, out, "server", "path")
     path = source.get("path") or ""
     if not path.startswith("/"):
@@ -57,7 +56,6 @@ def nfs(source: Spec, at: str, out: Errors) -> None:
 
 
 def iscsi(source: Spec, at: str, out: Errors) -> None:
-    """An iSCSI target."""
     _needs(source, at, out, "targetPortal")
     iqn = source.get("iqn") or ""
     if not iqn:
@@ -82,12 +80,10 @@ def _initiator(value: str, at: str, out: Errors) -> None:
 
 
 def glusterfs(source: Spec, at: str, out: Errors) -> None:
-    """A GlusterFS volume."""
     _needs(source, at, out, "endpoints", "path")
 
 
 def flocker(source: Spec, at: str, out: Errors) -> None:
-    """A Flocker dataset."""
     name, uid = source.get("datasetName") or "", source.get("datasetUUID") or ""
     if not name and not uid:
         out.append(required(at, "one of datasetName and datasetUUID is required"))
@@ -103,7 +99,6 @@ def rbd(source: Spec, at: str, out: Errors) -> None:
 
 
 def cinder(source: Spec, at: str, out: Errors) -> None:
-    """An OpenStack volume."""
     _needs(source, at, out, "volumeID")
     if source.get("secretRef") is not None and not source["secretRef"].get("name"):
         out.append(required(f"{at}.secretRef.name"))
@@ -115,7 +110,6 @@ def cephfs(source: Spec, at: str, out: Errors) -> None:
 
 
 def quobyte(source: Spec, at: str, out: Errors) -> None:
-    """A Quobyte volume."""
     registry = source.get("registry") or ""
     if not registry:
         out.append(required(f"{at}.registry", _QUOBYTE_REGISTRY))
@@ -157,7 +151,6 @@ def azure_file(source: Spec, at: str, out: Errors) -> None:
 
 
 def azure_disk(source: Spec, at: str, out: Errors) -> None:
-    """An Azure disk."""
     _needs(source, at, out, "diskName", "diskURI")
     caching, kind, uri = source.get("cachingMode"), source.get("kind"), source.get("diskURI") or ""
     if caching is not None and caching not in _AZURE_CACHING:
@@ -173,27 +166,22 @@ def azure_disk(source: Spec, at: str, out: Errors) -> None:
 
 
 def vsphere(source: Spec, at: str, out: Errors) -> None:
-    """A vSphere disk."""
     _needs(source, at, out, "volumePath")
 
 
 def photon(source: Spec, at: str, out: Errors) -> None:
-    """A Photon disk."""
     _needs(source, at, out, "pdID")
 
 
 def portworx(source: Spec, at: str, out: Errors) -> None:
-    """A Portworx volume."""
     _needs(source, at, out, "volumeID")
 
 
 def scale_io(source: Spec, at: str, out: Errors) -> None:
-    """A ScaleIO volume."""
     _needs(source, at, out, "gateway", "system", "volumeName")
 
 
 def storageos(source: Spec, at: str, out: Errors) -> None:
-    """A StorageOS volume."""
     if not source.get("volumeName"):
         out.append(required(f"{at}.volumeName"))
     else:

@@ -111,7 +111,6 @@ def _is_ipc(name: str) -> bool:
 
 
 def check_seccomp(profile: Spec | None, at: str, out: Errors) -> None:
-    """A seccomp profile."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")
@@ -130,7 +129,6 @@ def check_seccomp(profile: Spec | None, at: str, out: Errors) -> None:
 
 
 def check_apparmor(profile: Spec | None, at: str, out: Errors) -> None:
-    """An AppArmor profile."""
     if profile is None:
         return
     kind, local = profile.get("type") or "", profile.get("localhostProfile")

@@ -43,14 +43,12 @@ _DISTRIBUTIONS = ("PreferClose", "PreferSameZone", "PreferSameNode")
 
 
 def validate(obj: Object) -> list[FieldError]:
-    """A new service."""
     out: Errors = []
     _check(obj, None, out)
     return out
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
-    """A changed service."""
     out: Errors = []
     spec, before = spec_of(new), spec_of(old)
     check_address_change(spec, before, out)
