@@ -27,3 +27,34 @@ async def test_what_can_only_be_created_can_neither_be_listed_nor_watched(
         answer = await api.call("GET", path + query)
         text = "the server does not allow this method on the requested resource"
         assert (answer.code, answer.body["reason"], answer.body["message"]) == (405, "MethodNotAllowed", text)
+
+
+_RBAC = "/apis/rbac.authorization.k8s.io/v1"
+_UPGRADE = {"Connection": "Upgrade", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "c2l4dGVlbiBsZXR0ZXJzIQ=="}
+
+
+@pytest.mark.anyio
+async def test_the_old_path_of_watches_is_no_way_around_the_right_to_more(tmp_path: Path) -> None:
+    # Whoever may watch everything may not for that open a shell, write or delete.
+    rule = {"verbs": ["get", "list", "watch"], "apiGroups": ["*"], "resources": ["*"]}
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "reader"}
+    ref = {"kind": "ClusterRole", "apiGroup": "rbac.authorization.k8s.io", "name": "reader"}
+    reader = {"Impersonate-User": "reader"}
+    old = "/api/v1/watch/namespaces/default"
+    async with serving(tmp_path) as api:
+        role = {"metadata": {"name": "reader"}, "rules": [rule]}
+        binding = {"metadata": {"name": "reader"}, "roleRef": ref, "subjects": [subject]}
+        assert (await api.call("POST", f"{_RBAC}/clusterroles", role)).code == 201
+        assert (await api.call("POST", f"{_RBAC}/clusterrolebindings", binding)).code == 201
+        for part in ("exec", "attach", "portforward", "proxy", "proxy/x", "log", "status"):
+            for upgrade in ({}, {**_UPGRADE, "Upgrade": "websocket"}, {"Connection": "Upgrade", "Upgrade": "SPDY/3.1"}):
+                answer = await api.call("GET", f"{old}/pods/p/{part}", **reader, **upgrade)
+                text = "the server could not find the requested resource"
+                assert (answer.code, answer.body["message"]) == (404, text), (part, upgrade)
+        assert (await api.call("GET", "/api/v1/watch/nodes/n/proxy/run", **reader)).body["message"] == text
+        for method in ("POST", "PUT", "PATCH", "DELETE"):
+            for caller in (reader, {}):
+                answer = await api.call(method, f"{old}/configmaps/m", {"metadata": {"name": "m"}}, **caller)
+                assert answer.code == 405, (method, caller)
+        seen = await api.call("GET", f"{old}/configmaps?timeoutSeconds=1", **reader)
+        assert seen.code == 200

@@ -34,6 +34,17 @@ _CASES = {
         "/api/v1/namespaces/a/finalize",
         ("", "v1", "namespaces", "", "a", "finalize", "update"),
     ),
+    "the old way to watch": (
+        "GET",
+        "/api/v1/watch/namespaces/a/pods/b",
+        ("", "v1", "pods", "a", "b", "", "watch"),
+    ),
+    "a subresource of the old way": (
+        "GET",
+        "/api/v1/watch/namespaces/a/pods/b/exec",
+        ("", "v1", "pods", "a", "b", "exec", "watch"),
+    ),
+    "another method there": ("POST", "/api/v1/watch/namespaces/a/pods", ("", "v1", "pods", "a", "", "", "watch")),
     "a slash at the end": ("GET", "/api/v1/pods/", ("", "v1", "pods", "", "", "", "list")),
 }
 

@@ -41,6 +41,7 @@ def test_options(subresource: str, query: dict[str, list[str]], seen: list[tuple
         (b"/api/v1/namespaces/n/pods?watch=true", False),
         (b"/api/v1/namespaces/n/pods?watch=1&labelSelector=a", False),
         (b"/api/v1/watch/namespaces/n/pods", False),
+        (b"/api/v1/watch/namespaces/n/pods/p/exec", True),
     ],
 )
 def test_a_request_for_a_websocket_is_answered_plainly_where_there_is_no_stream(target: bytes, plainly: bool) -> None:

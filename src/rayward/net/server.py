@@ -22,6 +22,8 @@ Carried = Callable[[bytes], bool]
 """Whether WebSockets to this target (path and query) are the application's to carry, as bytes."""
 
 _MAX_HEAD = 1 << 20
+_HEAD_SECONDS = 32.0
+"""How long a client may take for the head of a request: Kubernetes' own limit."""
 _SWITCHED_BUFFER = 256 * 1024
 _SUBPROTOCOLS = b"sec-websocket-protocol"
 _SLASH = b"%2F"
@@ -62,9 +64,11 @@ class _Protocol(HttpToolsProtocol):
     _head_bytes = 0
     _early: bytearray | None = None
     """What came behind a request for another protocol, before the application has agreed to it."""
+    _head_due: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._head_due = self.loop.call_later(_HEAD_SECONDS, transport.close)
         certificate = transport.get_extra_info("peercert")
         if certificate:
             self._subject = _subject_of(certificate)
@@ -92,9 +96,28 @@ class _Protocol(HttpToolsProtocol):
                 self._early = bytearray(data[upgrade.args[0] :])
         except httptools.HttpParserError:
             self.send_400_response("Invalid HTTP request received.")
+            return
+        if self._in_head and self._head_bytes and self._head_due is None:
+            # no timer for a head that comes in one piece
+            self._head_due = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _stop_waiting(self) -> None:
+        if self._head_due is not None:
+            self._head_due.cancel()
+            self._head_due = None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        # what stands behind a body is no header: nobody may slip in who he is when that was looked at
+        if self._in_head:
+            super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
         self._in_head, self._head_bytes = False, 0
+        self._stop_waiting()
         super().on_headers_complete()
         if _running(self.parser).should_upgrade() and not self._should_upgrade():
             # who wanted another protocol sends no second request, and the parser would not read it
@@ -219,6 +242,8 @@ class Server:
             ws=_WebSocket,
             # a client that reads slowly answers late; one that is gone is told by TCP
             ws_ping_timeout=None,
+            # as Kubernetes: a small frame must not unpack into a large one
+            ws_per_message_deflate=False,
             lifespan="off",
             log_config=None,
             # below a warning uvicorn logs URLs, and those of exec hold users' commands

@@ -120,6 +120,7 @@ class App:
         path, headers, query = _asked(scope)
         user = self._caller(scope, "GET", path, headers)
         info = parse("GET", path)
+        _check_old_watch(info, "GET")
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
         if info is None or resource is None:
             raise status.no_such_resource()
@@ -163,6 +164,7 @@ class App:
         info = parse(method, path)
         carried = info is not None and info.subresource in _CARRIED
         caller = self._caller(scope, method, path, headers)
+        _check_old_watch(info, method)
         if method == "HEAD" and (info is None or info.subresource != "proxy"):
             raise status.method_not_allowed()
         if carried and info is not None:
@@ -257,13 +259,25 @@ class App:
         return handler
 
 
+def _check_old_watch(info: RequestInfo | None, method: str) -> None:
+    """The old paths of watches have the right to watch asked for, and so must lead to nothing but a watch."""
+    if info is None or info.verb != "watch":
+        return
+    if info.subresource:
+        raise status.no_such_resource()
+    if method != "GET":
+        raise status.method_not_allowed()
+
+
 def answers_plainly(target: bytes) -> bool:
     """Whether a request for a WebSocket is answered as if it asked for none: it is no stream, or not for us."""
     path, _, query = target.decode("latin-1").partition("?")
     info = parse("GET", unquote(path))
     if info is None or info.subresource == "proxy":
         return True
-    watches = info.verb == "watch" or (info.verb == "list" and flag(parse_qs(query, keep_blank_values=True), "watch"))
+    if info.verb == "watch":
+        return bool(info.subresource)
+    watches = info.verb == "list" and flag(parse_qs(query, keep_blank_values=True), "watch")
     return info.subresource not in KINDS and not watches
 
 

@@ -50,8 +50,9 @@ def parse(method: str, path: str) -> RequestInfo | None:
     if resource == "namespaces" and not group:
         namespace = ""
     verb = _VERBS.get(method, "")
-    if watched and verb == "get":
-        return RequestInfo(group, version, resource, namespace, name, subresource, (), "watch")
+    if watched:
+        # whatever the method and what follows: so kube-apiserver asks for the right to it, and then serves GET alone
+        return RequestInfo(group, version, resource, namespace, name, subresource, tuple(parts[3:]), "watch")
     if not name:
         verb = {"get": "list", "delete": "deletecollection"}.get(verb, verb)
     return RequestInfo(group, version, resource, namespace, name, subresource, tuple(parts[3:]), verb)
