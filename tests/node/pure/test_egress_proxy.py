@@ -112,7 +112,9 @@ def test_the_next_address_is_tried_when_one_does_not_answer(tmp_path: Path) -> N
     assert dialled == ["2001:db8::1", "192.0.2.7"]
 
 
-def _through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, resolving: Resolve) -> tuple[str, list[str]]:
+def _through(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, resolving: Resolve, asked_for: str = "name.example:443"
+) -> tuple[str, list[str]]:
     """What the client hears and what a proxy of this machine is asked for."""
     asked: list[str] = []
 
@@ -125,7 +127,7 @@ def _through(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, resolving: Resolve
         async with await asyncio.start_server(answer, "127.0.0.1", 0) as upstream:
             port = upstream.sockets[0].getsockname()[1]
             monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{port}")
-            return await _asked("CONNECT name.example:443 HTTP/1.1\r\n\r\n", tmp_path, resolving, _never)
+            return await _asked(f"CONNECT {asked_for} HTTP/1.1\r\n\r\n", tmp_path, resolving, _never)
 
     return asyncio.run(play()), asked
 
@@ -158,3 +160,15 @@ def test_a_name_that_only_the_next_proxy_knows_is_its_to_resolve(
     said, asked = _through(monkeypatch, tmp_path, unknown)
     assert said == "HTTP/1.1 200 Connection established"
     assert asked == ["CONNECT name.example:443 HTTP/1.1"]
+
+
+@pytest.mark.parametrize("asked_for", ["127.0.0.1.:80", "x.localhost:80", "127.0.0.1:80 HTTP/1.1\n\n.example:443"])
+def test_nothing_that_the_next_proxy_could_take_for_this_machine_is_left_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asked_for: str
+) -> None:
+    async def unknown(_host: str) -> list[str]:
+        raise OSError("no such name")
+
+    said, asked = _through(monkeypatch, tmp_path, unknown, asked_for)
+    assert said.split()[1] in {"400", "502"}
+    assert asked == []

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 from urllib.parse import urlsplit
 
-from rayward.local.node.egress.target import Target, Way, of_connect, of_url, way_to
+from rayward.local.node.egress.target import Target, Way, is_name_of_others, of_connect, of_url, way_to
 from rayward.local.node.sandbox import SandboxError, Sandboxes
 from rayward.local.node.work.asking import Refused, open_tcp
 from rayward.net.proxy import is_loopback, proxy_authorization, proxy_from_environment
@@ -122,7 +122,7 @@ class Proxy:
             resolved = await self._resolve(target.host)
         except (OSError, UnicodeError) as error:
             # Where only the next proxy knows the names of the internet, it decides.
-            if upstream is None or "." not in target.host:
+            if upstream is None or not is_name_of_others(target.host):
                 raise OSError(f"the name cannot be resolved: {error}") from error
             return await self._through(upstream, target.host, target.port)
         ways = {address: way_to(address) for address in resolved}
