@@ -27,7 +27,7 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, NODES, PODS, SECRETS, SERVICE_ACCOUNTS, Resource
-from rayward.local.handover import channel
+from rayward.local.fdpass import channel
 from tests.identity import own_kubeconfig
 from tests.waiting import eventually
 
@@ -151,7 +151,7 @@ class Machine:
         process.send_signal(number)
         assert process.wait(30) == 0
 
-    def end_ground(self) -> None:
+    def end_sandbox_host(self) -> None:
         """End every pod at once, as the end of the machine would."""
         with channel.connect(str(self.folder / "node"), "ground.sock") as line:
             channel.send(line, {"do": "end"})
@@ -371,12 +371,12 @@ class Machine:
         return int(causes[0]["message"]), streams
 
     def processes(self) -> list[int]:
-        """Every process of the pods of this machine: what runs below the ground, and the ground."""
-        return ground_processes(self.folder)
+        """Every process of the pods of this machine: what runs below the sandbox host, and the sandbox host."""
+        return sandbox_processes(self.folder)
 
 
-def ground_processes(folder: Path) -> list[int]:
-    """The processes whose log is the ground's: it and all inits of pods and containers."""
+def sandbox_processes(folder: Path) -> list[int]:
+    """The processes whose log is the sandbox host's: it and all inits of pods and containers."""
     log = str(folder / "node" / "ground.log")
     found: list[int] = []
     for entry in Path("/proc").iterdir():

@@ -26,9 +26,9 @@ async def test_a_connection_to_a_backend_notices_that_it_is_gone_without_a_word(
 
 @pytest.mark.anyio
 async def test_a_connection_of_a_client_notices_that_it_is_gone_without_a_word() -> None:
-    with await listen(Host(), "tcp", HOST, 0) as door, socket.create_connection(door.getsockname()):
-        door.setblocking(True)
-        accepted, _ = door.accept()
+    with await listen(Host(), "tcp", HOST, 0) as frontend, socket.create_connection(frontend.getsockname()):
+        frontend.setblocking(True)
+        accepted, _ = frontend.accept()
         with accepted:
             assert accepted.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
             idle, pause, count = (

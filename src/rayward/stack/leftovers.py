@@ -15,7 +15,7 @@ from rayward.stack.state import StackState
 _POLL = 0.02
 _LAST_SECONDS = 5.0
 _END_PODS = (
-    "import asyncio, pathlib, sys; from rayward.local.node.sandbox import Sandboxes; "
+    "import asyncio, pathlib, sys; from rayward.local.node.sandboxes import Sandboxes; "
     "asyncio.run(Sandboxes(pathlib.Path(sys.argv[1])).end())"
 )
 

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from rayward.local.node.capabilities import missing_in_child
-from tests.node.machine import ground_processes
+from tests.node.machine import sandbox_processes
 from tests.waiting import eventually
 
 _NOBODY_LISTENS = "https://127.0.0.1:1"
@@ -35,10 +35,10 @@ def test_a_node_ends_though_its_api_server_is_away(tmp_path: Path, number: signa
     with log.open("wb") as output:
         node = subprocess.Popen([*command, "--data-dir", str(tmp_path / "node")], stdout=output, stderr=output)
     try:
-        eventually(lambda: "ground made" in log.read_text())
+        eventually(lambda: "sandbox host made" in log.read_text())
         node.send_signal(number)
         assert node.wait(60) == 0, log.read_text()
     finally:
         node.kill()
         node.wait()
-    eventually(lambda: not ground_processes(tmp_path))
+    eventually(lambda: not sandbox_processes(tmp_path))

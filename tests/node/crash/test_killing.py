@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rayward.kube.core.resource import PODS
-from tests.node.machine import Machine, ground_processes, sh
+from tests.node.machine import Machine, sandbox_processes, sh
 from tests.waiting import eventually
 
 _KILLS = 50
@@ -51,7 +51,7 @@ def test_the_end_of_all_namespaces_is_told_and_pods_that_restart_come_back(victi
     for name in (again, never):
         victim.until_ready(name)
     victim.kill_node()
-    victim.end_ground()
+    victim.end_sandbox_host()
     eventually(lambda: not victim.processes())
     victim.start_node()
     victim.until_phase(never, "Failed")
@@ -79,7 +79,7 @@ def test_stopping_leaves_nothing(victim: Machine) -> None:
         victim.until_ready(name)
     assert victim.processes()
     victim.stop_node()
-    eventually(lambda: not ground_processes(victim.folder))
+    eventually(lambda: not sandbox_processes(victim.folder))
     assert str(victim.folder) not in Path("/proc/self/mountinfo").read_text()
     victim.start_node()
 
@@ -138,7 +138,7 @@ def test_the_node_killed_at_random_loses_and_doubles_nothing(victim: Machine, re
 def test_the_end_of_all_namespaces_under_a_running_node(victim: Machine) -> None:
     again = victim.run(sh("exec sleep 600"), restartPolicy="Always")
     victim.until_ready(again)
-    victim.end_ground()
+    victim.end_sandbox_host()
     eventually(lambda: victim.container(again)["restartCount"] == 1 and "running" in victim.state(again))
     status = victim.until_ready(again)
     assert status["podIPs"] == [{"ip": status["podIP"]}]

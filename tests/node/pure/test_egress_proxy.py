@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rayward.local.node.egress.proxy import Dial, Proxy, Resolve, Streams, resolve
-from rayward.local.node.sandbox import Sandboxes
+from rayward.local.node.sandboxes import Sandboxes
 
 
 @pytest.fixture(autouse=True)

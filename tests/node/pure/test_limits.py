@@ -11,7 +11,7 @@ import pytest
 
 from rayward.kube.machinery.podrequests import amounts
 from rayward.local.node.container.limits import stated
-from rayward.local.node.ground import stated as statement
+from rayward.local.node.sandbox import stated as statement
 
 
 @pytest.mark.parametrize(

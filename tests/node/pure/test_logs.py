@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.node.ground.logfile import LogFile
 from rayward.local.node.logs import reader
 from rayward.local.node.logs.reader import Wanted
 from rayward.local.node.logs.tail import last_lines
+from rayward.local.node.sandbox.logfile import LogFile
 
 
 @given(st.lists(st.binary(max_size=60).map(lambda data: data.replace(b"\r", b"")), max_size=30), st.integers(200, 2000))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rayward.local.node.ground import part
+from rayward.local.node.sandbox import part
 
 
 @pytest.fixture

@@ -17,10 +17,10 @@ from rayward.kube.machinery import quantity
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.local.node.egress.proxy import PORT
 from rayward.local.node.egress.target import variables
-from rayward.local.node.ground.pod import BRIDGE_ADDRESS
-from rayward.local.node.ground.process import raise_open_files
 from rayward.local.node.machine import Shape, own_shape
 from rayward.local.node.run import Options, serve
+from rayward.local.node.sandbox.pod import BRIDGE_ADDRESS
+from rayward.local.node.sandbox.process import raise_open_files
 from rayward.local.node.work.host import Settings
 from rayward.net.loop import run_loop
 

@@ -1,4 +1,4 @@
-"""Gives every pod of this node its worker, and brings them news."""
+"""Gives every pod of this node its worker, and hands it each change of its object."""
 
 from __future__ import annotations
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import msgspec
 
-from rayward.local.node.ground import linux, process
-from rayward.local.node.ground.netlink import Netlink
-from rayward.local.node.ground.pod import BRIDGE_ADDRESS
+from rayward.local.node.sandbox import linux, process
+from rayward.local.node.sandbox.netlink import Netlink
+from rayward.local.node.sandbox.pod import BRIDGE_ADDRESS
 
 _SECONDS: Final = 20
 

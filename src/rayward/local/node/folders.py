@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from rayward.local.node.ground.logfile import write_whole
+from rayward.local.node.sandbox.logfile import write_whole
 
 
 class Record(msgspec.Struct, frozen=True):

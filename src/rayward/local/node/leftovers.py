@@ -14,7 +14,7 @@ from rayward.kube.core.node import Node
 from rayward.kube.core.resource import NODES, PODS
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.node.registering import PROCESS
-from rayward.local.node.sandbox import SandboxError
+from rayward.local.node.sandboxes import SandboxError
 from rayward.local.node.scheduling.model import is_over
 from rayward.local.node.work.host import Host
 from rayward.net.errors import NetworkError
@@ -57,7 +57,7 @@ class Leftovers:
         try:
             return await self._host.sandboxes.pods()
         except SandboxError:
-            # No ground, no pods.
+            # No sandbox host, no pods.
             return []
 
     async def _end(self, pod: Object, node: str, living: Collection[str]) -> None:

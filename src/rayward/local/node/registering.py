@@ -20,8 +20,8 @@ from rayward.kube.core.meta import rfc3339, rfc3339_micro
 from rayward.kube.core.resource import LEASES, NODES
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.runtime.events import EventRecorder
-from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.machine import Shape, node_info
+from rayward.local.node.sandbox.logfile import write_whole
 from rayward.net.errors import NetworkError
 
 _log = logging.getLogger(__name__)

@@ -31,11 +31,11 @@ from rayward.local.node.endpoint.access import Gate
 from rayward.local.node.endpoint.app import Endpoint
 from rayward.local.node.endpoint.identity import certificate
 from rayward.local.node.folders import Folders
-from rayward.local.node.ground.pod import BRIDGE_ADDRESS
 from rayward.local.node.leftovers import Leftovers, left_behind
 from rayward.local.node.machine import Shape
 from rayward.local.node.registering import LEASE_NAMESPACE, MOST_PODS, Identity, Registration, own_process
-from rayward.local.node.sandbox import SandboxError, Sandboxes
+from rayward.local.node.sandbox.pod import BRIDGE_ADDRESS
+from rayward.local.node.sandboxes import SandboxError, Sandboxes
 from rayward.local.node.scheduling.claims import Claim
 from rayward.local.node.scheduling.loop import Scheduler
 from rayward.local.node.work.host import Host, NodeInfo, Settings
@@ -89,7 +89,7 @@ class NodeProcess:
 
     async def _open(self, sandboxes: Sandboxes) -> str:
         if await sandboxes.find():
-            _log.info("ground found")
+            _log.info("sandbox host found")
             return ""
         found = await asyncio.to_thread(missing_in_child)
         if found:
@@ -97,8 +97,8 @@ class NodeProcess:
         try:
             await sandboxes.open()
         except SandboxError as error:
-            return f"the ground for pods cannot be made: {error}"
-        _log.info("ground made")
+            return f"sandboxes for pods cannot be made: {error}"
+        _log.info("sandbox host made")
         return ""
 
     async def _unless_stopped(self, awaited: asyncio.Future[Any]) -> bool:

@@ -1,7 +1,7 @@
 """Services without loss: every Service answers in the network of the pods and on this machine's loopback.
 
 An ordinary API client. ``python -m rayward.local.traffic --kubeconfig K --data-dir D``, where D is the folder of the
-node, whose ground hands out sockets in the pods' network; ``D/traffic-ready`` appears when all services answer.
+node, whose sandbox host hands out sockets in the pods' network; ``D/traffic-ready`` appears when all services answer.
 A second process of the same folder is the standby: it holds the same listening sockets and serves once the first is
 gone (``listeners``, ``standby``), so that no client is refused when one of them is killed.
 

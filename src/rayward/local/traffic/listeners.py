@@ -17,8 +17,8 @@ from typing import Final
 
 import msgspec
 
-from rayward.local.handover import channel
-from rayward.local.handover.channel import Message
+from rayward.local.fdpass import channel
+from rayward.local.fdpass.channel import Message
 from rayward.local.traffic.place import Kind, Place, listen
 
 SOCKET: Final = "traffic.sock"

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, Literal, Protocol
 
-from rayward.local.handover import channel
-from rayward.local.handover.line import HandoverError, Line
+from rayward.local.fdpass import channel
+from rayward.local.fdpass.line import Line, LineError
 
 Kind = Literal["tcp", "udp"]
 
@@ -54,10 +54,10 @@ class Host:
         return made
 
 
-class Ground:
-    """The network of the pods; the ground hands out its sockets.
+class PodNetwork:
+    """The network of the pods; the sandbox host hands out its sockets.
 
-    A few are asked for ahead, so that a connection to a pod does not wait for the ground.
+    A few are asked for ahead, so that a connection to a pod does not wait for the sandbox host.
     """
 
     def __init__(self, folder: Path, lost: Callable[[], None]) -> None:
@@ -78,12 +78,12 @@ class Ground:
     async def find(self) -> bool:
         """Find the network of a node that runs; returns whether there is one."""
         try:
-            line = Line.to_ground(self._folder, self._gone)
+            line = Line.to_host(self._folder, self._gone)
         except OSError:
             return False
         try:
             first = await line.new_socket("tcp")
-        except HandoverError:
+        except LineError:
             line.close()
             return False
         self._drop_spare()
@@ -102,7 +102,7 @@ class Ground:
             raise OSError("the network of the pods is not there")
         try:
             made = await self._line.new_socket(kind)
-        except HandoverError as error:
+        except LineError as error:
             raise OSError(str(error)) from error
         if kind == "tcp":
             self._refill()
@@ -129,7 +129,7 @@ class Ground:
 
     async def _fill(self) -> None:
         line = self._line
-        with contextlib.suppress(HandoverError):
+        with contextlib.suppress(LineError):
             while line is not None and line is self._line and len(self._spare) < _SPARE:
                 self._spare.append(await line.new_socket("tcp"))
 

@@ -27,10 +27,10 @@ from rayward.kube.runtime.scraping import write_target
 from rayward.local.traffic import endpoints, publish
 from rayward.local.traffic.dns.forward import Forwarder, own_resolvers
 from rayward.local.traffic.dns.server import NameServer
-from rayward.local.traffic.doors import LOOPBACK, Doors, Trouble
+from rayward.local.traffic.frontends import LOOPBACK, Frontends, Trouble
 from rayward.local.traffic.listeners import Listeners
 from rayward.local.traffic.metrics import MetricsPage
-from rayward.local.traffic.place import Ground, Host
+from rayward.local.traffic.place import Host, PodNetwork
 from rayward.local.traffic.publish import Seen
 from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.standby import Standby
@@ -80,14 +80,14 @@ class Traffic:
             ENDPOINT_SLICES, EndpointSlice, keep_raw=False, indexes={"service": by_label(SERVICE_NAME)}
         )
         self._host = Host()
-        self._ground = Ground(data, self._ground_lost)
+        self._pod_network = PodNetwork(data, self._pod_network_lost)
         self._sessions = Sessions(_room())
         self._events = EventRecorder(client, _MANAGER)
         self._controller = Controller("traffic", self._reconcile, workers=8)
-        places = (self._host, self._ground)
+        places = (self._host, self._pod_network)
         self._table = Table(self._services, self._slices, places, api_server, self._note, loop.time)
         self._listeners = Listeners()
-        self._doors = Doors(self._table, self._sessions, self._host, self._ground, self._listeners)
+        self._frontends = Frontends(self._table, self._sessions, self._host, self._pod_network, self._listeners)
         resolvers = Forwarder(own_resolvers(), loop.time)
         self._names = NameServer(_View(self._services, self._slices), resolvers, self._listeners)
         self._lost = asyncio.Event()
@@ -111,7 +111,7 @@ class Traffic:
             for task in running:
                 task.cancel()
         self._sessions.close()
-        self._ground.close()
+        self._pod_network.close()
 
     async def _take_turn(self) -> bool:
         """Wait until nobody else serves; False if asked to stop before that."""
@@ -146,7 +146,7 @@ class Traffic:
         await self._ended.wait()
         self._ready.unlink(missing_ok=True)
         self._listeners.leave()
-        self._doors.close()
+        self._frontends.close()
         self._names.close()
         await self._let_finish()
         await page.stop()
@@ -159,25 +159,25 @@ class Traffic:
 
     # the network of the pods
 
-    def _ground_lost(self) -> None:
+    def _pod_network_lost(self) -> None:
         self._lost.set()
 
     async def _find_ground(self) -> bool:
-        if not await self._ground.find():
+        if not await self._pod_network.find():
             return False
         try:
-            await self._names.open(self._ground)
+            await self._names.open(self._pod_network)
         except OSError as error:
             _log.error("names are not answered: %s", error)
         return True
 
     async def _watch_ground(self) -> None:
         while True:
-            if self._ground.there:
+            if self._pod_network.there:
                 await self._lost.wait()
                 self._lost.clear()
                 _log.info("the network of the pods is gone")
-                self._doors.forget_ground()
+                self._frontends.forget_pod_network()
                 self._names.close()
             while not await self._find_ground():  # noqa: ASYNC110 - nobody tells when a node starts
                 await asyncio.sleep(_SEARCH_SECONDS)
@@ -192,10 +192,10 @@ class Traffic:
 
     async def _open(self, key: Key) -> list[Trouble]:
         service = self._services.get(key)
-        troubles = await self._doors.keep(key, service)
+        troubles = await self._frontends.keep(key, service)
         if service is not None:
             for trouble in troubles:
-                reason = "NodePortTaken" if trouble.door.kind == "node" else "AddressTaken"
+                reason = "NodePortTaken" if trouble.frontend.kind == "node" else "AddressTaken"
                 self._events.record(reference(SERVICES, service), "Warning", reason, trouble.message)
         return troubles
 
@@ -219,7 +219,7 @@ class Traffic:
             if route.http
             for member in route.members
         ]
-        wanted = publish.wanted_annotations(service, seen, self._doors.moved(key, service))
+        wanted = publish.wanted_annotations(service, seen, self._frontends.moved(key, service))
         for patch, subresource in (
             (publish.metadata_patch(service, wanted), None),
             (publish.status_patch(service), "status"),

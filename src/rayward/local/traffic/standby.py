@@ -17,7 +17,7 @@ from typing import Final
 
 import msgspec
 
-from rayward.local.handover import channel
+from rayward.local.fdpass import channel
 from rayward.local.traffic.listeners import SOCKET, Listening, close_all
 
 _POLL_SECONDS: Final = 0.005

@@ -35,7 +35,7 @@ class Table:
     ) -> None:
         self._services = services
         self._slices = slices
-        self._host, self._ground = places
+        self._host, self._pod_network = places
         self._api_server = api_server
         self._changed = changed
         self._now = now
@@ -63,7 +63,7 @@ class Table:
         return found
 
     def drop(self, service: Key) -> None:
-        """Forget a service that is gone; its doors, which hold its routes, must be closed."""
+        """Forget a service that is gone; its frontends, which hold its routes, must be closed."""
         if self._services.get(service) is None:
             self._routes.pop(service, None)
 
@@ -134,7 +134,7 @@ class Table:
         address = ipaddress.ip_address(found.address)
         # A pod in the node's own network has the node's address: this machine's loopback, seen from inside.
         inside = address in _PODS or (bool(found.pod) and address.is_loopback)
-        return self._ground if inside else self._host
+        return self._pod_network if inside else self._host
 
 
 def _affinity(service: Service) -> int:

@@ -62,7 +62,7 @@ class _End(msgspec.Struct, frozen=True):
     message: str
 
 
-class _Course(msgspec.Struct):
+class _Sync(msgspec.Struct):
     """What has been found out so far."""
 
     status: JobStatus
@@ -101,17 +101,17 @@ def decide(job: SeenJob, pods: Sequence[SeenPod], failures: Failures, now: datet
     if status.start_time is None and not spec.suspend:
         status = msgspec.structs.replace(status, start_time=rfc3339(now))
     active = [pod for pod in pods if not pod.over and not pod.deleting]
-    course = _Course(status, active, succeeded, observe(failures, pods, new_failed), [], [], [], [], [])
-    end = _end_so_far(job, status, pods, failed, course, now)
+    sync = _Sync(status, active, succeeded, observe(failures, pods, new_failed), [], [], [], [], [])
+    end = _end_so_far(job, status, pods, failed, sync, now)
     if end is not None:
-        course.delete = active
+        sync.delete = active
     else:
         if not job.deleting:
-            _manage(spec, pods, done, course, now)
-        end = _success(spec, course)
+            _manage(spec, pods, done, sync, now)
+        end = _success(spec, sync)
         if end is None and not job.deleting:
-            _tell_suspension(spec, course, now)
-    return _report(job, pods, done, end, course, now)
+            _tell_suspension(spec, sync, now)
+    return _report(job, pods, done, end, sync, now)
 
 
 def _counted(status: JobStatus, pods: Sequence[SeenPod]) -> JobStatus:
@@ -148,7 +148,7 @@ def _completed(spec: JobSpec, status: JobStatus, pods: Sequence[SeenPod]) -> set
 
 
 def _end_so_far(
-    job: SeenJob, status: JobStatus, pods: Sequence[SeenPod], failed: int, course: _Course, now: datetime
+    job: SeenJob, status: JobStatus, pods: Sequence[SeenPod], failed: int, sync: _Sync, now: datetime
 ) -> _End | None:
     for kind, is_failure in (("SuccessCriteriaMet", False), ("FailureTarget", True)):
         if (found := status.condition(kind)) is not None:
@@ -164,7 +164,7 @@ def _end_so_far(
     left = parse_time(status.start_time) + timedelta(seconds=spec.active_deadline_seconds) - now
     if left <= timedelta():
         return _End(True, "DeadlineExceeded", "Job was active longer than specified deadline")
-    course.waits.append(left.total_seconds())
+    sync.waits.append(left.total_seconds())
     return None
 
 
@@ -189,30 +189,30 @@ def _restarted_too_often(spec: JobSpec, pods: Sequence[SeenPod]) -> bool:
     return restarts > 0 if spec.backoff_limit == 0 else restarts >= spec.backoff_limit
 
 
-def _manage(spec: JobSpec, pods: Sequence[SeenPod], done: set[int], course: _Course, now: datetime) -> None:
+def _manage(spec: JobSpec, pods: Sequence[SeenPod], done: set[int], sync: _Sync, now: datetime) -> None:
     """Have as many pods as are wanted: in one go either some are deleted or some are made."""
-    active = course.active
+    active = sync.active
     if spec.suspend:
-        course.drop = active[:]
+        sync.drop = active[:]
         return
-    wanted = _wanted(spec, len(active), course.succeeded)
-    course.drop = superfluous(spec, active, len(active) - wanted)[:LARGEST]
-    if course.drop:
+    wanted = _wanted(spec, len(active), sync.succeeded)
+    sync.drop = superfluous(spec, active, len(active) - wanted)[:LARGEST]
+    if sync.drop:
         return
     going = [pod for pod in pods if pod.deleting and not pod.over] if spec.waits_for_end else []
     missing = min(wanted - len(active) - len(going), LARGEST)
     if missing <= 0:
         return
-    if (wait := seconds_left(course.failures, now)) > 0:
-        course.waits.append(wait)
+    if (wait := seconds_left(sync.failures, now)) > 0:
+        sync.waits.append(wait)
         return
     if not spec.indexed:
-        course.create = [None] * missing
+        sync.create = [None] * missing
         return
     completions = spec.completions or 0
     taken = done | {index for pod in (*active, *going) if (index := indexes.index_of(pod, completions)) is not None}
     free = (index for index in range(completions) if index not in taken)
-    course.create = [index for index, _ in zip(free, range(missing), strict=False)]
+    sync.create = [index for index, _ in zip(free, range(missing), strict=False)]
 
 
 def _wanted(spec: JobSpec, active: int, succeeded: int) -> int:
@@ -221,29 +221,29 @@ def _wanted(spec: JobSpec, active: int, succeeded: int) -> int:
     return max(0, min(spec.completions - succeeded, spec.parallelism))
 
 
-def _success(spec: JobSpec, course: _Course) -> _End | None:
-    running = len(course.active) - len(course.drop) + len(course.create)
-    enough = course.succeeded > 0 if spec.completions is None else course.succeeded >= spec.completions
+def _success(spec: JobSpec, sync: _Sync) -> _End | None:
+    running = len(sync.active) - len(sync.drop) + len(sync.create)
+    enough = sync.succeeded > 0 if spec.completions is None else sync.succeeded >= spec.completions
     if not enough or running:
         return None
     return _End(False, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
-def _tell_suspension(spec: JobSpec, course: _Course, now: datetime) -> None:
+def _tell_suspension(spec: JobSpec, sync: _Sync, now: datetime) -> None:
     state, verb = ("True", "suspended") if spec.suspend else ("False", "resumed")
     told = _condition("Suspended", state, f"Job{verb.capitalize()}", f"Job {verb}", now)
-    status = with_condition(course.status, told)
-    if status is course.status:
+    status = with_condition(sync.status, told)
+    if status is sync.status:
         return
-    course.events.append(Event("Normal", verb.capitalize(), f"Job {verb}"))
+    sync.events.append(Event("Normal", verb.capitalize(), f"Job {verb}"))
     # The deadline counts from the last start.
-    course.status = msgspec.structs.replace(status, start_time=None if spec.suspend else rfc3339(now))
+    sync.status = msgspec.structs.replace(status, start_time=None if spec.suspend else rfc3339(now))
 
 
 def _report(
-    job: SeenJob, pods: Sequence[SeenPod], done: set[int], end: _End | None, course: _Course, now: datetime
+    job: SeenJob, pods: Sequence[SeenPod], done: set[int], end: _End | None, sync: _Sync, now: datetime
 ) -> Decision:
-    spec, status = job.spec, course.status
+    spec, status = job.spec, sync.status
     uncounted = status.uncounted_terminated_pods or Uncounted()
     succeeded, failed = list(uncounted.succeeded), list(uncounted.failed)
     release: list[SeenPod] = []
@@ -265,28 +265,28 @@ def _report(
             failed.append(uid)
     if spec.indexed:
         status = msgspec.structs.replace(status, succeeded=len(done), completed_indexes=indexes.render(done))
-    removed = {pod.metadata.uid for pod in (*course.delete, *course.drop)}
-    kept = [pod for pod in course.active if pod.metadata.uid not in removed]
+    removed = {pod.metadata.uid for pod in (*sync.delete, *sync.drop)}
+    kept = [pod for pod in sync.active if pod.metadata.uid not in removed]
     terminating = len(removed) + sum(pod.deleting and not pod.over for pod in pods)
     status = msgspec.structs.replace(
         status,
-        active=len(kept) + len(course.create),
+        active=len(kept) + len(sync.create),
         ready=sum(pod.ready for pod in kept),
         terminating=terminating,
         uncounted_terminated_pods=Uncounted(tuple(succeeded), tuple(failed)),
     )
-    events = course.events
+    events = sync.events
     if end is not None:
         status = _with_end(status, end, events, now, settled=not (release or succeeded or failed or terminating))
     return Decision(
         status=status,
-        failures=course.failures,
-        create=tuple(course.create),
-        delete=tuple(course.delete),
-        drop=tuple(course.drop),
+        failures=sync.failures,
+        create=tuple(sync.create),
+        delete=tuple(sync.delete),
+        drop=tuple(sync.drop),
         release=tuple(release),
         events=tuple(events),
-        again_after=min(course.waits, default=None),
+        again_after=min(sync.waits, default=None),
     )
 
 

@@ -1,1 +1,1 @@
-"""The way out of the pods' network: an HTTP proxy that stands in it and reaches out of it."""
+"""Egress of the pods: an HTTP proxy that listens in their network and connects from outside it."""

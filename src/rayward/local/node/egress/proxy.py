@@ -15,7 +15,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from rayward.local.node.egress.target import Target, Way, is_name_of_others, of_connect, of_url, way_to
-from rayward.local.node.sandbox import SandboxError, Sandboxes
+from rayward.local.node.sandboxes import SandboxError, Sandboxes
 from rayward.local.node.work.asking import Refused, open_tcp
 from rayward.net.proxy import is_loopback, proxy_authorization, proxy_from_environment
 
@@ -64,7 +64,7 @@ class Proxy:
     async def start(self) -> None:
         """Begin to listen, anew if the network is another."""
         await self.stop()
-        listener = await self._sandboxes.ground.new_socket()
+        listener = await self._sandboxes.host.new_socket()
         # A node that starts again takes the port again.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((self._address, PORT))
@@ -130,7 +130,7 @@ class Proxy:
         if not allowed:
             raise Forbidden
         if ways[allowed[0]] is Way.INSIDE:
-            return await asyncio.open_connection(sock=await open_tcp(self._sandboxes.ground, allowed[0], target.port))
+            return await asyncio.open_connection(sock=await open_tcp(self._sandboxes.host, allowed[0], target.port))
         if upstream is not None:
             if len(allowed) < len(resolved):
                 raise Forbidden

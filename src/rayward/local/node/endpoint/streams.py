@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from rayward.local.node.endpoint.channels import CLOSE, ERROR, RESIZE, STDERR, STDIN, STDOUT, Channels, tells_status
-from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.sandboxes import Line, SandboxError
 from rayward.local.node.work import pipes, sandboxing
 from rayward.local.node.work.worker import PodWorker
 

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from typing import Final
 
 from rayward.kube.machinery.jsonvalue import Object, entries
-from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.sandboxes import Line, SandboxError
 from rayward.local.node.work import pipes
 
 _MOST_OUTPUT: Final = 10 * 1024

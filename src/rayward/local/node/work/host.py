@@ -22,7 +22,7 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.events import EventRecorder
 from rayward.local.node.cgroups import Cgroups
 from rayward.local.node.folders import Folders
-from rayward.local.node.sandbox import Sandboxes
+from rayward.local.node.sandboxes import Sandboxes
 from rayward.local.node.scheduling.admit import rejection
 from rayward.local.node.scheduling.model import is_over
 
@@ -44,7 +44,7 @@ class Settings(msgspec.Struct, frozen=True):
     log_size: int = 10 * 1024 * 1024
     log_files: int = 5
     variables: Mapping[str, str] = {}
-    """Given to every container: the way out through the node's proxy."""
+    """Given to every container: egress through the node's proxy."""
 
 
 class Addresses:

@@ -19,13 +19,13 @@ from rayward.local.node.container.environment import ConfigError
 from rayward.local.node.container.images import NoImage
 from rayward.local.node.container.limits import stated
 from rayward.local.node.folders import PodFolder, Record
-from rayward.local.node.ground import process
-from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.logs.tail import last_lines
 from rayward.local.node.pod import backoff
 from rayward.local.node.pod.facts import UNKNOWN, Backoff, Container, Run, Waiting
 from rayward.local.node.pod.grace import left
-from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.sandbox import process
+from rayward.local.node.sandbox.logfile import write_whole
+from rayward.local.node.sandboxes import Line, SandboxError
 from rayward.local.node.work import sandboxing, starting
 from rayward.local.node.work.contents import Contents
 from rayward.local.node.work.host import Host, NodeInfo
@@ -38,7 +38,7 @@ _LONGEST_RETRY: Final = 120.0
 class Keeper:
     """The containers of one pod, and the tasks that serve them."""
 
-    def __init__(self, host: Host, node: NodeInfo, folder: PodFolder, pod: Object, poke: Callable[[], None]) -> None:
+    def __init__(self, host: Host, node: NodeInfo, folder: PodFolder, pod: Object, wake: Callable[[], None]) -> None:
         self.pod = pod
         self.containers: dict[str, Container] = {}
         self.line: Line | None = None
@@ -50,7 +50,7 @@ class Keeper:
         self._host = host
         self._node = node
         self._folder = folder
-        self._poke = poke
+        self._wake = wake
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def connect(self) -> frozenset[tuple[str, int]]:
@@ -131,7 +131,7 @@ class Keeper:
             # The pod's init lives and could not do it: that is this attempt's end, and the next comes later.
             self._tell("Warning", "Failed", f"Error: {error}", name)
             self._over(name, Run(attempt, ended=now, code=process.NOT_STARTED, failed=str(error), image=image))
-            self._poke()
+            self._wake()
         if attempt:
             shutil.rmtree(self._folder.container(name) / str(attempt - 1), ignore_errors=True)
             # Two are all that anybody can ask for: this one and the previous.
@@ -149,8 +149,8 @@ class Keeper:
             grace = left(grace, now - self._ending_since)
         self._spawn("stop", name, self._stop_gently(name, grace))
 
-    def hurry(self) -> None:
-        """There is less time than there was: stop again, by the new measure."""
+    def stop_again(self) -> None:
+        """The grace period became shorter: stop again, by the new one."""
         self._ending_since = None
         for name, found in list(self.containers.items()):
             if found.stopping:
@@ -236,7 +236,7 @@ class Keeper:
                 self._tell("Warning", "Failed", f"Error: {message['failed']}", name)
             ended = runs.from_record(message, message=self._last_words(name, message))
             self._over(name, msgspec.structs.replace(ended, image=found.run.image, superseded=self._superseded(name)))
-        self._poke()
+        self._wake()
 
     def _superseded(self, name: str) -> bool:
         found = self.containers[name]
@@ -245,7 +245,7 @@ class Keeper:
 
     def _lost(self) -> None:
         self.line = None
-        self._poke()
+        self._wake()
 
     def lose(self) -> None:
         """The pod's init is gone, and all its containers with it."""
@@ -286,7 +286,7 @@ class Keeper:
         if self.line is None or self.record is None or found.run is None:
             return None
         return Ward(
-            self._host.sandboxes.ground,
+            self._host.sandboxes.host,
             self.line,
             self.record.address,
             sandboxing.container_named(self.pod, name),
@@ -303,7 +303,7 @@ class Keeper:
 
         def change(fields: Object) -> None:
             self.change(name, **fields)
-            self._poke()
+            self._wake()
 
         self._spawn("tend", name, ward.tend(found.startup, found.ready, greet, change))
 

@@ -10,8 +10,8 @@ import orjson
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.folders import PodFolder
-from rayward.local.node.ground.logfile import write_whole
 from rayward.local.node.pod.facts import is_sidecar
+from rayward.local.node.sandbox.logfile import write_whole
 from rayward.local.node.volumes import place
 from rayward.local.node.work import etc
 
@@ -66,7 +66,7 @@ def unsupported(spec: Object) -> list[str]:
 
 
 def write_settings(folder: PodFolder, pod: Object, address: str, *, own_network: bool) -> Path:
-    """Write what the ground reads to make the sandbox, and the pod's own files of /etc."""
+    """Write what the sandbox host reads to make the sandbox, and the pod's own files of /etc."""
     of_host = Path("/etc/resolv.conf")
     own = folder.path / "etc"
     own.mkdir(parents=True, exist_ok=True)

@@ -17,8 +17,8 @@ from rayward.local.node.container.expansion import expand
 from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment
 from rayward.local.node.container.packages import shown_folders
 from rayward.local.node.folders import PodFolder
-from rayward.local.node.ground.visible import is_system
 from rayward.local.node.pod.facts import Backoff
+from rayward.local.node.sandbox.visible import is_system
 from rayward.local.node.volumes import place
 from rayward.local.node.volumes.content import VolumeError
 from rayward.local.node.work.etc import hostname

@@ -9,7 +9,7 @@ from typing import Any, Final
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.node.pod import probing
 from rayward.local.node.pod.probing import Settings, Tally
-from rayward.local.node.sandbox import Line
+from rayward.local.node.sandboxes import Line
 from rayward.local.node.work import asking
 from rayward.local.node.work.asking import Refused
 
@@ -21,7 +21,7 @@ class Ward:
 
     def __init__(
         self,
-        ground: Line,
+        sandbox_host: Line,
         pod: Line,
         address: str,
         container: Object,
@@ -30,7 +30,7 @@ class Ward:
         tell: Callable[[str, str], None],
         leaving: Callable[[], bool],
     ) -> None:
-        self._ground = ground
+        self._host = sandbox_host
         self._pod = pod
         self._address = address
         self._container = container
@@ -96,7 +96,7 @@ class Ward:
                 raise Refused(f"the hook ended with {code}")
         elif (get := hook.get("httpGet")) is not None:
             port = asking.port_number(self._container, get["port"])
-            await asking.ask_http(self._ground, self._address, get, port, seconds or 30)
+            await asking.ask_http(self._host, self._address, get, port, seconds or 30)
         elif (nap := hook.get("sleep")) is not None:
             wanted = float(nap.get("seconds") or 0)
             await asyncio.sleep(wanted if seconds is None else min(wanted, seconds))
@@ -147,9 +147,9 @@ class Ward:
                 raise Refused(output.decode(errors="replace"))
         elif (get := probe.get("httpGet")) is not None:
             port = asking.port_number(self._container, get["port"])
-            await asking.ask_http(self._ground, self._address, get, port, seconds)
+            await asking.ask_http(self._host, self._address, get, port, seconds)
         elif (tcp := probe.get("tcpSocket")) is not None:
             port = asking.port_number(self._container, tcp["port"])
-            await asking.ask_tcp(self._ground, tcp.get("host") or self._address, port, seconds)
+            await asking.ask_tcp(self._host, tcp.get("host") or self._address, port, seconds)
         else:
             raise Refused("probes of this kind are not supported by this node")

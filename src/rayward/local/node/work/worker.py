@@ -17,7 +17,7 @@ from rayward.local.node.folders import Record
 from rayward.local.node.pod.decide import Step, deadline_passed, decide
 from rayward.local.node.pod.facts import Container, Pod
 from rayward.local.node.pod.status import pod_status, status_patch
-from rayward.local.node.sandbox import Line, SandboxError
+from rayward.local.node.sandboxes import Line, SandboxError
 from rayward.local.node.volumes.content import VolumeError
 from rayward.local.node.work import sandboxing, starting
 from rayward.local.node.work.contents import Contents
@@ -41,9 +41,9 @@ class PodWorker:
         self.folder = host.folders.pod(self.uid)
         self._host = host
         self._node = host.nodes[pod["spec"]["nodeName"]]
-        self._keeper = Keeper(host, self._node, self.folder, pod, self.poke)
+        self._keeper = Keeper(host, self._node, self.folder, pod, self.wake)
         self._contents = Contents(host, self._node, self.folder)
-        self._poked = asyncio.Event()
+        self._woken = asyncio.Event()
         self._gone = False
         self._contents_changed = True
         self._ended: tuple[str, str] | None = None
@@ -78,30 +78,30 @@ class PodWorker:
             self._keeper.blocked_until.clear()
         self._keeper.pod = pod
         if grace is not None and before is not None and grace < before:
-            self._keeper.hurry()
-        self.poke()
+            self._keeper.stop_again()
+        self.wake()
 
     def vanish(self) -> None:
         """The pod's object is gone: so must be all of it."""
         self._gone = True
-        self.poke()
+        self.wake()
 
     def refresh(self) -> None:
         """Something that the pod's volumes or variables are made from changed."""
         self._contents_changed = True
         self._keeper.blocked_until.clear()
         self._retry_at = 0.0
-        self.poke()
+        self.wake()
 
-    def poke(self) -> None:
-        self._poked.set()
+    def wake(self) -> None:
+        self._woken.set()
 
     async def run(self) -> None:
         """Until nothing is left of the pod."""
         try:
             await self._adopt()
             while True:
-                self._poked.clear()
+                self._woken.clear()
                 try:
                     wait = await self._step()
                 except (ApiError, NetworkError, SandboxError) as error:
@@ -111,7 +111,7 @@ class PodWorker:
                     return
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait):
-                        await self._poked.wait()
+                        await self._woken.wait()
         finally:
             await self._keeper.close()
 

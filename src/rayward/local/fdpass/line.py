@@ -1,4 +1,4 @@
-"""A conversation with the ground or with one pod's init."""
+"""A conversation with the sandbox host or with one pod's init."""
 
 from __future__ import annotations
 
@@ -9,16 +9,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, Self
 
-from rayward.local.handover import channel
-from rayward.local.handover.channel import Message
+from rayward.local.fdpass import channel
+from rayward.local.fdpass.channel import Message
 
-GROUND: Final = "ground.sock"
-"""The socket file of the ground, in the folder of the node's data."""
+SOCKET: Final = "ground.sock"
+"""The socket file of the sandbox host, in the folder of the node's data: its name is that of earlier releases, whose
+pods are found."""
 
 Event = Callable[[Message], None]
 
 
-class HandoverError(Exception):
+class LineError(Exception):
     """The other side refused or is gone; the text says why."""
 
 
@@ -37,22 +38,22 @@ class Line:
         self.open = True
 
     @classmethod
-    def to_ground(cls, folder: Path, lost: Callable[[], None] | None = None) -> Self:
-        """To the ground of a data folder.
+    def to_host(cls, folder: Path, lost: Callable[[], None] | None = None) -> Self:
+        """To the sandbox host of a data folder.
 
         Raises:
             OSError: There is none.
         """
-        return cls(channel.connect(str(folder), GROUND), lost=lost)
+        return cls(channel.connect(str(folder), SOCKET), lost=lost)
 
     async def ask(self, do: str, descriptors: Sequence[int] = (), **fields: Any) -> tuple[Message, list[int]]:
         """Ask, and wait for the answer; descriptors in it are the caller's to close.
 
         Raises:
-            HandoverError: It was refused, or the other side is gone.
+            LineError: It was refused, or the other side is gone.
         """
         if not self.open:
-            raise HandoverError("the sandbox is gone")
+            raise LineError("the sandbox is gone")
         self._number += 1
         number = self._number
         answer = self._waiting[number] = self._loop.create_future()
@@ -60,11 +61,11 @@ class Line:
             channel.send(self._end, {"do": do, "id": number, **fields}, descriptors)
             message, handed = await answer
         except OSError as error:
-            raise HandoverError(f"the sandbox is gone: {error}") from error
+            raise LineError(f"the sandbox is gone: {error}") from error
         finally:
             self._waiting.pop(number, None)
         if "error" in message:
-            raise HandoverError(str(message["error"]))
+            raise LineError(str(message["error"]))
         return message, handed
 
     async def new_socket(self, kind: Literal["tcp", "udp"] = "tcp") -> socket.socket:
@@ -81,7 +82,7 @@ class Line:
             self._end.close()
             for waiting in self._unanswered():
                 if not waiting.done():
-                    waiting.set_exception(HandoverError("the sandbox is gone"))
+                    waiting.set_exception(LineError("the sandbox is gone"))
                     # Nobody may be waiting any more.
                     waiting.exception()
 

@@ -12,31 +12,31 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Never
 
-from rayward.local.handover import channel
-from rayward.local.handover.channel import Message
-from rayward.local.node.ground import container, linux, process, run, stated
-from rayward.local.node.ground.logfile import LogFile
-from rayward.local.node.ground.loop import Loop
-from rayward.local.node.ground.netlink import Netlink
-from rayward.local.node.ground.run import Run
+from rayward.local.fdpass import channel
+from rayward.local.fdpass.channel import Message
+from rayward.local.node.sandbox import container, linux, process, run, stated
+from rayward.local.node.sandbox.logfile import LogFile
+from rayward.local.node.sandbox.loop import Loop
+from rayward.local.node.sandbox.netlink import Netlink
+from rayward.local.node.sandbox.run import Run
 
 BRIDGE_ADDRESS: Final = "10.42.0.1"
 PREFIX: Final = 16
 _KILLED: Final = 137
 
 
-def live(settings: dict[str, Any], ground: socket.socket) -> Never:
-    """Be the init of a pod; ``ground`` says when the network is plugged in, and later who wants to talk."""
+def live(settings: dict[str, Any], host: socket.socket) -> Never:
+    """Be the init of a pod; ``host`` says when the network is plugged in, and later who wants to talk."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    channel.receive(ground)
+    channel.receive(host)
     try:
         _furnish(settings)
     except OSError as error:
-        channel.send(ground, {"error": f"{error.strerror or error} {error.filename or ''}".strip()})
+        channel.send(host, {"error": f"{error.strerror or error} {error.filename or ''}".strip()})
         os._exit(1)
-    channel.send(ground, {"ready": True})
-    _Init(settings, ground).loop.run()
+    channel.send(host, {"ready": True})
+    _Init(settings, host).loop.run()
     raise AssertionError("the init of a pod ends by a signal")
 
 
@@ -68,14 +68,14 @@ class _Command:
 
 
 class _Init:
-    def __init__(self, settings: dict[str, Any], ground: socket.socket) -> None:
+    def __init__(self, settings: dict[str, Any], host: socket.socket) -> None:
         self._shared_memory: str = settings["sharedMemory"]
-        self._ground = ground
+        self._host = host
         self._clients: list[socket.socket] = []
         self._runs: dict[str, Run] = {}
         self._commands: dict[int, _Command] = {}
         self.loop = Loop(self._ended)
-        self.loop.watch(ground, self._introduce)
+        self.loop.watch(host, self._introduce)
         self._answers = {
             "start": self._start,
             "signal": self._signal,
@@ -89,7 +89,7 @@ class _Init:
         }
 
     def _introduce(self) -> None:
-        received = channel.receive(self._ground)
+        received = channel.receive(self._host)
         if received is None:
             os._exit(0)
         for descriptor in received[1]:

@@ -1,4 +1,4 @@
-"""The ground itself: the first process of the namespaces in which all pods live."""
+"""The sandbox host itself: the first process of the namespaces in which all pods live."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Never
 
-from rayward.local.handover import channel
-from rayward.local.handover.channel import Message
-from rayward.local.node.ground import linux, pod, process
-from rayward.local.node.ground.loop import Loop
-from rayward.local.node.ground.netlink import Netlink
+from rayward.local.fdpass import channel
+from rayward.local.fdpass.channel import Message
+from rayward.local.node.sandbox import linux, pod, process
+from rayward.local.node.sandbox.loop import Loop
+from rayward.local.node.sandbox.netlink import Netlink
 
 BRIDGE: Final = "rw0"
 SERVICES: Final = ("10.43.0.0", 16)
@@ -93,17 +93,17 @@ def _live(listener: int, ready: int) -> int:
             network.add_address(BRIDGE, pod.BRIDGE_ADDRESS, pod.PREFIX)
             network.switch_on(BRIDGE)
             network.own_range(*SERVICES)
-        ground = _Ground(socket.socket(fileno=listener))
+        host = _SandboxHost(socket.socket(fileno=listener))
     except OSError as error:
         os.write(ready, f"{error.strerror} {error.filename or ''}".strip().encode())
         return 1
     os.write(ready, b"ready")
     os.close(ready)
-    ground.loop.run()
+    host.loop.run()
     return 0
 
 
-class _Ground:
+class _SandboxHost:
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
         self._pods: dict[str, _Pod] = {}

@@ -1,4 +1,4 @@
-"""The node's side of the ground: starting or finding it, and talking to pods inside."""
+"""The node's side of the sandbox host: starting or finding it, and talking to pods inside."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ from typing import Any, Final
 
 import msgspec
 
-from rayward.local.handover import channel
-from rayward.local.handover import line as handover
-from rayward.local.handover.channel import Message
-from rayward.local.handover.line import GROUND, Event, HandoverError
+from rayward.local.fdpass import channel, line
+from rayward.local.fdpass.channel import Message
+from rayward.local.fdpass.line import SOCKET, Event, LineError
 
 _START_SECONDS: Final = 30
 _END_SECONDS: Final = 10
 _CREDENTIALS: Final = struct.Struct("=iII")
 _PROGRAM: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]); sys.argv = sys.argv[1:]; "
-    "from rayward.local.node.ground.__main__ import main; main()"
+    "from rayward.local.node.sandbox.__main__ import main; main()"
 )
 
-SandboxError = HandoverError
-"""The ground or a pod refused or is gone; the text says why."""
+SandboxError = LineError
+"""The sandbox host or a pod refused or is gone; the text says why."""
 
 
 class Command(msgspec.Struct, frozen=True):
@@ -43,7 +42,7 @@ class Command(msgspec.Struct, frozen=True):
     number: int
 
 
-class Line(handover.Line):
+class Line(line.Line):
     """A conversation in which commands also run in containers."""
 
     def __init__(self, end: socket.socket, heard: Event | None = None, lost: Callable[[], None] | None = None) -> None:
@@ -87,17 +86,17 @@ class Line(handover.Line):
 
 
 class Sandboxes:
-    """The ground of one data folder."""
+    """The sandbox host of one data folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._ground: Line | None = None
+        self._host: Line | None = None
         self._opening = asyncio.Lock()
         self.renewals: list[Callable[[], Awaitable[None]]] = []
-        """Called when a new ground took the place of one that ended while we ran."""
+        """Called when a new sandbox host took the place of one that ended while we ran."""
 
     async def open(self) -> bool:
-        """Find the ground, or start one; returns whether it was there already.
+        """Find the sandbox host, or start one; returns whether it was there already.
 
         Raises:
             SandboxError: This machine does not let us have one; the text is the kernel's.
@@ -105,37 +104,37 @@ class Sandboxes:
         if await self.find():
             return True
         await asyncio.to_thread(self._start)
-        self._talk(channel.connect(str(self._folder), GROUND))
+        self._talk(channel.connect(str(self._folder), SOCKET))
         return False
 
     async def find(self) -> bool:
-        """Find the ground that an earlier process left; returns whether there is one."""
+        """Find the sandbox host that an earlier process left; returns whether there is one."""
         try:
-            self._talk(channel.connect(str(self._folder), GROUND))
+            self._talk(channel.connect(str(self._folder), SOCKET))
             await self.pods()
         except (OSError, SandboxError):
             return False
         return True
 
     async def ensure(self) -> None:
-        """Have a ground, a new one if the last is gone.
+        """Have a sandbox host, a new one if the last is gone.
 
         Raises:
             SandboxError: As ``open``.
         """
         async with self._opening:
-            if self._ground is None or not self._ground.open:
+            if self._host is None or not self._host.open:
                 await self.open()
                 for renew in self.renewals:
                     await renew()
 
     def _talk(self, end: socket.socket) -> None:
-        self._ground = Line(end)
+        self._host = Line(end)
 
     def _start(self) -> None:
         source = str(Path(__file__).parents[3])
         with (
-            channel.listen(str(self._folder), GROUND) as listener,
+            channel.listen(str(self._folder), SOCKET) as listener,
             (self._folder / "ground.log").open("ab") as log,
             os.fdopen((ends := os.pipe())[0], "rb") as told,
         ):
@@ -156,50 +155,50 @@ class Sandboxes:
                 os.close(ends[1])
             answer = told.read().decode(errors="replace")
         if answer != "ready":
-            raise SandboxError(answer or "the ground ended before it was ready")
+            raise SandboxError(answer or "the sandbox host ended before it was ready")
 
     @property
-    def ground(self) -> Line:
-        """The line to the ground."""
-        if self._ground is None:
-            raise SandboxError("no ground yet")
-        return self._ground
+    def host(self) -> Line:
+        """The line to the sandbox host."""
+        if self._host is None:
+            raise SandboxError("no sandbox host yet")
+        return self._host
 
     async def pods(self) -> list[str]:
         """The pods that live."""
-        message, _ = await self.ground.ask("hello")
+        message, _ = await self.host.ask("hello")
         return message["pods"]
 
     async def make(self, pod: str, settings: Path) -> None:
         """Make a pod's namespaces."""
-        await self.ground.ask("pod", pod=pod, settings=str(settings))
+        await self.host.ask("pod", pod=pod, settings=str(settings))
 
     async def connect(self, pod: str, heard: Event, lost: Callable[[], None]) -> Line:
         """Talk to a pod's init."""
-        _, (descriptor,) = await self.ground.ask("connect", pod=pod)
+        _, (descriptor,) = await self.host.ask("connect", pod=pod)
         return Line(socket.socket(fileno=descriptor), heard, lost)
 
     async def kill(self, pod: str) -> None:
         """End a pod and all in it; returns when nothing of it is left."""
-        await self.ground.ask("kill", pod=pod)
+        await self.host.ask("kill", pod=pod)
 
     async def end(self) -> None:
-        """End the ground and all in it; returns when nothing of it is left."""
+        """End the sandbox host and all in it; returns when nothing of it is left."""
         with contextlib.suppress(OSError):
             await asyncio.to_thread(_end, str(self._folder))
 
     def close(self) -> None:
-        """Leave the ground as it is."""
-        if self._ground is not None:
-            self._ground.close()
+        """Leave the sandbox host as it is."""
+        if self._host is not None:
+            self._host.close()
 
 
 def _end(folder: str) -> None:
-    with channel.connect(folder, GROUND) as line:
+    with channel.connect(folder, SOCKET) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         channel.send(line, {"do": "hello"})
         _, notes, _, _ = line.recvmsg(channel.LARGEST, socket.CMSG_SPACE(_CREDENTIALS.size))
-        # The kernel says who answered in our own numbers; the ground knows only those of its namespace.
+        # The kernel says who answered in our own numbers; the sandbox host knows only those of its namespace.
         pid, _, _ = _CREDENTIALS.unpack_from(notes[0][2])
         process = os.pidfd_open(pid)
         try:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Never
 
-from rayward.local.handover import channel
-from rayward.local.node.ground import linux, process, root
+from rayward.local.fdpass import channel
+from rayward.local.node.sandbox import linux, process, root
 
 _FORWARDED: Final = tuple(
     number

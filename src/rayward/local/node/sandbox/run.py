@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from rayward.local.node.ground import logfile
-from rayward.local.node.ground.logfile import LogFile
+from rayward.local.node.sandbox import logfile
+from rayward.local.node.sandbox.logfile import LogFile
 
 READ_SIZE: Final = 64 * 1024
 

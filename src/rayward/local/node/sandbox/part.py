@@ -11,7 +11,7 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from rayward.local.node.ground import linux
+from rayward.local.node.sandbox import linux
 
 
 @contextmanager

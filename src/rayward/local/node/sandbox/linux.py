@@ -122,7 +122,7 @@ def change_root(root: str) -> None:
     os.chdir("/")
 
 
-def give_up_powers() -> None:
+def drop_capabilities() -> None:
     """Keep the next program from the capabilities that would let it out of its namespaces."""
     for power in range(_LAST_POWER + 1):
         if power not in _KEPT_POWERS:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from rayward.local.node.ground import linux, part, visible
+from rayward.local.node.sandbox import linux, part, visible
 
 _DEVICES: Final = ("null", "zero", "full", "random", "urandom", "tty")
 # What container runtimes close of /proc: it is the whole machine's, and a pod's root may be the machine's root.

@@ -1,6 +1,6 @@
 """Links, addresses and routes of a network namespace, asked of the kernel directly.
 
-A ground or a pod needs five kinds of requests; a general library would double the size of every pod's init.
+A sandbox host or a pod needs five kinds of requests; a general library would double the size of every pod's init.
 """
 
 from __future__ import annotations

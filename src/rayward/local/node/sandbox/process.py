@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Never
 
-from rayward.local.node.ground import linux
+from rayward.local.node.sandbox import linux
 
 NOT_STARTED: Final = 128
 _FIRST_INHERITED: Final = 3
@@ -98,7 +98,7 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: str, use
     if user is not None:
         become_user(user[0], user[1])
     program = _find(command[0], environment.get("PATH", "/usr/bin:/bin"))
-    linux.give_up_powers()
+    linux.drop_capabilities()
     # What is ignored or blocked here would stay so in the program.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(number, signal.SIG_DFL)

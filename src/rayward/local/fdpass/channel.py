@@ -1,4 +1,4 @@
-"""Messages between the node, the ground and the pods: one JSON object per packet, with descriptors where needed."""
+"""Messages between the node, the sandbox host and the pods: one JSON object a packet, with descriptors where needed."""
 
 from __future__ import annotations
 
