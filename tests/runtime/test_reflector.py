@@ -9,7 +9,7 @@ import pytest
 
 from rayward.kube.client.credentials import NoCredentials
 from rayward.kube.core.objects import Key
-from rayward.kube.runtime.course import Step
+from rayward.kube.runtime.reflectorstate import Step
 from tests.client.recording import answer_json
 from tests.runtime.followed import Followed, simulated
 from tests.runtime.simulated import ConnectFailed, ConnectionLost, Simulated, status
@@ -278,5 +278,5 @@ async def test_a_server_that_cannot_stream_a_list_is_listed_in_pages(server: Sim
     followed = Followed(server, watch_list=True)
     await followed.settle(5)
     assert followed.held == followed.wanted
-    assert followed.reflector.course.listing is Step.LIST
+    assert followed.reflector.state.listing is Step.LIST
     await followed.stop()

@@ -86,7 +86,7 @@ def roots(resource: Resource, namespace: str) -> Operation[list[str]]:
 
 
 def clean(namespace: str, leftovers: tuple[Leftover, ...]) -> Operation[None]:
-    """Delete or adopt each, this very one and no namesake."""
+    """Delete or adopt each, this very one and none made anew under its name."""
     for one in leftovers:
         try:
             if one.action == "delete":

@@ -17,7 +17,7 @@ def controller_of(owned: KubeObject) -> OwnerReference | None:
 
 
 def is_controlled_by(owned: KubeObject, owner: KubeObject) -> bool:
-    """Whether ``owner``, this very one and not a namesake, manages ``owned``."""
+    """Whether ``owner``, this very one and none made anew under its name, manages ``owned``."""
     found = controller_of(owned)
     return found is not None and found.uid == owner.metadata.uid
 

@@ -1,7 +1,7 @@
 """What a controller is made of: caches that follow the server, a work queue, workers, leadership, events, metrics.
 
-Decisions (``course``, ``queue``, ``writes``, ``leader``, ``folding``) are plain functions and data structures without
-a clock; the loops around them are thin. Clock and chance are handed in.
+Decisions (``reflectorstate``, ``queue``, ``writes``, ``leader``, ``folding``) are plain functions and data structures
+without a clock; the loops around them are thin. Clock and chance are handed in.
 """
 
 from rayward.kube.runtime.cache import Cache

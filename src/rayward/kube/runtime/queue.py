@@ -12,7 +12,7 @@ from rayward.kube.runtime.backoff import Backoff
 
 K = TypeVar("K", bound=Hashable)
 
-PATIENCE = Backoff(0.05, 60.0)
+BACKOFF = Backoff(0.05, 60.0)
 LOW = -100
 """The priority of what nobody is waiting for: the first list, resyncs."""
 HIGH = 100
@@ -53,8 +53,8 @@ class WorkQueue(Generic[K]):
     everything, so one run serves all who asked. A key that is added while a worker has it runs again afterwards.
     """
 
-    def __init__(self, patience: Backoff = PATIENCE, observer: QueueObserver | None = None) -> None:
-        self._patience = patience
+    def __init__(self, backoff: Backoff = BACKOFF, observer: QueueObserver | None = None) -> None:
+        self._backoff = backoff
         self._observer = observer
         self._entries: dict[K, _Entry] = {}
         self._ready: list[tuple[int, int, K]] = []
@@ -90,7 +90,7 @@ class WorkQueue(Generic[K]):
         """Ask for a run after a failure, later each time; says how much later."""
         failures = self._failures.get(key, 0) + 1
         self._failures[key] = failures
-        wait = self._patience.after(failures, chance)
+        wait = self._backoff.after(failures, chance)
         if self._observer is not None:
             self._observer.retried()
         self.add(key, now, after=wait, priority=priority)

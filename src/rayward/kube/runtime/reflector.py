@@ -27,10 +27,10 @@ from rayward.kube.client.watch import (
     decoder,
 )
 from rayward.kube.core.objects import Key, KubeObject, ObjectMeta
-from rayward.kube.runtime import course, memory
+from rayward.kube.runtime import memory, reflectorstate
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
-from rayward.kube.runtime.course import Course, Outcome, Step
+from rayward.kube.runtime.reflectorstate import Outcome, ReflectorState, Step
 from rayward.net.errors import NetworkError, ProtocolError
 
 T = TypeVar("T", bound=KubeObject)
@@ -81,7 +81,7 @@ class Reflector(Generic[T]):
         self._selectors: Selectors = selectors or {}
         self._clock = clock
         self._chance = chance
-        self._course = course.start(watch_list)
+        self._state = reflectorstate.start(watch_list)
         self._version = ""
         self._heard_at: float | None = None
         self._parts = 0
@@ -99,18 +99,18 @@ class Reflector(Generic[T]):
     async def run(self) -> Never:
         """Follow the collection until cancelled."""
         while True:
-            outcome = await self._step(self._course.step)
+            outcome = await self._step(self._state.step)
             self.last_error = outcome.error
             if outcome.error is not None:
-                _log.info("%s: %s failed: %s", self.cache.resource, self._course.step.name.lower(), outcome.error)
-            self._course, wait = course.onward(self._course, outcome, self._chance())
+                _log.info("%s: %s failed: %s", self.cache.resource, self._state.step.name.lower(), outcome.error)
+            self._state, wait = reflectorstate.onward(self._state, outcome, self._chance())
             if wait > 0:
                 await self._clock.sleep(wait)
 
     @property
-    def course(self) -> Course:
+    def state(self) -> ReflectorState:
         """What it is about to do."""
-        return self._course
+        return self._state
 
     async def _step(self, step: Step) -> Outcome:
         begun = self._clock.now()
@@ -181,12 +181,12 @@ class Reflector(Generic[T]):
             async for event in events:
                 if isinstance(event, WatchFailed):
                     return event.error
-                if self._course.step is Step.WATCH:
+                if self._state.step is Step.WATCH:
                     self._apply(event)
                 elif isinstance(event, Bookmark) and event.initial_events_end:
                     self._replace(list(present.values()), unreadable, event.resource_version)
                     # From here on this connection is a watch like any other, and ends like one.
-                    self._course = Course(Step.WATCH, self._course.listing, self._course.failures)
+                    self._state = ReflectorState(Step.WATCH, self._state.listing, self._state.failures)
                 elif isinstance(event, Change):
                     unreadable.pop(event.object.key, None)
                     if event.type is ChangeType.DELETED:
@@ -199,7 +199,7 @@ class Reflector(Generic[T]):
                         unreadable.pop(event.metadata.key, None)
                     else:
                         unreadable[event.metadata.key] = event.problem
-        if self._course.step is Step.WATCH:
+        if self._state.step is Step.WATCH:
             return None
         return ProtocolError("the watch ended before the end of its initial events")
 

@@ -43,7 +43,7 @@ def metadata_patch(service: Service, wanted: Mapping[str, str | None]) -> Object
     wrong = {name: value for name, value in wanted.items() if have.get(name) != value}
     if not wrong:
         return None
-    # A namesake that was made anew is another service.
+    # One of this name that was made anew is another service.
     return {"metadata": {"uid": service.metadata.uid, "annotations": wrong}}
 
 

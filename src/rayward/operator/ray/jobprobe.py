@@ -25,7 +25,7 @@ _EXPECTING: Final = 0.5
 _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
 """A job that has run for an hour is not asked about four times a second: the pause grows with its age."""
-_PATIENCE: Final = Backoff(0.5, 10.0)
+_BACKOFF: Final = Backoff(0.5, 10.0)
 _UNENDED: Final = frozenset(("PENDING", "RUNNING"))
 
 _Jobs = dict[str, JobInfo | None]
@@ -82,7 +82,7 @@ class JobProbe:
     def pause(self, target: JobTarget, seen: JobsSeen, failures: int, chance: float, heads: int) -> float:
         """Seconds between two looks: short for jobs that are about to begin or began lately."""
         if failures:
-            return _PATIENCE.after(failures, chance)
+            return _BACKOFF.after(failures, chance)
         now = self._clock.utc().timestamp()
         quick = min(max(_QUICK, heads / _LOOKS_PER_SECOND), _EXPECTING)
         pauses = [_pause(job, now, quick, ours=name in target.ours) for name, job in seen.jobs.items()]

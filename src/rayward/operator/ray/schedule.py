@@ -16,7 +16,7 @@ class Pace(Enum):
 
 
 _UNSETTLED: Final = 1.0
-_PATIENCE: Final = {Pace.IDLE: Backoff(10.0, 60.0), Pace.UPGRADING: Backoff(0.5, 5.0)}
+_BACKOFF: Final = {Pace.IDLE: Backoff(10.0, 60.0), Pace.UPGRADING: Backoff(0.5, 5.0)}
 
 
 def next_look(pace: Pace, *, settled: bool, failures: int, chance: float = 0.5) -> float:
@@ -27,7 +27,7 @@ def next_look(pace: Pace, *, settled: bool, failures: int, chance: float = 0.5) 
     keeps many heads from being asked at one moment.
     """
     if failures > 0:
-        return _PATIENCE[pace].after(failures, chance)
+        return _BACKOFF[pace].after(failures, chance)
     if pace is Pace.UPGRADING:
         return pace.value
     return (pace.value if settled else _UNSETTLED) * (0.9 + 0.2 * chance)

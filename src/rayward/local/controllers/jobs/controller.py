@@ -171,7 +171,7 @@ class JobController:
         try:
             await self._write(writer, verbs.patch(PODS, about.name, change, PatchType.STRATEGIC, about.namespace))
         except (NotFound, Conflict):
-            # Gone, or a namesake.
+            # Gone, or another of this name by now.
             return
 
     async def _write(self, writer: Key, request: Request) -> KubeObject:

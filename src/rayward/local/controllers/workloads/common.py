@@ -58,7 +58,7 @@ def claim(owner: KubeObject, selector: Object, own: Iterable[T], orphans: Iterab
 
 
 def adoption(owner: Object, found: KubeObject) -> Object:
-    """The change that makes an orphan the owner's, and no namesake of it."""
+    """The change that makes an orphan the owner's, and of none made anew under its name."""
     return {"metadata": {"ownerReferences": [owner], "uid": found.metadata.uid}}
 
 

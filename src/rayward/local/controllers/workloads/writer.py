@@ -47,7 +47,7 @@ class Writer:
             await self.update(writer, cache, whole, "status")
 
     async def delete(self, writer: Key, cache: Cache[Any], found: KubeObject) -> bool:
-        """Delete an object, and no namesake; whether it was there."""
+        """Delete this very object; whether it was there."""
         about = found.metadata
         request = verbs.delete(cache.resource, about.name, about.namespace, uid=about.uid)
         try:
@@ -69,7 +69,7 @@ class Writer:
         try:
             await self.send(writer, cache, request)
         except (NotFound, Conflict):
-            # Gone, or a namesake.
+            # Gone, or another of this name by now.
             return
 
 

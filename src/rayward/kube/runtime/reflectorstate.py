@@ -35,7 +35,7 @@ class Step(Enum):
     """Follow the collection from the last version seen."""
 
 
-class Course(msgspec.Struct, frozen=True):
+class ReflectorState(msgspec.Struct, frozen=True):
     """Where a reflector is."""
 
     step: Step
@@ -53,33 +53,33 @@ class Outcome(msgspec.Struct, frozen=True):
     """Whether a watch said anything, or held for more than a moment."""
 
 
-def start(can_stream: bool) -> Course:
+def start(can_stream: bool) -> ReflectorState:
     listing = Step.STREAM if can_stream else Step.LIST
-    return Course(listing, listing)
+    return ReflectorState(listing, listing)
 
 
-def onward(course: Course, outcome: Outcome, chance: float) -> tuple[Course, float]:
+def onward(state: ReflectorState, outcome: Outcome, chance: float) -> tuple[ReflectorState, float]:
     """The next step, and the seconds to wait before it.
 
     A list alone does not end a row of failures: a server that lists but cannot be watched must not be listed for ever.
     """
     error = outcome.error
-    if error is None and course.step is not Step.WATCH:
-        return Course(Step.WATCH, course.listing, course.failures), 0.0
-    if outcome.lively and course.step is Step.WATCH and (error is None or isinstance(error, TimedOut)):
-        return Course(Step.WATCH, course.listing), 0.0
-    failures = 1 if outcome.lively and course.step is Step.WATCH else course.failures + 1
+    if error is None and state.step is not Step.WATCH:
+        return ReflectorState(Step.WATCH, state.listing, state.failures), 0.0
+    if outcome.lively and state.step is Step.WATCH and (error is None or isinstance(error, TimedOut)):
+        return ReflectorState(Step.WATCH, state.listing), 0.0
+    failures = 1 if outcome.lively and state.step is Step.WATCH else state.failures + 1
     wait = BACKOFF.after(failures, chance)
     if isinstance(error, ApiError) and error.retry_after is not None:
         wait = max(wait, min(error.retry_after, BACKOFF.longest))
-    listing = _listing(course, error, failures)
-    step = Step.WATCH if course.step is Step.WATCH and _still_good(error) else listing
-    return Course(step, listing, failures), wait
+    listing = _listing(state, error, failures)
+    step = Step.WATCH if state.step is Step.WATCH and _still_good(error) else listing
+    return ReflectorState(step, listing, failures), wait
 
 
-def _listing(course: Course, error: ApiError | NetworkError | None, failures: int) -> Step:
-    if course.step is not Step.STREAM:
-        return course.listing
+def _listing(state: ReflectorState, error: ApiError | NetworkError | None, failures: int) -> Step:
+    if state.step is not Step.STREAM:
+        return state.listing
     # Refused, or accepted by an old server that never says where the initial events end.
     unending = isinstance(error, ProtocolError | TimedOut) and failures >= _STREAM_FAILURES
     unable = isinstance(error, Invalid | BadRequest) or unending

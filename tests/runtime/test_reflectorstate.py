@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from rayward.kube.client.errors import ApiError, from_status
-from rayward.kube.runtime.course import Course, Outcome, Step, onward, start
+from rayward.kube.runtime.reflectorstate import Outcome, ReflectorState, Step, onward, start
 from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError, ProtocolError, TimedOut
 
 
@@ -11,8 +11,8 @@ def refusal(code: int, retry_after: float | None = None, reason: str = "", cause
     return from_status({"reason": reason, "details": {"causes": [{"reason": cause}]}}, code, retry_after)
 
 
-LISTING, STREAMING = Course(Step.LIST), Course(Step.STREAM, Step.STREAM)
-WATCHING = Course(Step.WATCH)
+LISTING, STREAMING = ReflectorState(Step.LIST), ReflectorState(Step.STREAM, Step.STREAM)
+WATCHING = ReflectorState(Step.WATCH)
 TOO_LARGE = refusal(504, cause="ResourceVersionTooLarge")
 
 
@@ -21,7 +21,7 @@ def test_the_first_step() -> None:
 
 
 @pytest.mark.parametrize(
-    ("course", "outcome", "step", "wait"),
+    ("state", "outcome", "step", "wait"),
     [
         pytest.param(LISTING, Outcome(), Step.WATCH, 0.0, id="listed"),
         pytest.param(LISTING, Outcome(ConnectFailed("")), Step.LIST, 0.8, id="list failed"),
@@ -49,33 +49,45 @@ def test_the_first_step() -> None:
         pytest.param(STREAMING, Outcome(ConnectionLost("")), Step.STREAM, 0.8, id="stream lost"),
         pytest.param(STREAMING, Outcome(ProtocolError("")), Step.STREAM, 0.8, id="stream without an end, once"),
         pytest.param(
-            Course(Step.STREAM, Step.STREAM, 2), Outcome(TimedOut("")), Step.LIST, 3.2, id="without an end, thrice"
+            ReflectorState(Step.STREAM, Step.STREAM, 2),
+            Outcome(TimedOut("")),
+            Step.LIST,
+            3.2,
+            id="no end, thrice",
         ),
         pytest.param(
-            Course(Step.STREAM, Step.STREAM, 9), Outcome(ConnectFailed("")), Step.STREAM, 30.0, id="nobody there"
+            ReflectorState(Step.STREAM, Step.STREAM, 9),
+            Outcome(ConnectFailed("")),
+            Step.STREAM,
+            30.0,
+            id="nobody",
         ),
         pytest.param(
-            Course(Step.WATCH, Step.STREAM), Outcome(refusal(410)), Step.STREAM, 0.8, id="expired after a stream"
+            ReflectorState(Step.WATCH, Step.STREAM),
+            Outcome(refusal(410)),
+            Step.STREAM,
+            0.8,
+            id="expired after streams",
         ),
     ],
 )
-def test_what_comes_next(course: Course, outcome: Outcome, step: Step, wait: float) -> None:
-    following, seconds = onward(course, outcome, 0.5)
+def test_what_comes_next(state: ReflectorState, outcome: Outcome, step: Step, wait: float) -> None:
+    following, seconds = onward(state, outcome, 0.5)
     assert (following.step, seconds) == (step, wait)
 
 
 def test_only_a_lively_watch_ends_a_row_of_failures() -> None:
-    course = Course(Step.LIST, failures=4)
-    course, _ = onward(course, Outcome(), 0.5)
-    assert course.failures == 4
-    course, wait = onward(course, Outcome(refusal(403), lively=False), 0.5)
-    assert (course.failures, wait) == (5, 12.8)
-    course, _ = onward(course, Outcome(), 0.5)
-    course, _ = onward(course, Outcome(), 0.5)
-    assert course.failures == 0
+    state = ReflectorState(Step.LIST, failures=4)
+    state, _ = onward(state, Outcome(), 0.5)
+    assert state.failures == 4
+    state, wait = onward(state, Outcome(refusal(403), lively=False), 0.5)
+    assert (state.failures, wait) == (5, 12.8)
+    state, _ = onward(state, Outcome(), 0.5)
+    state, _ = onward(state, Outcome(), 0.5)
+    assert state.failures == 0
 
 
 @pytest.mark.parametrize("error", [ConnectionLost(""), refusal(410)], ids=["lost", "expired"])
 def test_a_watch_that_worked_fails_for_the_first_time(error: ApiError | NetworkError) -> None:
-    following, wait = onward(Course(Step.WATCH, failures=6), Outcome(error, lively=True), 0.5)
+    following, wait = onward(ReflectorState(Step.WATCH, failures=6), Outcome(error, lively=True), 0.5)
     assert (following.failures, wait) == (1, 0.8)
