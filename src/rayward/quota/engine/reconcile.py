@@ -33,6 +33,7 @@ from rayward.kube.core.objects import Key, KubeObject, version_number
 from rayward.kube.core.resource import NAMESPACES
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
+from rayward.kube.runtime.queue import HIGH
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.shield import Shield
 from rayward.quota.engine import status as to
@@ -48,6 +49,10 @@ from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, 
 NAME: Final = "quota"
 _PASS: Final = Key("", "")
 """The key whose reconcile is a pass of the engine."""
+_PASS_FIRST: Final = 2 * HIGH
+"""A pass waits for no write: behind those of the pass before, freed quota would lie idle until all are answered."""
+_DECIDED: Final = HIGH
+"""What was decided is written before anybody is told that he waits."""
 _BATCH_SECONDS: Final = 0.01
 """Changes that come together are decided upon together."""
 _BATCH_SHARE: Final = 4.0
@@ -215,7 +220,7 @@ class EngineReconciler:
         self._soon()
 
     def _soon(self) -> None:
-        self.controller.add(_PASS, after=self._batch_seconds)
+        self.controller.add(_PASS, after=self._batch_seconds, priority=_PASS_FIRST)
 
     # passes
 
@@ -237,16 +242,18 @@ class EngineReconciler:
         took = self._clock.now() - begun
         self._batch_seconds = min(max(_BATCH_SECONDS, _BATCH_SHARE * took), _LONGEST_BATCH_SECONDS)
         for decision in decisions:
+            priority = 0
             if isinstance(decision, Pend):
                 self._messages.put(decision, self._clock.now())
             else:
+                priority = _DECIDED
                 self._messages.drop(decision.key)
                 self._decided[decision.key] = decision
                 self._writing.add(decision.key)
                 if isinstance(decision, Admit) and decision.replaces:
                     self._writing.add(decision.replaces)
             self._told(self.engine.item(decision.key))
-            self.controller.add(_key(decision.key))
+            self.controller.add(_key(decision.key), priority=priority)
         wake = self.engine.next_wake()
         return DONE if wake is None else Result(requeue_after=max(_BATCH_SECONDS, wake - now))
 
