@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rayward.local.apiserver.media import Accept, Form, accept, essence
+from rayward.local.apiserver.media import Accept, Form, accept, essence, only_protobuf
 from rayward.local.apiserver.status import ApiError
 
 _KUBECTL = (
@@ -21,7 +21,12 @@ _KUBECTL = (
         ("application/json, */*", Accept()),
         ("application/vnd.kubernetes.protobuf, */*", Accept()),
         ("application/vnd.kubernetes.protobuf,application/json", Accept()),
-        ("application/vnd.kubernetes.protobuf", Accept()),
+        ("application/vnd.kubernetes.protobuf", Accept(protobuf=True)),
+        ("application/vnd.kubernetes.protobuf;stream=watch, text/html", Accept(protobuf=True)),
+        (
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Accept(Form.METADATA, protobuf=True),
+        ),
         ("application/yaml", Accept(yaml=True)),
         (_KUBECTL, Accept(Form.TABLE)),
         ("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", Accept(Form.METADATA)),
@@ -33,11 +38,32 @@ def test_the_first_form_the_server_can_give(header: str, wanted: Accept) -> None
     assert accept(header) == wanted
 
 
-@pytest.mark.parametrize("header", ["text/html", "application/json;as=Table;g=meta.k8s.io;v=v9"])
+@pytest.mark.parametrize(
+    "header",
+    [
+        "text/html",
+        "application/json;as=Table;g=meta.k8s.io;v=v9",
+        "application/vnd.kubernetes.protobuf;as=Table;g=meta.k8s.io;v=v1",
+    ],
+)
 def test_forms_it_cannot_give_are_not_acceptable(header: str) -> None:
     with pytest.raises(ApiError) as caught:
         accept(header)
     assert caught.value.code == 406
+
+
+@pytest.mark.parametrize(
+    ("header", "only"),
+    [
+        (b"application/vnd.kubernetes.protobuf", True),
+        (b"application/vnd.kubernetes.protobuf;stream=watch", True),
+        (b"application/vnd.kubernetes.protobuf,application/json", False),
+        (b"application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", False),
+        (b"application/json", False),
+    ],
+)
+def test_who_reads_a_refusal_as_protobuf(header: bytes, only: bool) -> None:
+    assert only_protobuf(header) is only
 
 
 def test_parameters_are_no_part_of_a_type() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.apiserver.protobuf import ProtobufError, decode
+from rayward.local.apiserver.protobuf import ProtobufError, decode, encode
 from rayward.local.apiserver.protobuf.body import MAX_BYTES
 from tests.apiserver.data import protobuf_pairs, protobuf_refusals
 
@@ -195,3 +195,8 @@ def _spoil(value: Any) -> None:
         for child in value:
             _spoil(child)
         value.append("spoiled")
+
+
+@pytest.mark.parametrize("pair", _PAIRS)
+def test_what_is_written_is_read_as_the_same(pair: dict[str, Any]) -> None:
+    assert decode(encode(pair["json"])) == pair["json"]

@@ -16,6 +16,7 @@ from rayward.local.apiserver import impersonation, status
 from rayward.local.apiserver.authentication import Authenticator, shown_token
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.identity import ANONYMOUS, NOBODY, User
+from rayward.local.apiserver.media import PROTOBUF, only_protobuf
 from rayward.local.apiserver.options import Query, flag
 from rayward.local.apiserver.proxy import Proxies
 from rayward.local.apiserver.rbac.access import asked, refused
@@ -24,7 +25,7 @@ from rayward.local.apiserver.rbac.impersonate import Impersonation
 from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
-from rayward.local.apiserver.respond import to_yaml, warning_headers
+from rayward.local.apiserver.respond import to_protobuf, to_yaml, warning_headers
 from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
 from rayward.local.apiserver.verbs import watchsocket
 from rayward.local.apiserver.verbs.convert import converting
@@ -282,7 +283,7 @@ def answers_plainly(target: bytes) -> bool:
 
 
 def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") -> Response:
-    """A failure as its Status, in YAML for who reads nothing else."""
+    """A failure as its Status, in YAML or protobuf for who reads nothing else."""
     headers = warning_headers(warnings)
     retry = (error.details or {}).get("retryAfterSeconds")
     if retry:
@@ -290,6 +291,8 @@ def failure(error: status.ApiError, warnings: list[str], accept: bytes = b"") ->
     body = orjson.dumps(error.status())
     if accept == b"application/yaml":
         return Response(error.code, to_yaml(body), b"application/yaml", headers)
+    if accept and only_protobuf(accept) and (encoded := to_protobuf(body)) is not None:
+        return Response(error.code, encoded, PROTOBUF.encode(), headers)
     return Response(error.code, body, headers=headers)
 
 

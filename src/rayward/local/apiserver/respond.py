@@ -11,7 +11,7 @@ import orjson
 import yaml
 
 from rayward.kube.machinery import table
-from rayward.local.apiserver import media, options, status, tables
+from rayward.local.apiserver import media, options, protobuf, status, tables
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.media import Accept, Form
 from rayward.local.apiserver.request import Request, Response
@@ -52,8 +52,11 @@ def shown_object(request: Request, code: int, obj: Object) -> Response:
 def encoded(request: Request, code: int, value: bytes) -> Response:
     """JSON bytes as the answer, in the encoding the caller asked for."""
     headers = warning_headers(request.warnings) if request.warnings else ()
-    if accepted(request).yaml:
+    wanted = accepted(request)
+    if wanted.yaml:
         return Response(code, to_yaml(value), b"application/yaml", headers)
+    if wanted.protobuf and (body := to_protobuf(value)) is not None:
+        return Response(code, body, media.PROTOBUF.encode(), headers)
     if _wants_pretty(request):
         value = orjson.dumps(orjson.loads(value), option=orjson.OPT_INDENT_2)
     return Response(code, value, headers=headers)
@@ -68,6 +71,14 @@ def _wants_pretty(request: Request) -> bool:
 def to_yaml(value: bytes) -> bytes:
     """JSON bytes as YAML bytes."""
     return yaml.dump(orjson.loads(value), Dumper=_Dumper, allow_unicode=True, width=1 << 20).encode()
+
+
+def to_protobuf(value: bytes) -> bytes | None:
+    """JSON bytes as protobuf, or None for a kind that has no such form: custom objects go out as JSON."""
+    try:
+        return protobuf.encode(orjson.loads(value))
+    except protobuf.ProtobufError:
+        return None
 
 
 class _Dumper(yaml.CSafeDumper):

@@ -1,4 +1,4 @@
-"""A request body: an envelope that names the kind, and the object in it."""
+"""A body: an envelope that names the kind, and the object in it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Final
 
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.apiserver import recorded
+from rayward.local.apiserver.protobuf import writer
 from rayward.local.apiserver.protobuf.plans import plan_of
 from rayward.local.apiserver.protobuf.reader import BYTES, MESSAGE, RAW, TEXT, FaultError, Plan, read
 
@@ -58,6 +59,34 @@ def decode(data: bytes, api_version: str = "", kind: str = "") -> Object:
         raise ProtobufError(str(fault), kind, api_version) from None
 
 
+def encode(obj: Object) -> bytes:
+    """An object as a body of type ``application/vnd.kubernetes.protobuf``.
+
+    Raises:
+        ProtobufError: Objects of its kind have no such form.
+    """
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    if kind.startswith("PartialObjectMetadata"):
+        raw = writer.partial(obj)
+    else:
+        raw = writer.message(obj, _type_of_kind(api_version, kind))
+    return _MAGIC + writer.delimited(1, _identity(api_version, kind)) + writer.delimited(2, raw)
+
+
+def encode_event(event: Object) -> bytes:
+    """An event of a watch, its object in the same form.
+
+    Raises:
+        ProtobufError: Objects of its kind have no such form.
+    """
+    inner = writer.delimited(1, encode(event["object"]))
+    return writer.delimited(1, event["type"].encode()) + writer.delimited(2, inner)
+
+
+def _identity(api_version: str, kind: str) -> bytes:
+    return writer.delimited(1, api_version.encode()) + writer.delimited(2, kind.encode())
+
+
 def _check_frame(data: bytes) -> None:
     if not data:
         raise ProtobufError("empty data")
@@ -71,6 +100,10 @@ def _check_frame(data: bytes) -> None:
 
 
 def _plan_of_kind(api_version: str, kind: str) -> Plan:
+    return plan_of(_type_of_kind(api_version, kind))
+
+
+def _type_of_kind(api_version: str, kind: str) -> str:
     kinds = _types()
     type_name = kinds.get((api_version, kind))
     if type_name is None and kind in _IN_EVERY_GROUP and any(served == api_version for served, _ in kinds):
@@ -78,7 +111,7 @@ def _plan_of_kind(api_version: str, kind: str) -> Plan:
     if type_name is None:
         text = f'no kind "{kind}" is registered for version "{api_version}" in scheme "pkg/runtime/scheme.go:111"'
         raise ProtobufError(text, kind, api_version)
-    return plan_of(type_name)
+    return type_name
 
 
 @cache

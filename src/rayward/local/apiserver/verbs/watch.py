@@ -8,10 +8,12 @@ import random
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
-from rayward.local.apiserver import status
+import orjson
+
+from rayward.local.apiserver import protobuf, status
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.hub import ConvertingWatcher, Watcher
-from rayward.local.apiserver.media import Form
+from rayward.local.apiserver.media import PROTOBUF, Form
 from rayward.local.apiserver.options import ListOptions, list_options, resource_version
 from rayward.local.apiserver.request import Request, Stream
 from rayward.local.apiserver.respond import accepted, event_renderer, includes
@@ -23,6 +25,7 @@ _log = logging.getLogger(__name__)
 _SHORTEST_DEFAULT = 1800
 _LAST_BOOKMARK = 2
 _LAST_WORD = 10.0
+PROTOBUF_STREAM = f"{PROTOBUF};stream=watch".encode()
 
 
 async def watch(core: Core, request: Request) -> Stream:
@@ -49,7 +52,18 @@ async def watch(core: Core, request: Request) -> Stream:
     _replay(core, request, watcher, chosen, options, since)
     core.hub.add(watcher)
     seconds = options.timeout or random.randint(_SHORTEST_DEFAULT, 2 * _SHORTEST_DEFAULT)  # noqa: S311
-    return Stream(_stream(core, watcher, seconds))
+    lines = _stream(core, watcher, seconds)
+    if wanted.protobuf and (resource.builtin or wanted.form is Form.METADATA):
+        return Stream(_frames(lines), PROTOBUF_STREAM)
+    return Stream(lines)
+
+
+async def _frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Events of a protobuf watch: each is preceded by its length."""
+    async for chunk in chunks:
+        for line in chunk.splitlines():
+            event = protobuf.encode_event(orjson.loads(line))
+            yield len(event).to_bytes(4, "big") + event
 
 
 def _wants_state(options: ListOptions, since: int) -> bool:

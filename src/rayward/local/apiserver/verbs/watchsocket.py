@@ -1,4 +1,4 @@
-"""A watch over a WebSocket: the same lines as over HTTP, each a text frame. fabric8 opens all its watches so."""
+"""A watch over a WebSocket: the same events as over HTTP, each a frame. fabric8 opens all its watches so."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from rayward.local.apiserver.request import Stream
+from rayward.local.apiserver.verbs.watch import PROTOBUF_STREAM
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -34,6 +35,10 @@ async def carry(stream: Stream, protocols: Sequence[str], receive: Receive, send
 
     async def pump() -> None:
         async for chunk in stream.chunks:
+            if stream.content_type == PROTOBUF_STREAM:
+                # a frame has a length of its own
+                await send({"type": "websocket.send", "bytes": chunk[4:]})
+                continue
             for line in chunk.splitlines(keepends=True):
                 await send({"type": "websocket.send", "text": line.decode()})
 
