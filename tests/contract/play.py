@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from tests.contract import paths
+from tests.contract import paths, protobuf
 from tests.contract.case import NAMESPACED, Case, Step
 from tests.contract.mask import Mask
 from tests.contract.server import Connection, Reply, Server
@@ -112,7 +112,8 @@ class _Player:
         if reply.events is not None:
             events = [self._body(line) for line in reply.events]
             return {"code": reply.code, "headers": headers, "events": events, "ended": reply.ended}
-        body = self._body(reply.content.decode(errors="replace"))
+        binary = reply.content.startswith(protobuf.MAGIC)
+        body = self._body(json.dumps(reply.json()) if binary else reply.content.decode(errors="replace"))
         if step.any_order and isinstance(body, dict):
             body = _with_sorted_causes(body)
         if step.only and isinstance(body, dict):

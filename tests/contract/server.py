@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import http.client
 import io
 import json
@@ -15,6 +16,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import yaml
+
+from tests.contract import protobuf
 
 _PATIENCE = 90.0
 _KINDS_OF_FRAMES = {1: "text", 2: "binary", 8: "close"}
@@ -66,8 +69,10 @@ class Reply:
     ended: bool = False  # the server closed the watch
 
     def json(self) -> Any:
-        """The body as JSON, or None."""
+        """The body as JSON shows it, or None."""
         try:
+            if self.content.startswith(protobuf.MAGIC):
+                return protobuf.shown(self.content)
             return json.loads(self.content)
         except ValueError:
             return None
@@ -98,7 +103,8 @@ class Connection:
         try:
             if events is None or response.status != 200:
                 return Reply(response.status, response.headers, response.read())
-            lines = list(_lines(response, events))
+            binary = response.headers.get("Content-Type", "").startswith(protobuf.MEDIA)
+            lines = list((_messages if binary else _lines)(response, events))
             return Reply(200, response.headers, b"", lines, ended=events == 0 or len(lines) < events)
         finally:
             if events is not None or response.headers.get("Connection", "").lower() == "close":
@@ -163,7 +169,10 @@ def _frames(stream: io.BufferedReader, count: int) -> Iterator[str]:
         shown: Any = data.hex()
         if kind == "text":
             shown = json.loads(data)
-        yield json.dumps({"frame": kind, "line": data.endswith(b"\n"), "content": shown})
+        elif kind == "binary":
+            shown = protobuf.event(data)
+        line = kind == "text" and data.endswith(b"\n")
+        yield json.dumps({"frame": kind, "line": line, "content": shown})
         seen += 1
         if kind == "close" or seen == count:
             return
@@ -180,3 +189,14 @@ def _lines(response: http.client.HTTPResponse, events: int) -> Iterator[str]:
                     return
     except TimeoutError:
         return
+
+
+def _messages(response: http.client.HTTPResponse, events: int) -> Iterator[str]:
+    """So many events of a protobuf watch; with 0 all until the server closes."""
+    seen = 0
+    with contextlib.suppress(TimeoutError):
+        while len(length := response.read(4)) == 4:
+            yield json.dumps(protobuf.event(response.read(int.from_bytes(length, "big"))))
+            seen += 1
+            if events and seen == events:
+                return

@@ -25,7 +25,37 @@ def _nobody(*steps: Step) -> list[Step]:
     return [as_user(step) for step in steps]
 
 
+_OLD = "/api/v1/watch/namespaces/{ns}"
+_SOCKET = {"Upgrade": "websocket", "Sec_WebSocket_Version": "13", "Sec_WebSocket_Key": "c2l4dGVlbiBsZXR0ZXJzIQ=="}
+
+
+def _old_paths(*who: str) -> list[Step]:
+    """Requests to the old paths of watches that are for no watch."""
+    steps = [
+        *(get(f"{_OLD}/pods/p/{part}") for part in ("exec", "attach", "portforward", "log", "status", "proxy/x")),
+        *(create(f"{_OLD}/pods/p/{part}", {}) for part in ("exec", "eviction", "binding")),
+        get(f"{_OLD}/pods/p/exec", command="sh", stdout=True).with_headers(Connection="Upgrade", **_SOCKET),
+        get(f"{_OLD}/pods/p/exec", command="sh").with_headers(Connection="Upgrade", Upgrade="SPDY/3.1"),
+        get("/api/v1/watch/nodes/n/proxy/run"),
+        create(f"{_OLD}/configmaps", _MAP),
+        update(f"{_OLD}/configmaps/m", _MAP),
+        merge(f"{_OLD}/configmaps/m", {}),
+        delete(f"{_OLD}/configmaps/m"),
+        delete(f"{_OLD}/configmaps"),
+    ]
+    return [as_user(step, *who) for step in steps]
+
+
 CASES = [
+    case("the old paths of watches lead nowhere else", _old_paths("admin", "system:masters")),
+    case(
+        "the old paths of watches are no way around the right to more",
+        cluster_role(rule("get list watch", "*", ["*"])),
+        cluster_binding(),
+        once(may("watch", "pods")),
+        _old_paths(),
+    ),
+    case("the old paths of watches take the right to watch", _old_paths()),
     case(
         "nothing is allowed: each verb",
         _nobody(
