@@ -107,6 +107,66 @@ def test_variables_come_change_and_go() -> None:
     assert container["env"] == [{"name": "B", "value": "3"}, {"name": "C", "value": "4"}]
 
 
+def test_of_two_settings_of_one_thing_the_later_counts() -> None:
+    live = _live()
+    after = _patched(
+        "RayCluster", live, SetEnv("A", "1", "small"), SetEnv("A", "2", "small"), SetEnv("B", "1", "small")
+    )
+    after = _patched("RayCluster", after, SetEnv("B", "2", "small"), SetEnv("B", None, "small"), SetEnv("C", "1"))
+    container = after["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
+    assert container["env"] == [{"name": "A", "value": "2"}, {"name": "C", "value": "1"}]
+
+
+def test_bounds_that_are_set_together_are_judged_together() -> None:
+    most = manifest()["spec"]["workerGroupSpecs"][0]["maxReplicas"]
+    intents = (Scale("small", min_replicas=most + 2), Scale("small", max_replicas=most + 5))
+    (group,) = _patched("RayCluster", _live(), *intents)["spec"]["workerGroupSpecs"]
+    assert (group["minReplicas"], group["maxReplicas"]) == (most + 2, most + 5)
+
+
+@pytest.mark.parametrize("path", ["workerGroupSpecs[small].numOfHosts", "workerGroupSpecs.0.numOfHosts"])
+def test_a_field_behind_a_list_is_guarded_by_the_name_of_its_item(path: str) -> None:
+    patch = compile_patch("RayCluster", _live(), [SetField(path, 2)])
+    assert patch.operations == (NAME, {"op": "add", "path": f"{GROUP}/numOfHosts", "value": 2})
+
+
+def test_an_item_without_a_name_is_guarded_by_what_it_is() -> None:
+    live = _live(changed(manifest(), "spec.headGroupSpec.template.spec.containers.0.args", ["a", "b"]))
+    path = "headGroupSpec.template.spec.containers[ray].args.1"
+    patch = compile_patch("RayCluster", live, [SetField(path, "c")])
+    pointer = "/spec/headGroupSpec/template/spec/containers/0/args/1"
+    assert {"op": "test", "path": pointer, "value": "b"} in patch.operations
+    assert patch.writes == ({"op": "replace", "path": pointer, "value": "c"},)
+
+
+def test_a_name_with_dots_is_in_brackets() -> None:
+    path = "headGroupSpec.template.metadata.annotations[example.com/a]"
+    after = _patched("RayCluster", _live(), SetField(path, "b"))
+    assert after["spec"]["headGroupSpec"]["template"]["metadata"]["annotations"]["example.com/a"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        ("workerGroupSpecs[large].replicas", 1, "no item 'large'"),
+        ("workerGroupSpecs.7.replicas", 1, "no item '7'"),
+        ("rayVersion.x", 1, "is a value"),
+        ("absent.0.x", 1, "is not there"),
+        ("workerGroupSpecs[small", 1, "cannot read the path"),
+        ("workerGroupSpecs", [], "would lose"),
+        ("headGroupSpec", "none", "would lose"),
+    ],
+)
+def test_a_path_that_leads_nowhere_and_a_value_that_loses_items_are_refused(path: str, value: Any, said: str) -> None:
+    with pytest.raises((Invalid, NotFound), match=said) as caught:
+        compile_patch("RayCluster", _live(), [SetField(path, value)])
+    assert caught.value.following
+
+
+def test_an_item_that_is_named_may_go() -> None:
+    assert not _patched("RayCluster", _live(), SetField("workerGroupSpecs[small]", None))["spec"]["workerGroupSpecs"]
+
+
 def test_replicas_that_the_autoscaler_owns_are_left_alone_unless_asked_for() -> None:
     live = _live(changed(manifest(), "spec.enableInTreeAutoscaling", True))
     with pytest.raises(Invalid, match="autoscaler") as caught:
@@ -145,7 +205,9 @@ def test_settings_of_the_command_line(text: str, intent: Intent) -> None:
     assert parse_setting(text) == intent
 
 
-@pytest.mark.parametrize("text", ["", "image", "small.replicas=-1", "small.replicas=many", "nonsense=1", ".image=x"])
+@pytest.mark.parametrize(
+    "text", ["", "image", "small.replicas=-1", "small.replicas=many", "nonsense=1", ".image=x", "image=", "suspend=x"]
+)
 def test_what_is_no_setting(text: str) -> None:
     with pytest.raises(UsageError):
         parse_setting(text)

@@ -45,6 +45,16 @@ def test_a_patch_that_drops_nothing_passes(patch: Object) -> None:
     assert loss_of(manifest(), patch) is None
 
 
+@pytest.mark.parametrize(
+    "patch", [{"spec": None}, {"spec": {"workerGroupSpecs": None}}, {"spec": {"headGroupSpec": "x"}}]
+)
+def test_a_list_that_is_deleted_as_a_whole_is_refused_and_has_no_patch_instead(patch: Object) -> None:
+    with pytest.raises(Invalid, match="would drop") as caught:
+        refuse_loss(REF, manifest(), patch)
+    assert "[" in caught.value.why
+    assert "remove" in caught.value.following
+
+
 def test_items_without_names() -> None:
     live = {"spec": {"args": ["a", "b"]}}
     loss = loss_of(live, {"spec": {"args": ["a"]}})

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rayward.changes import writing
+from rayward.changes.compiler import CompiledPatch
 from rayward.changes.intents import Annotate, Scale, SetEnv, SetField
 from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.refs import Ref
@@ -104,7 +105,7 @@ def test_a_json_patch_is_sent_as_it_is(client: SyncClient, namespace: str) -> No
         {"op": "test", "path": "/spec/rayVersion", "value": "1"},
         {"op": "remove", "path": "/spec/rayVersion"},
     ]
-    with pytest.raises(ApiError):
+    with pytest.raises(Invalid):
         run(client, writing.json_patch(ref, operations))
     assert run(client, writing.json_patch(ref, operations[1:])).changed
 
@@ -147,6 +148,35 @@ def test_a_value_that_admission_rejects_is_told_and_not_tried_again(client: Sync
     ref = _made(client, namespace, changed(manifest(), "spec.managedBy", "ray.io/kuberay-operator"))
     with pytest.raises(ApiError, match="managedBy"):
         run(client, writing.change(ref, [SetField("managedBy", "kueue.x-k8s.io/multikueue")]))
+
+
+def test_an_operation_that_does_not_fit_is_named(client: SyncClient, namespace: str) -> None:
+    ref = _made(client, namespace, manifest())
+    operations = [{"op": "add", "path": "/spec/suspend", "value": True}, {"op": "remove", "path": "/spec/nowhere"}]
+    with pytest.raises(Invalid, match="operation 2 of the patch") as caught:
+        run(client, writing.json_patch(ref, operations))
+    assert "/spec/nowhere" in caught.value.why
+    assert not run(client, writing.read(ref))["spec"].get("suspend")
+
+
+def test_a_patch_that_never_fits_is_not_blamed_on_others(
+    client: SyncClient, namespace: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ref = _made(client, namespace, manifest())
+    never = CompiledPatch(({"op": "test", "path": "/metadata/name", "value": "another"},))
+    monkeypatch.setattr(writing, "compile_patch", lambda *_, **__: never)
+    with pytest.raises(Invalid, match="does not fit"):
+        run(client, writing.change(ref, [Scale("small", 2)]))
+
+
+def test_a_manifest_takes_the_place_of_an_object(client: SyncClient, namespace: str) -> None:
+    live = _made(client, namespace, changed(manifest(), "metadata.labels", {"team": "search"}))
+    body = changed(manifest(), "spec.rayVersion", "2.61.0")
+    done = run(client, writing.replace(live, lambda found: writing.with_manifest(found, body)))
+    assert done.object["spec"]["rayVersion"] == "2.61.0"
+    assert "labels" not in done.object["metadata"]
+    assert done.before is not None
+    assert done.object["metadata"]["uid"] == done.before["metadata"]["uid"]
 
 
 def test_replace_runs_its_mutation_again_on_what_is_there(client: SyncClient, namespace: str) -> None:

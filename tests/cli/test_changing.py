@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -99,6 +100,49 @@ def test_a_merge_patch_that_would_drop_a_group_is_refused_and_its_advice_works(r
     assert (failure["code"], failure["reason"], failure["object"]) == (3, "Invalid", "raycluster/c")
     assert ray("patch", "raycluster/c", "-p", "[]").code == 3
     assert ray("patch", "raycluster/c", "-p", '{"spec": {"suspend": true}}').code == 0
+
+
+def test_replace_keeps_the_version_of_the_manifest(ray: Rayward) -> None:
+    text = ray("get", "raycluster/c", "-o", "yaml").out
+    wanted = re.sub("maxReplicas: [0-9]+", "maxReplicas: 7", text)
+    assert wanted != text
+    done = ray("replace", "-f", "-", stdin=wanted)
+    assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err
+    late = ray("replace", "-f", "-", stdin=wanted)
+    assert late.code == 5
+    assert "has changed since the manifest was read" in late.err
+    again = changed(manifest(), "spec.workerGroupSpecs.0.maxReplicas", 8)
+    assert ray("replace", "-f", "-", stdin=yamltext.dump(again)).code == 0
+    assert ray("replace", "-f", "-", stdin=yamltext.dump(manifest("nobody"))).code == 4
+    assert ray("replace", "-f", "-", stdin="kind: [").code == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("set", "cluster/c", "spec.nothing=1"), 3, 'unknown field "spec.nothing"'),
+        (("set", "cluster/c", "spec.workerGroupSpecs=[]"), 3, "would lose 1 item"),
+        (("set", "cluster/c", "small.requests.cpu=much"), 3, "resources.requests.cpu"),
+        (("patch", "cluster/c", "-p", '{"spec": null}'), 3, "spec.workerGroupSpecs[small]"),
+        (("patch", "cluster/c", "--type=json", "-p", '[{"op": "remove", "path": "/spec/x"}]'), 3, "operation 1"),
+        (("upgrade", "cluster/c", "image=x:1"), 3, "only a RayService can"),
+        (("scale", "cluster/c", "--group", "large", "--replicas", "1"), 4, "groups: small"),
+        (("why", "c"), 2, "KIND/NAME"),
+        (("history", "pod/c"), 4, "only Ray's kinds"),
+        (("undo", "cluster/c", "--to-revision", "77"), 4, "revisions: "),
+    ],
+)
+def test_a_refusal_has_three_lines_and_changes_nothing(
+    ray: Rayward, words: tuple[str, ...], code: int, said: str
+) -> None:
+    before = ray("get", "raycluster/c", "-o", "jsonpath={.metadata.resourceVersion}").out
+    done = ray(*words)
+    assert (done.code, said in done.err) == (code, True), done.err
+    lines = [line for line in done.err.splitlines() if not line.startswith("→")]
+    assert [line.split(":")[0].strip() for line in (lines[0], lines[1], lines[-1])] == ["error", "why", "next"], lines
+    assert len(lines) == len(set(lines)), "nothing is told twice"
+    assert max(map(len, lines)) < 600
+    assert ray("get", "raycluster/c", "-o", "jsonpath={.metadata.resourceVersion}").out == before
 
 
 def test_two_documents_of_which_one_is_wrong_are_planned_not_at_all(ray: Rayward) -> None:

@@ -37,7 +37,10 @@ def refuse_problems(ref: Ref, wanted: Object) -> None:
     try:
         found = [one for one in judged(wanted, ref.kind)[0] if one.reason != FEATURE_MISSING]
     except msgspec.ValidationError as error:
-        raise Invalid(f"{ref} does not have the structure of its kind", str(error), "", object=str(ref)) from error
+        following = "rayward lint FILE shows the line"
+        raise Invalid(
+            f"{ref} does not have the structure of its kind", str(error), following, object=str(ref)
+        ) from error
     if found:
         what = f"{ref} has {len(found)} problem{'s' if len(found) > 1 else ''}, so the operator would reject it"
         why = "\n".join(map(str, found))

@@ -8,7 +8,7 @@ the resource version: a moved object rejects the whole patch, and it is compiled
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rayward.changes.intents import (
@@ -23,11 +23,11 @@ from rayward.changes.intents import (
     SetResources,
     Suspend,
 )
+from rayward.changes.mergeguard import lost_paths
 from rayward.changes.outcomes import Invalid, NotFound
+from rayward.changes.pointers import NAMES, Pointer, names_of, place_of, pointer, steps_of
 from rayward.changes.refs import cluster_path, cluster_spec
 from rayward.kube.machinery.jsonvalue import Object, entries, is_list, is_object, section
-
-Pointer = tuple[str, ...]
 
 _VERSION: Final = "/metadata/resourceVersion"
 _GROUPS: Final = "workerGroupSpecs"
@@ -68,23 +68,24 @@ def compile_patch(
         Invalid: The kind has no such field, or the autoscaler owns it.
     """
     writer = _Writer(kind, live)
+    sizes: dict[str, Scale] = {}
+    variables: dict[tuple[Pointer, str], str | None] = {}
     for intent in intents:
         if isinstance(intent, Scale):
-            _scale(writer, intent, override_autoscaler=override_autoscaler)
+            # bounds that are given together are judged together
+            sizes[intent.group] = _merged(sizes.get(intent.group), intent)
         elif isinstance(intent, SetImage):
             for path in writer.containers(intent.group):
                 writer.put((*path, "image"), intent.image)
         elif isinstance(intent, SetEnv):
-            _env(writer, intent)
+            variables |= dict.fromkeys(((path, intent.name) for path in writer.containers(intent.group)), intent.value)
         elif isinstance(intent, SetResources):
             for path in writer.containers(intent.group):
                 for which, amounts in (("requests", intent.requests), ("limits", intent.limits)):
                     for name, amount in amounts.items():
                         writer.put((*path, "resources", which, name), amount)
         elif isinstance(intent, SetField):
-            parts = tuple(intent.path.split("."))
-            base = cluster_path(kind) if parts[0] in _IN_CLUSTER else ("spec",)
-            writer.put((*base, *parts), intent.value)
+            _field(writer, intent)
         elif isinstance(intent, Suspend):
             writer.put(("spec", "suspend"), intent.suspend)
         elif isinstance(intent, AnnotatePods):
@@ -92,7 +93,33 @@ def compile_patch(
                 writer.put((*root, "template", "metadata", "annotations", intent.name), intent.value)
         else:
             writer.put(("metadata", "annotations", intent.name), intent.value)
+    for size in sizes.values():
+        _scale(writer, size, override_autoscaler=override_autoscaler)
+    for (path, name), value in variables.items():
+        _env(writer, path, name, value)
     return writer.patch()
+
+
+def _merged(first: Scale | None, later: Scale) -> Scale:
+    if first is None:
+        return later
+    given = {name: getattr(later, name) for name in ("replicas", "min_replicas", "max_replicas")}
+    return replace(first, **{name: value for name, value in given.items() if value is not None})
+
+
+def _field(writer: _Writer, intent: SetField) -> None:
+    steps = steps_of(intent.path)
+    if not steps:
+        why = "fields are separated by dots, and the name of an item or a name with dots is in brackets"
+        raise Invalid(f"cannot read the path {intent.path!r}", why, "write it as rayward plan does: a.b[name].c")
+    base = cluster_path(writer.kind) if steps[0] in _IN_CLUSTER else ("spec",)
+    path = writer.place(base, steps)
+    lost = list(lost_paths(writer.at(path), intent.value, path)) if intent.value is not None else []
+    if lost:
+        what = f"{intent.path} would lose {len(lost)} item{'s' if len(lost) > 1 else ''} or fields that it has now"
+        following = f"name what is to go: spec.{intent.path}[NAME]=null; or write the value with all that stays"
+        raise Invalid(what, "these would be gone:\n" + "\n".join(lost[:20]), following, field=lost[0])
+    writer.put(path, intent.value)
 
 
 def _scale(writer: _Writer, intent: Scale, *, override_autoscaler: bool) -> None:
@@ -124,20 +151,19 @@ def _scale(writer: _Writer, intent: Scale, *, override_autoscaler: bool) -> None
             writer.put((*path, name), value)
 
 
-def _env(writer: _Writer, intent: SetEnv) -> None:
-    for path in writer.containers(intent.group):
-        variables: list[Any] = writer.at((*path, "env")) or []
-        index = next((i for i, one in enumerate(variables) if is_object(one) and one.get("name") == intent.name), None)
-        if index is None:
-            if intent.value is not None:
-                writer.append((*path, "env"), {"name": intent.name, "value": intent.value})
-            continue
-        here = (*path, "env", str(index))
-        writer.guard((*here, "name"), intent.name)
-        if intent.value is None:
-            writer.remove(here)
-        elif variables[index] != {"name": intent.name, "value": intent.value}:
-            writer.put(here, {"name": intent.name, "value": intent.value})
+def _env(writer: _Writer, path: Pointer, name: str, value: str | None) -> None:
+    variables: list[Any] = writer.at((*path, "env")) or []
+    index = next((i for i, one in enumerate(variables) if is_object(one) and one.get("name") == name), None)
+    if index is None:
+        if value is not None:
+            writer.append((*path, "env"), {"name": name, "value": value})
+        return
+    here = (*path, "env", str(index))
+    writer.guard((*here, "name"), name)
+    if value is None:
+        writer.remove(here)
+    elif variables[index] != {"name": name, "value": value}:
+        writer.put(here, {"name": name, "value": value})
 
 
 @dataclass(slots=True)
@@ -160,6 +186,32 @@ class _Writer:
                 found = found.get(part) if is_object(found) else None
         return found
 
+    def place(self, base: Pointer, steps: Iterable[str]) -> Pointer:
+        """The way to a field, with a guard on each item of a list that it leads through."""
+        at = base
+        for step in steps:
+            here = self.at(at)
+            if is_list(here):
+                index = place_of(here, step)
+                if index is None:
+                    what, why = f"{'.'.join(at)} has no item {step!r}", f"items: {names_of(here)}"
+                    raise NotFound(what, why, "name one of them; rayward get KIND NAME -o yaml shows all")
+                at, item = (*at, str(index)), here[index]
+                name = next((key for key in NAMES if is_object(item) and item.get(key)), None)
+                if name is None:
+                    self.guard(at, item)
+                else:
+                    self.guard((*at, name), item[name])
+            elif here is None and step.isdigit():
+                what = f"{'.'.join(at)} has no item {step}: it is not there"
+                raise NotFound(what, "", "write the list whole: spec.PATH=[...]")
+            elif here is not None and not is_object(here):
+                what = f"{'.'.join(at)} is a value and has no field {step!r}"
+                raise Invalid(what, f"it is {here!r}", "rayward get KIND NAME -o yaml shows the fields")
+            else:
+                at = (*at, step)
+        return at
+
     def group(self, name: str) -> Pointer:
         """The way to a worker group, guarded by its name."""
         base = cluster_path(self.kind)
@@ -170,7 +222,8 @@ class _Writer:
                 self.guard((*path, "groupName"), name)
                 return path
         known = ", ".join(str(group.get("groupName")) for group in groups) or "none"
-        raise NotFound(f"there is no worker group {name!r}", f"groups: {known}", "")
+        following = "name one of these groups" if groups else "there is a head alone, whose name is head"
+        raise NotFound(f"there is no worker group {name!r}", f"groups: {known}", following)
 
     def groups(self, group: str) -> list[Pointer]:
         """The ways to a group, to the ``workers``, or to all."""
@@ -189,7 +242,8 @@ class _Writer:
             path = (*root, "template", "spec", "containers", "0")
             found: list[Any] = self.at(path[:-1]) or []
             if not found:
-                raise Invalid(f"{'.'.join(root)} has no container", "the first container runs Ray", "")
+                following = "write its pod template in the manifest and apply it"
+                raise Invalid(f"{'.'.join(root)} has no container", "the first container runs Ray", following)
             self.guard((*path, "name"), found[0].get("name"))
             yield path
 
@@ -243,11 +297,6 @@ class _Writer:
         version = section(self.live, "metadata").get("resourceVersion")
         if version:
             self._guards[_VERSION] = {"op": "test", "path": _VERSION, "value": version}
-
-
-def pointer(path: Pointer) -> str:
-    """A path as RFC 6901 writes it."""
-    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in path)
 
 
 def _descending(operation: Object) -> list[int]:

@@ -53,7 +53,10 @@ class SetResources:
 
 @dataclass(frozen=True, slots=True)
 class SetField:
-    """A field below ``spec`` by its dotted path, such as ``rayVersion`` of a RayCluster."""
+    """A field below ``spec`` by its path as a plan writes it: ``rayVersion``, ``workerGroupSpecs[gpu].maxReplicas``.
+
+    None removes it.
+    """
 
     path: str
     value: Any
@@ -92,7 +95,8 @@ def parse_setting(text: str) -> Intent:
     ``image=I``, ``GROUP.image=I``, ``GROUP.replicas=5``, ``GROUP.min=1``, ``GROUP.max=8``, ``env.NAME=V``,
     ``GROUP.env.NAME=V`` (``GROUP.env.NAME-`` removes it), ``GROUP.requests.cpu=2``, ``GROUP.limits.memory=4Gi``,
     ``suspend=true``, ``rayVersion=2.61.0``, ``entrypoint=COMMAND``, ``annotation.NAME=V`` (``annotation.NAME-`` removes
-    it), and ``spec.PATH=VALUE`` for any other field of the spec, whose value is read as YAML.
+    it), and ``spec.PATH=VALUE`` for any other field of the spec, whose value is read as YAML; ``null`` removes it, and
+    items of lists are found by name: ``spec.workerGroupSpecs[gpu].numOfHosts=2``.
 
     Raises:
         UsageError: It is none of these.
@@ -111,6 +115,9 @@ def parse_setting(text: str) -> Intent:
 
 
 def _setting(parts: list[str], value: str, text: str) -> Intent:
+    if not value and parts[-2:-1] != ["env"]:
+        what = f"{parts[-1]} would be empty"
+        raise UsageError(what, f"there is nothing after {text!r}", f"write a value: {text}VALUE")
     match parts:
         case ["image"]:
             return SetImage(value)
@@ -131,6 +138,8 @@ def _setting(parts: list[str], value: str, text: str) -> Intent:
             return Scale(group, max_replicas=_number(value, text))
         case ["suspend"] if value in ("true", "false"):
             return Suspend(value == "true")
+        case ["suspend"]:
+            raise UsageError(f"cannot read {text!r}", f"{value!r} is neither true nor false", "write suspend=true")
         case ["rayVersion" | "entrypoint" as name]:
             return SetField(name, value)
         case ["spec", *path] if path:
@@ -138,12 +147,17 @@ def _setting(parts: list[str], value: str, text: str) -> Intent:
         case _:
             known = "image, GROUP.image, GROUP.replicas, GROUP.min, GROUP.max, env.NAME, GROUP.requests.cpu, suspend"
             why = f"it is none of {known}, rayVersion, entrypoint, annotation.NAME, spec.PATH"
-            raise UsageError(f"cannot set {text.partition('=')[0]!r}", why, "")
+            following = f"for any other field of the spec: spec.{text}"
+            raise UsageError(f"cannot set {text.partition('=')[0]!r}", why, following)
 
 
 def _number(value: str, text: str) -> int:
     if not (value.isascii() and value.isdigit()):
-        raise UsageError(f"cannot read {text!r}", f"{value!r} is not a whole number of 0 or more", "")
+        raise UsageError(
+            f"cannot read {text!r}",
+            f"{value!r} is not a whole number of 0 or more",
+            f"write {text.partition('=')[0]}=5",
+        )
     return int(value)
 
 
@@ -153,4 +167,5 @@ def _yaml(value: str, text: str) -> Any:
     try:
         return yaml.safe_load(value)
     except yaml.YAMLError as error:
-        raise UsageError(f"cannot read {text!r}", f"the value is no YAML: {error}", "") from error
+        following = "put quotes around it, for this shell and for YAML: 'spec.PATH=\"VALUE\"'"
+        raise UsageError(f"cannot read {text!r}", f"the value is no YAML: {error}", following) from error

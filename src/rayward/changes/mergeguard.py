@@ -8,13 +8,11 @@ from typing import Any
 
 import orjson
 
-from rayward.changes.compiler import Pointer, pointer
 from rayward.changes.outcomes import Invalid
+from rayward.changes.pointers import NAMES, Pointer, pointer
 from rayward.changes.refs import Ref
 from rayward.kinds.effects.differences import by_name, render
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
-
-_KEYS = ("groupName", "name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +21,8 @@ class Loss:
 
     Attributes:
         paths: The items and fields that would be gone.
-        instead: The JSON patch that makes the same changes and keeps them; empty where a list has no names to go by.
+        instead: The JSON patch that makes the same changes and keeps them; empty where a list has no names to go by, or
+            is to go as a whole.
     """
 
     paths: tuple[str, ...]
@@ -32,7 +31,7 @@ class Loss:
 
 def loss_of(live: Object, patch: Object) -> Loss | None:
     """What ``patch`` would drop from the lists of ``live``; None where it drops nothing."""
-    lost = tuple(_lost(live, patch, ()))
+    lost = tuple(lost_paths(live, patch, ()))
     if not lost:
         return None
     operations = list(_operations(live, patch, ()))
@@ -49,22 +48,35 @@ def refuse_loss(ref: Ref, live: Object, patch: Object) -> None:
     if loss is None:
         return
     count = len(loss.paths)
-    what = f"the merge patch of {ref} would drop {count} field{'s' if count > 1 else ''} that it does not mention"
-    why = "a merge patch replaces a list whole; these would be lost:\n" + "\n".join(loss.paths[:20])
-    following = "name every item of the list in full"
+    what = f"the merge patch of {ref} would drop {count} part{'s' if count > 1 else ''} of lists"
+    why = "a merge patch replaces or deletes a list whole; these would be lost:\n" + "\n".join(loss.paths[:20])
+    following = "name every item of the list in full; to delete what is named: --type=json and the operation remove"
     if loss.instead:
         text = orjson.dumps(loss.instead).decode()
         following = f"rayward patch {ref} --type=json -p '{text}'"
     raise Invalid(what, why, following, object=str(ref), field=loss.paths[0])
 
 
-def _lost(live: Any, patch: Any, at: tuple[str, ...]) -> Iterator[str]:
+def lost_paths(live: Any, patch: Any, at: tuple[str, ...]) -> Iterator[str]:
+    """What merging ``patch`` into ``live`` would take from its lists, a ``null`` where lists are among it."""
     if is_object(live) and is_object(patch):
         for name, part in patch.items():
-            if live.get(name) is not None and part is not None:
-                yield from _lost(live[name], part, (*at, name))
+            if live.get(name) is not None:
+                yield from lost_paths(live[name], part, (*at, name))
     elif is_list(live) and is_list(patch):
         yield from _lost_items(live, patch, at)
+    else:
+        yield from _items(live, at)
+
+
+def _items(live: Any, at: tuple[str, ...]) -> Iterator[str]:
+    """The items of the lists in a value that is replaced or deleted as a whole."""
+    if is_object(live):
+        for name, part in live.items():
+            yield from _items(part, (*at, name))
+    elif is_list(live) and live:
+        named = by_name(live)
+        yield from (render((*at, f"[{name}]")) for name in named) if named else [render(at)]
 
 
 def _lost_items(live: list[Any], patch: list[Any], at: tuple[str, ...]) -> Iterator[str]:
@@ -83,7 +95,7 @@ def _lost_items(live: list[Any], patch: list[Any], at: tuple[str, ...]) -> Itera
                 if field not in after[name]:
                     yield render((*here, field))
                 else:
-                    yield from _lost(item[field], after[name][field], (*here, field))
+                    yield from lost_paths(item[field], after[name][field], (*here, field))
 
 
 def _operations(live: Any, patch: Any, at: Pointer) -> Iterator[Object | None]:
@@ -91,16 +103,15 @@ def _operations(live: Any, patch: Any, at: Pointer) -> Iterator[Object | None]:
     if is_object(live) and is_object(patch):
         for name, part in patch.items():
             here = (*at, name)
-            if part is None:
+            if part is None and not any(_items(live.get(name), here)):
                 if name in live:
                     yield {"op": "remove", "path": pointer(here)}
-            elif (is_object(part) or is_list(part)) and name in live:
-                yield from _operations(live[name], part, here)
             elif live.get(name) != part:
-                yield {"op": "add", "path": pointer(here), "value": part}
+                yield from _operations(live.get(name), part, here)
         return
     if not (is_list(live) and is_list(patch)):
-        yield {"op": "add", "path": pointer(at), "value": patch}
+        # what deletes a list, or puts another thing in its place, cannot be said otherwise
+        yield None if any(_items(live, at)) else {"op": "add", "path": pointer(at), "value": patch}
         return
     before, after = by_name(live), by_name(patch)
     if before is None or after is None:
@@ -112,7 +123,7 @@ def _operations(live: Any, patch: Any, at: Pointer) -> Iterator[Object | None]:
             yield {"op": "add", "path": f"{pointer(at)}/-", "value": item}
             continue
         here = (*at, str(places[name]))
-        key = next(key for key in _KEYS if key in item)
+        key = next(key for key in NAMES if key in item)
         inner = list(_operations(before[name], item, here))
         if inner:
             yield {"op": "test", "path": pointer((*here, key)), "value": name}

@@ -12,6 +12,12 @@ from rayward.net.errors import NetworkError
 
 _OWNED: Final = "FieldManagerConflict"
 _UNTYPED: Final = "failed to create typed patch object"
+_REJECTED: Final = " is invalid: "
+_STRICT: Final = "strict decoding error: "
+_WHOLE: Final = "<nil>"
+_LONGEST: Final = 1200
+CORRECT: Final = "correct what is named and try again: nothing was changed"
+"""What to do about an object that the server rejects."""
 
 
 class ChangeError(Exception):
@@ -91,6 +97,10 @@ class RolloutFailed(ChangeError):
     """The change failed for good and was left as it is."""
 
     code = 8
+    verdict: str = "Failed"
+    """The reason in one word, as the operator gives it."""
+    seconds: float = 0.0
+    """How long it took to fail."""
 
 
 class JobFailed(RolloutFailed):
@@ -126,11 +136,33 @@ def outcome_of(error: Exception, about: str = "") -> ChangeError | None:
     return _refused(error, about) if isinstance(error, ApiError) else None
 
 
+def reasons_of(error: ApiError) -> tuple[str, ...]:
+    """What a server has against an object, each once and without the object itself."""
+    found = (f"{cause.field}: {_cut(cause.message)}" for cause in error.causes if cause.field not in ("", _WHOLE))
+    return tuple(dict.fromkeys(found))
+
+
+def headline_of(error: ApiError, about: str = "") -> str:
+    """What a server says, in one line that does not repeat its reasons."""
+    if not isinstance(error, errors.Invalid) or not reasons_of(error):
+        return _cut(error.message)
+    named, found, _ = error.message.partition(_REJECTED)
+    if not found:
+        return _cut(error.message)
+    return f"{about or 'the object'} is invalid" if named.strip() in ("", '""') else f"{named.strip()} is invalid"
+
+
+def _cut(text: str) -> str:
+    # a patch of an unknown field is answered with the whole object before what matters
+    text = text.rpartition(_STRICT)[2] if _STRICT in text else text
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 2 :]}"
+
+
 def _refused(error: ApiError, about: str) -> ChangeError:
-    why = "\n".join(f"{cause.field}: {cause.message}" for cause in error.causes if cause.field)
+    why = "\n".join(reasons_of(error))
     field = next((cause.field for cause in error.causes if cause.field), "")
     kind: type[ChangeError] = Invalid
-    following = ""
+    following = CORRECT
     if isinstance(error, errors.NotFound | errors.Gone):
         kind, following = NotFound, f"rayward get {error.details.get('kind') or 'crds'}"
     elif isinstance(error, errors.Conflict | errors.AlreadyExists):
@@ -141,4 +173,4 @@ def _refused(error: ApiError, about: str) -> ChangeError:
         kind, following = Forbidden, "ask for the right, or act as somebody else: --context NAME"
     elif error.retryable and _UNTYPED not in error.message:
         kind, following = Unavailable, "try again in a moment"
-    return kind(error.message, why, following, object=about, field=field)
+    return kind(headline_of(error, about), why, following, object=about, field=field)

@@ -39,7 +39,8 @@ def kind_of(word: str) -> str:
     """
     plain = word.lower().removesuffix(f".{GROUP}").removesuffix("s").removeprefix("ray")
     if plain not in _SHORT:
-        raise NotFound(f"no kind {word!r} can be changed here", "it is raycluster, rayservice or rayjob", "")
+        following = "name a raycluster, rayservice or rayjob; rayward get and describe know every kind"
+        raise NotFound(f"no kind {word!r} can be changed here", "only Ray's kinds can", following)
     return _SHORT[plain]
 
 
@@ -52,7 +53,8 @@ def parse_ref(words: tuple[str, ...], namespace: str) -> Ref:
     """
     parts = words[0].split("/") if len(words) == 1 else list(words)
     if len(parts) != 2 or not all(parts):
-        raise UsageError(f"cannot tell which object {' '.join(words)!r} is", "write KIND/NAME, or KIND NAME", "")
+        why = "an object is named as KIND/NAME, or as KIND NAME"
+        raise UsageError(f"cannot tell which object {' '.join(words)!r} is", why, "rayward get rayservices")
     return Ref(kind_of(parts[0]), parts[1], namespace)
 
 
@@ -65,7 +67,8 @@ def ref_of(obj: Object, namespace: str = "default") -> Ref:
     """
     kind, metadata = str(obj.get("kind") or ""), section(obj, "metadata")
     if kind not in RESOURCES or not str(obj.get("apiVersion") or "").startswith(f"{GROUP}/"):
-        raise NotFound(f"no kind {kind!r} can be changed here", "it is RayCluster, RayService or RayJob of ray.io", "")
+        why = "only RayCluster, RayService and RayJob of ray.io can"
+        raise NotFound(f"no kind {kind!r} can be changed here", why, "rayward apply -f FILE takes every kind")
     if not metadata.get("name"):
         raise UsageError(f"the {kind} has no name", "objects are found by metadata.name", "write metadata.name")
     return Ref(kind, str(metadata["name"]), str(metadata.get("namespace") or namespace))

@@ -77,6 +77,7 @@ def upgrade(
     ref: Ref, live: Object, rules: Rules, settings: Sequence[Intent], now: str, *, paused: bool
 ) -> tuple[Intent, ...]:
     """Settings for a new cluster beside the one that serves; ``paused`` holds it before its switch."""
+    _needs(ref, _SERVICE, "upgraded by a new cluster")
     if paused:
         _needs_rayward(ref, rules, "pause an upgrade")
     wanted: list[Intent] = list(settings)
@@ -134,7 +135,8 @@ def reconcile(now: str) -> tuple[Intent, ...]:
 
 def _needs(ref: Ref, kind: str, done: str) -> None:
     if ref.kind != kind:
-        raise Invalid(f"a {ref.kind} cannot be {done}", f"only a {kind} can", "", object=str(ref))
+        following = f"rayward set {ref} ...   # changes it as it is; rayward --help names what else there is"
+        raise Invalid(f"a {ref.kind} cannot be {done}", f"only a {kind} can", following, object=str(ref))
 
 
 def _needs_rayward(ref: Ref, rules: Rules, what: str) -> None:

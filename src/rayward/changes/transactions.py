@@ -15,10 +15,10 @@ from typing import Any, Final, Literal
 import orjson
 
 from rayward.changes import history, waiting, writing
-from rayward.changes.compiler import pointer
 from rayward.changes.intents import Annotate, Intent, Suspend
 from rayward.changes.judging import Verdict
 from rayward.changes.outcomes import Conflict, Invalid, JobFailed, NotFound
+from rayward.changes.pointers import pointer
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import read_revisions
 from rayward.changes.steps import Backoff, Operation
@@ -200,7 +200,7 @@ def _resume(ref: Ref, pending: Pending, manager: str) -> Operation[Written]:
     for attempt in range(1, writing.ATTEMPTS + 1):
         try:
             done = yield from writing.json_patch(ref, operations, manager=manager)
-        except (errors.Invalid, errors.Conflict):
+        except (Invalid, errors.Invalid, errors.Conflict):
             live = yield from writing.read(ref)
             if pending_of(live) != pending:
                 # another run of the verb was faster

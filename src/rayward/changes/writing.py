@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+
+import orjson
 
 from rayward.changes.compiler import compile_patch
 from rayward.changes.intents import Intent
 from rayward.changes.mergeguard import refuse_loss
-from rayward.changes.outcomes import Conflict
+from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.ownership import FieldConflict, conflict_error, conflicts_of, only_autoscaler, with_live_sizes
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Backoff, Operation, Send
 from rayward.kube.client import errors, verbs
 from rayward.kube.client.options import PatchOptions, PatchType, WriteOptions
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.patch import json_patch as json_patch_text
+from rayward.kube.machinery.patch.error import PatchError
 
 MANAGER: Final = "rayward"
+_SHOWN: Final = 300
 ATTEMPTS: Final = 10
 """How often a write is tried while others write too."""
 _MISFIT: Final = "the server rejected our request due to an error in our request"
@@ -144,10 +149,19 @@ def merge_patch(ref: Ref, patch: Object, *, manager: str = MANAGER, dry_run: boo
 def json_patch(
     ref: Ref, operations: Iterable[Object], *, manager: str = MANAGER, dry_run: bool = False
 ) -> Operation[Written]:
-    """JSON patch as it is given; nothing is tried again, for only its author knows what an index meant."""
+    """JSON patch as it is given; nothing is tried again, for only its author knows what an index meant.
+
+    Raises:
+        Invalid: An operation does not fit the object, or admission rejects the result.
+    """
     live = yield from read(ref)
     given = list(operations)
-    answer = yield from _patched(ref, given, manager, dry_run=dry_run)
+    try:
+        answer = yield from _patched(ref, given, manager, dry_run=dry_run)
+    except errors.Invalid as error:
+        if error.message != _MISFIT:
+            raise
+        raise _misfit(ref, live, given) from error
     return Written(answer, live, patch=tuple(given))
 
 
@@ -178,7 +192,10 @@ def change(
             if isinstance(error, errors.Invalid) and error.message != _MISFIT:
                 raise
             yield Backoff(attempt)
-            live = yield from read(ref)
+            before, live = live, (yield from read(ref))
+            if isinstance(error, errors.Invalid) and _version(before) == _version(live):
+                # nobody wrote, so the next attempt would end the same
+                raise _misfit(ref, live, compiled.operations) from error
             continue
         return Written(answer, live, attempt, patch=compiled.operations)
     raise _exhausted(ref)
@@ -215,6 +232,18 @@ def replace(
     raise _exhausted(ref)
 
 
+def with_manifest(live: Object, manifest: Object) -> Object:
+    """A manifest in the place of an object, for ``replace``; what only the server and owners write is kept."""
+    kept = ("uid", "creationTimestamp", "generation", "managedFields", "ownerReferences", "finalizers")
+    metadata = {**section(manifest, "metadata"), "namespace": section(live, "metadata").get("namespace")}
+    for name in kept:
+        metadata.pop(name, None)
+        if name in section(live, "metadata"):
+            metadata[name] = live["metadata"][name]
+    status = {"status": live["status"]} if "status" in live else {}
+    return {**{name: value for name, value in manifest.items() if name != "status"}, "metadata": metadata, **status}
+
+
 def _applied(ref: Ref, body: Object, manager: str, *, force: bool, dry_run: bool) -> Operation[Object]:
     options = PatchOptions(field_manager=manager, force=force, dry_run=dry_run, field_validation="Strict")
     answer: Object = yield Send(verbs.patch(ref.resource, ref.name, body, PatchType.APPLY, ref.namespace, **options))
@@ -248,6 +277,24 @@ def _taken(live: Object, after: Object, manager: str) -> tuple[FieldConflict, ..
         for other in sorted(managers - {manager})
         if other not in now.get(field, frozenset()) and manager in now.get(field, frozenset())
     )
+
+
+def _version(obj: Object) -> Any:
+    return section(obj, "metadata").get("resourceVersion")
+
+
+def _misfit(ref: Ref, live: Object, operations: Sequence[Object]) -> Invalid:
+    """Which operation of a JSON patch the object does not fit: the server does not say."""
+    following = f"rayward get {ref.kind.lower()} {ref.name} -o yaml   # shows what there is"
+    doc: Any = live
+    for number, operation in enumerate(operations, 1):
+        try:
+            doc = json_patch_text.apply(doc, [operation])
+        except PatchError as error:
+            what = f"operation {number} of the patch does not fit {ref}: nothing was changed"
+            why = f"{orjson.dumps(operation).decode()[:_SHOWN]}: {error.detail}"
+            return Invalid(what, why, following, object=str(ref), field=str(operation.get("path") or ""))
+    return Invalid(f"the patch did not fit {ref} as it was: nothing was changed", "", following, object=str(ref))
 
 
 def _exhausted(ref: Ref) -> Conflict:

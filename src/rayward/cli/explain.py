@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rayward.changes.outcomes import ChangeError
+from rayward.changes.outcomes import CORRECT, ChangeError, headline_of, reasons_of
 from rayward.cli.failure import Code, CommandError
 from rayward.kube.client import errors
 from rayward.kube.client.access import ConfigError
@@ -54,8 +54,7 @@ def _refused(error: ApiError) -> CommandError:
         owned = [f"{cause.field}: {cause.message}" for cause in error.causes]
         what = f"another manager owns {len(owned)} of the manifest's fields"
         return CommandError(code, what, "\n".join(owned), _FORCE, reason=error.reason)
-    causes = [f"{cause.field}: {cause.message}" for cause in error.causes if cause.field]
-    return CommandError(code, error.message, "\n".join(causes), _following(error), reason=error.reason)
+    return CommandError(code, headline_of(error), "\n".join(reasons_of(error)), _following(error), reason=error.reason)
 
 
 def _is_mistaken(error: ApiError) -> bool:
@@ -75,4 +74,4 @@ def _following(error: ApiError) -> str:
         return "take the field out, or write it as the kind has it"
     if error.retryable:
         return "try again in a moment"
-    return ""
+    return CORRECT

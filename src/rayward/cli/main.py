@@ -27,6 +27,7 @@ _COMMANDS = {
     "set": "Change an image, a variable, a size or resources of an object.",
     "scale": "Set the size of a worker group.",
     "patch": "Change an object by a JSON patch or a merge patch.",
+    "replace": "Replace an object by a manifest; its resourceVersion is kept.",
     "upgrade": "Change a RayService by a new cluster beside the one that serves.",
     "pause": "Pause upgrades of a RayService before the switch.",
     "promote": "Switch traffic to the new cluster of a paused upgrade.",

@@ -19,7 +19,7 @@ _SUFFIXES: Final = (".json", ".yaml", ".yml")
 _LARGEST: Final = 32 * 1024 * 1024
 _MOST: Final = 10_000
 _FIRST: Final = {"Namespace": 0, "CustomResourceDefinition": 1}
-_EXAMPLE: Final = "rayward apply -f FILE   # or -f FOLDER, or -f - to read stdin"
+_EXAMPLE: Final = "name what there is: -f FILE, -f FOLDER, or -f - to read stdin"
 _separator = re.compile(rb"^---(?:[ \t].*)?\r?\n?", re.MULTILINE)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from rayward.changes.outcomes import Invalid
-from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, waiting_options
 from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
@@ -25,8 +25,17 @@ from rayward.kube.machinery.jsonvalue import is_list, is_object
     help="server: the server checks the change and does not make it.",
 )
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
 @target_options
-def command(words: tuple[str, ...], kind: str, text: str, dry_run: str, form: Form | None, target: Target) -> int:
+def command(
+    words: tuple[str, ...],
+    kind: str,
+    text: str,
+    dry_run: str,
+    form: Form | None,
+    waits: Waits | None,
+    target: Target,
+) -> int:
     """Change an object by a patch; a merge patch that would drop items of a list is refused.
 
     \b
@@ -37,7 +46,11 @@ def command(words: tuple[str, ...], kind: str, text: str, dry_run: str, form: Fo
     value = _read(text)
     if is_list(value) != (kind == "json"):
         wanted = "a list of operations" if kind == "json" else "an object"
-        raise Invalid(f"a {kind} patch is {wanted}", f"this one is {type(value).__name__}", "give the other --type")
+        raise Invalid(
+            f"a {kind} patch is {wanted}",
+            f"this one is {'a list' if is_list(value) else 'an object'}",
+            f"--type={'json' if is_list(value) else 'merge'}",
+        )
     with changing(target) as (client, session):
         ref = ref_of(words, session)
         session.say_where()
@@ -48,6 +61,7 @@ def command(words: tuple[str, ...], kind: str, text: str, dry_run: str, form: Fo
             else client.merge_patch(ref, value, dry_run=dry)
         )
         show(ref, done, form, dry=dry)
+        settle(client, ref, done, None if dry else waits)
     return 0
 
 

@@ -80,7 +80,12 @@ def target_port(pod: Object, service: Object | None, remote: str) -> int:
         if not match:
             known = ", ".join(str(one["port"]) for one in listed)
             name = service["metadata"]["name"]
-            raise CommandError(Code.NOT_FOUND, f"service {name} has no port {remote}", f"it has: {known}", "")
+            raise CommandError(
+                Code.NOT_FOUND,
+                f"service {name} has no port {remote}",
+                f"it has: {known}",
+                f"rayward get service {name}",
+            )
         remote = str(match[0].get("targetPort") or match[0]["port"])
     if remote.isdigit() and 0 < int(remote) <= _HIGHEST:
         return int(remote)
@@ -92,7 +97,9 @@ def target_port(pod: Object, service: Object | None, remote: str) -> int:
     if remote not in named:
         known = ", ".join(sorted(name for name in named if name)) or "none"
         name = pod["metadata"]["name"]
-        raise CommandError(Code.NOT_FOUND, f"pod {name} has no port named {remote}", f"named ports: {known}", "")
+        raise CommandError(
+            Code.NOT_FOUND, f"pod {name} has no port named {remote}", f"named ports: {known}", "give its number"
+        )
     return int(named[remote])
 
 

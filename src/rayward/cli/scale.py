@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rayward.changes.outcomes import UsageError
-from rayward.cli.changing import changing, ref_of, show
+from rayward.cli.changing import Waits, changing, ref_of, settle, show, waiting_options
 from rayward.cli.completion import complete_objects
 from rayward.cli.forms import Form, FormType
 from rayward.cli.target import Target, target_options
@@ -26,6 +26,7 @@ from rayward.cli.target import Target, target_options
 @click.option("--override-autoscaler", is_flag=True, help="Write replicas that Ray's autoscaler owns.")
 @click.option("--cause", default="", envvar="RAYWARD_CAUSE", help="Reason for the change; recorded with the revision.")
 @click.option("-o", "--output", "form", type=FormType("json", "yaml", "name"), help="json, yaml or name.")
+@waiting_options
 @target_options
 def command(
     words: tuple[str, ...],
@@ -37,13 +38,14 @@ def command(
     override_autoscaler: bool,
     cause: str,
     form: Form | None,
+    waits: Waits | None,
     target: Target,
 ) -> int:
     """Set the size of a worker group, or the bounds of its size; no other group is touched.
 
     \b
     Examples:
-      rayward scale raycluster/train --group gpu --replicas 5
+      rayward scale raycluster/train --group gpu --replicas 5 --wait
       rayward scale rayservice shop --group workers --max 8
     """  # noqa: D301
     if replicas is None and least is None and most is None:
@@ -62,4 +64,5 @@ def command(
             cause=cause,
         )
         show(ref, done, form, dry=dry_run == "server")
+        settle(client, ref, done, waits if dry_run == "none" else None)
     return 0

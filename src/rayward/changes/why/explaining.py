@@ -11,6 +11,7 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 UNKNOWN = "Unknown"
 NOTHING = "AsAsked"
+RUNNING = "Running"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,9 @@ def explain(evidence: Evidence) -> Diagnosis:
     verdict = judge(ref.kind, evidence.object, int(evidence.metadata.get("generation") or 0))
     if verdict.state is State.APPLIED:
         return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict),))
+    if ref.kind == "RayJob" and evidence.status.get("jobStatus") == "RUNNING":
+        message = evidence.condition("Reconciling").get("message") or "jobStatus is RUNNING"
+        return Diagnosis(RUNNING, f"{ref} runs; nothing holds it", (str(message),), f"rayward logs -f {ref}")
     return Diagnosis(
         UNKNOWN, f"no rule knows why {ref} is {verdict.reason}", tuple(_all(evidence)), f"rayward describe {ref}"
     )
