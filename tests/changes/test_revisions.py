@@ -55,6 +55,23 @@ def test_undo_goes_back_to_the_last_that_differs() -> None:
     assert (undo.to.revision, undo.spec, undo.kept) == (1, _spec(), ())
 
 
+def test_undo_passes_over_what_failed_unless_it_is_named() -> None:
+    revisions = [
+        Revision(1, _spec()),
+        Revision(2, _spec(rayVersion="2.61.0"), outcome="ImagePullBackOff", result="Failed"),
+        Revision(3, _spec(rayVersion="2.62.0"), outcome="TemplateChanged", result="Failed"),
+    ]
+    live = _live(_spec(rayVersion="2.63.0"), 4)
+    assert undo_of(REF, live, revisions).to.revision == 3, "a strategy held it back; it was not tried"
+    undo = undo_of(REF, live, revisions[:2])
+    assert (undo.to.revision, undo.passed) == (1, (2,))
+    assert undo_of(REF, live, revisions, 2).to.revision == 2
+    with pytest.raises(NotFound, match="each revision that differs failed") as caught:
+        undo_of(REF, live, revisions[1:2])
+    assert "--to-revision 2" in caught.value.following
+    assert undo_of(Ref("RayJob", "j", "default"), live, revisions[1:2]).to.revision == 2, "its program failed"
+
+
 def test_a_newer_size_is_kept_unless_it_is_all_that_changed() -> None:
     revisions = [Revision(1, _spec()), Revision(2, _spec(rayVersion="2.61.0"))]
     undo = undo_of(REF, _live(_spec(rayVersion="2.61.0", replicas=3), 3), revisions, 1)

@@ -6,13 +6,14 @@ import asyncio
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
 
 from rayward.changes import history, waiting, writing
 from rayward.changes.intents import Scale
 from rayward.changes.judging import Verdict
-from rayward.changes.outcomes import Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
+from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.steps import run, run_async
 from rayward.kinds.resources import RAY_CLUSTERS
@@ -151,4 +152,46 @@ def test_a_failed_change_is_rolled_back_where_that_is_asked_for(
     assert caught.value.code == 9
     assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
     outcomes = [one.outcome for one in run(client, history.history(ref))]
-    assert outcomes[-2:] == ["Failed", ""]
+    assert outcomes[-2:] == ["InvalidImageName", ""]
+    # that one is known to fail, and what it was rolled back to has no other before it
+    with pytest.raises(NotFound, match="each revision that differs failed"):
+        sdk.undo(ref)
+
+
+def test_what_failed_before_is_not_rolled_back_to(access: Access, client: SyncClient, namespace: str) -> None:
+    ref, _ = _made(client, namespace)
+    sdk = Client(client, namespace=namespace)
+    ends: tuple[tuple[int, Literal["hold", "rollback"], type[ChangeError]], ...] = (
+        (2, "hold", RolloutFailed),
+        (3, "rollback", RolledBack),
+    )
+    said = ""
+    for replicas, on_failure, expected in ends:
+        written = sdk.scale(ref, "small", replicas)
+        generation = written.object["metadata"]["generation"]
+        with (
+            _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
+            pytest.raises(expected) as caught,
+        ):
+            sdk.settle(written, timeout=60, on_failure=on_failure, tell=tell)
+        said = caught.value.what
+    assert "rolled back to revision 1" in said
+    assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
+
+
+def test_a_first_release_that_failed_is_no_place_to_go_back_to(
+    access: Access, client: SyncClient, namespace: str
+) -> None:
+    ref, _ = _made(client, namespace)
+    sdk = Client(client, namespace=namespace)
+    run(client, history.history(ref))
+    run(client, history.record_outcome(ref, sdk.get(ref), "InvalidImageName", 1.0, failed=True))
+    written = sdk.scale(ref, "small", 2)
+    generation = written.object["metadata"]["generation"]
+    with (
+        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
+        pytest.raises(RolloutFailed, match="InvalidImageName") as caught,
+    ):
+        sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
+    assert "not rolled back" in caught.value.why
+    assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 2

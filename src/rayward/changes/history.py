@@ -11,6 +11,7 @@ from rayward.changes.refs import Ref
 from rayward.changes.revisions import (
     CAUSE,
     DURATION,
+    FAILED,
     OUTCOME,
     OWNER,
     PREDECESSORS,
@@ -59,7 +60,7 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: O
 
 def record_outcome(ref: Ref, live: Object, outcome: str, seconds: float, *, failed: bool = False) -> Operation[None]:
     """Note how a generation ended, where it is recorded."""
-    result = "Failed" if failed else "Applied"
+    result = FAILED if failed else "Applied"
     annotations = {OUTCOME: outcome, DURATION: f"{seconds:.1f}", RESULT: result}
     yield from _note(ref, manifest_of(ref, live), annotations)
 
@@ -110,7 +111,7 @@ def undo(
 
     def mutate(obj: Object) -> None:
         # sizes may have moved since: they are kept as they are now
-        last[0] = undo_of(ref, obj, (chosen.to,), chosen.to.revision)
+        last[0] = dataclasses.replace(undo_of(ref, obj, (chosen.to,), chosen.to.revision), passed=chosen.passed)
         obj["spec"] = last[0].spec
 
     written = yield from writing.replace(ref, mutate, manager=manager, dry_run=dry_run)

@@ -33,6 +33,9 @@ CHANGED: Final = labels.CHANGED
 """The paths that differ from the generation before, as far as that was known."""
 RESULT: Final = labels.RESULT
 """``Applied`` or ``Failed``, once a generation has ended; the outcome is the reason."""
+FAILED: Final = "Failed"
+_HELD_BACK: Final = frozenset({"Drifted", "TemplateChanged", "UpgradeStrategyNone"})
+"""Outcomes of generations that an upgrade strategy kept from being tried."""
 DURATION: Final = labels.DURATION
 
 GITOPS: Final = ("argocd", "kustomize-controller", "helm-controller", "flux", "fleet")
@@ -79,6 +82,11 @@ class Revision:
     def is_gap(self) -> bool:
         """Whether it stands for generations that nobody saw."""
         return self.spec is None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it was tried and failed; one that a strategy held back was not tried."""
+        return self.result == FAILED and self.outcome not in _HELD_BACK
 
     def document(self) -> Object:
         """For programs; without the spec."""
@@ -200,18 +208,21 @@ class Undo:
         to: The revision it goes back to.
         spec: The spec it makes.
         kept: Sizes that are newer than that revision and stay.
+        passed: Later revisions that differ too and were not taken, because they failed.
     """
 
     to: Revision
     spec: Object
     kept: tuple[str, ...] = ()
+    passed: tuple[int, ...] = ()
 
 
 def undo_of(ref: Ref, live: Object, revisions: Sequence[Revision], to: int | None = None) -> Undo:
     """The spec that an undo makes.
 
-    Without ``to`` it goes back to the last revision whose spec is another one. Sizes that were changed since are kept,
-    unless nothing but sizes was changed: then they are what is undone.
+    Without ``to`` it goes back to the last revision whose spec is another one and that has not failed; the failure of a
+    RayJob is one of its program, and does not count. Sizes that were changed since are kept, unless nothing but sizes
+    was changed: then they are what is undone.
 
     Raises:
         NotFound: There is no such revision, or nothing to go back to.
@@ -219,6 +230,7 @@ def undo_of(ref: Ref, live: Object, revisions: Sequence[Revision], to: int | Non
     spec, generation = section(live, "spec"), int(section(live, "metadata").get("generation") or 0)
     known = [one for one in revisions if one.spec is not None]
     listed = ", ".join(str(one.revision) for one in known) or "none"
+    passed: tuple[int, ...] = ()
     if to is not None:
         target = next((one for one in known if one.revision == to), None)
         if target is None:
@@ -229,14 +241,23 @@ def undo_of(ref: Ref, live: Object, revisions: Sequence[Revision], to: int | Non
         if not before:
             what = f"{ref} has nothing to go back to"
             raise NotFound(what, f"no recorded revision differs: {listed}", f"rayward history {ref}", object=str(ref))
-        target = before[-1]
+        good = [one for one in before if ref.kind == "RayJob" or not one.is_broken]
+        if not good:
+            what = f"{ref} has nothing to go back to: each revision that differs failed"
+            why = "\n".join(f"revision {one.revision}: {one.outcome or one.result}" for one in before)
+            following = (
+                f"correct it and apply; or try one again: rayward undo {ref} --to-revision {before[-1].revision}"
+            )
+            raise NotFound(what, why, following, object=str(ref))
+        target = good[-1]
+        passed = tuple(one.revision for one in before if one.revision > target.revision)
     assert target.spec is not None
     changed = list(differences(spec, target.spec))
     only_sizes = all(one.segments[-1] in _SIZES for one in changed)
     if only_sizes:
-        return Undo(target, target.spec)
+        return Undo(target, target.spec, passed=passed)
     wanted, kept = _with_sizes(ref.kind, target.spec, spec)
-    return Undo(target, wanted, kept)
+    return Undo(target, wanted, kept, passed)
 
 
 def refuse_gitops(ref: Ref, live: Object, undo: Undo) -> None:

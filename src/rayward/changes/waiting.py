@@ -75,7 +75,7 @@ def wait(
         if verdict.state is State.APPLIED:
             return Waited(live, verdict, elapsed)
         if verdict.state is not State.PROGRESSING:
-            raise _ended(ref, verdict, wanted)
+            raise _ended(ref, verdict, wanted, elapsed)
         left = timeout - elapsed if timeout else float(_LONGEST_WATCH)
         if left <= 0:
             raise _late(ref, verdict, timeout)
@@ -126,7 +126,7 @@ def _running(ref: Ref, live: Object) -> Operation[Object | None]:
     return section(cluster, "spec")
 
 
-def _ended(ref: Ref, verdict: Verdict, generation: int) -> ChangeError:
+def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> ChangeError:
     if verdict.state is State.SUPERSEDED:
         what = f"generation {generation} of {ref} was overtaken"
         return Conflict(what, verdict.message, f"rayward history {ref}", object=str(ref))
@@ -138,7 +138,9 @@ def _ended(ref: Ref, verdict: Verdict, generation: int) -> ChangeError:
     kind = JobFailed if ref.kind == "RayJob" else RolloutFailed
     what = f"generation {generation} of {ref} failed: {verdict.reason}"
     following = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"
-    return kind(what, verdict.message, following, object=str(ref))
+    failed = kind(what, verdict.message, following, object=str(ref))
+    failed.verdict, failed.seconds = verdict.reason, seconds
+    return failed
 
 
 def _late(ref: Ref, verdict: Verdict, timeout: float) -> WaitTimeout:

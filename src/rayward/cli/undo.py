@@ -14,7 +14,9 @@ from rayward.cli.target import Target, target_options
 @click.command("undo")
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option(
-    "--to-revision", type=click.IntRange(min=1), help="Revision to go back to (default: the last one that differs)."
+    "--to-revision",
+    type=click.IntRange(min=1),
+    help="Revision to go back to (default: the last one that differs and did not fail).",
 )
 @click.option("--override-gitops", is_flag=True, help="Undo even where a GitOps tool manages the spec.")
 @click.option(
@@ -35,7 +37,9 @@ def command(
     waits: Waits | None,
     target: Target,
 ) -> int:
-    """Go back to an earlier revision; sizes that were changed since are kept.
+    """Go back to an earlier revision, by default to the last one that differs and did not fail.
+
+    Sizes that were changed since are kept.
 
     \b
     Examples:
@@ -47,6 +51,8 @@ def command(
         session.say_where()
         dry = dry_run == "server"
         undo, done = client.undo(ref, to_revision, override_gitops=override_gitops, dry_run=dry)
+        for number in undo.passed:
+            tell(f"passed over revision {number}, which failed")
         tell(f"back to revision {undo.to.revision}{f' ({undo.to.cause})' if undo.to.cause else ''}")
         for kept in undo.kept:
             tell(f"kept {kept}, which is newer")

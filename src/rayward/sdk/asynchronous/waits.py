@@ -8,7 +8,7 @@ from typing import Literal
 from rayward.changes import history as revisions
 from rayward.changes import waiting
 from rayward.changes.judging import Verdict
-from rayward.changes.outcomes import RolledBack, RolloutFailed
+from rayward.changes.outcomes import NotFound, RolledBack, RolloutFailed
 from rayward.changes.refs import Ref, ref_of
 from rayward.changes.waiting import Waited
 from rayward.changes.writing import Written
@@ -65,20 +65,26 @@ class Waits(Connection):
             tell: Called with each new state.
 
         Raises:
-            RolledBack: It failed, and the spec is what it was before.
-            RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``.
+            RolledBack: It failed, and the spec is that of the last revision before it that did not.
+            RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``; the first also where no earlier revision is
+                known to go back to that did not fail itself.
         """
         ref = ref_of(written.object, self.namespace)
         goes_back = (on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
         try:
             return await self.wait(ref, int(written.object["metadata"]["generation"]), timeout=timeout, tell=tell)
         except RolloutFailed as error:
-            await self._run(revisions.record_outcome(ref, written.object, "Failed", 0.0, failed=True), ref)
+            ended = revisions.record_outcome(ref, written.object, error.verdict, error.seconds, failed=True)
+            await self._run(ended, ref)
             if not goes_back or written.before is None:
                 raise
-            to = int(written.before["metadata"]["generation"])
             await self._run(revisions.record(ref, written.before), ref)
-            operation = revisions.undo(ref, to=to, manager=self.field_manager, user=self.user, override_gitops=True)
-            await self._run(operation, ref)
-            what = f"{error.what}; rolled back to revision {to}"
+            operation = revisions.undo(ref, manager=self.field_manager, user=self.user, override_gitops=True)
+            try:
+                undo, _ = await self._run(operation, ref)
+            except NotFound as none:
+                # what was there before had failed too: there is nothing that it could go back to
+                error.why = "\n".join(part for part in (error.why, f"not rolled back: {none.what}") if part)
+                raise error from none
+            what = f"{error.what}; rolled back to revision {undo.to.revision}"
             raise RolledBack(what, error.why, f"rayward history {ref}", object=str(ref)) from error
