@@ -44,6 +44,10 @@ def test_a_long_cause_is_cut_to_a_column() -> None:
         ("spec.rayClusterConfig.headGroupSpec.serviceType: 'Foo' is wrong", "serviceType: 'Foo' is wrong"),
         ("spec.upgradeStrategy.type: use NewCluster", "upgradeStrategy.type: use NewCluster"),
         ("pod shop-x7k2p-head-abcde: container ray-head: no such image", "container ray-head: no such image"),
+        (
+            "Application shop is DEPLOYING: pod shop-x7k2p-head: container a: no; no Ray node",
+            "container a: no; no Ray node",
+        ),
     ],
 )
 def test_of_a_field_or_a_pod_the_cause_comes_first(message: str, shown: str) -> None:

@@ -57,7 +57,7 @@ def _cause(reason: str, message: str) -> str:
     """What a column has room for: an application's exception, or what is wrong with a field or a pod."""
     exception = _OF_APPLICATION.sub("", message)
     if exception != message:
-        return exception.partition(". ")[0]
+        return _OF_POD.sub("", exception).partition(". ")[0]
     if (pod := _OF_POD.match(message)) is not None:
         return message[pod.end() :]
     if (found := _OF_FIELD.match(message)) is not None:

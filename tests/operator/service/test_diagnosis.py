@@ -6,7 +6,8 @@ from typing import Final
 
 import pytest
 
-from rayward.operator.service.diagnosis import cause_of, detail_of, message_of, plain, summary
+from rayward.operator.ray import answers
+from rayward.operator.service.diagnosis import cause_of, detail_of, message_of, plain, summary, waits_for
 from rayward.operator.service.readiness import readiness_of
 from rayward.operator.service.state import Application, ChildCluster, ServeState
 
@@ -115,3 +116,28 @@ def test_a_failed_application_says_its_cause_and_keeps_the_traceback() -> None:
 )
 def test_an_application_reports_the_message_that_has_the_cause(message: str, deployments: list[str], says: str) -> None:
     assert message_of(message, deployments) == says
+
+
+_DIED = "A replica failed to start with exception. Error:\nActorUnavailableError('The actor 7e is unavailable')"
+
+
+def test_a_replica_whose_process_died_is_said_to_have_died() -> None:
+    found = message_of("Failed to update the deployments ['Hello'].", ["", _DIED])
+    assert found == _DIED
+    assert summary(found, "shop") == (
+        "The process of a replica died before it was ready. It ran out of memory, called exit or crashed in native "
+        "code; its log: rayward logs rayservice/shop"
+    )
+
+
+@pytest.mark.parametrize(
+    ("deployments", "says"),
+    [
+        ({}, "Ray installs its runtime_env or imports its code"),
+        ({"A": "HEALTHY", "B": "UPDATING"}, "replicas of deployment B are starting"),
+        ({"A": "HEALTHY"}, ""),
+    ],
+)
+def test_what_an_application_waits_for_is_said_where_ray_says_nothing(deployments: dict[str, str], says: str) -> None:
+    found = {name: answers.Deployment(status) for name, status in deployments.items()}
+    assert waits_for(answers.Application("DEPLOYING", deployments=found)) == says

@@ -71,7 +71,27 @@ def test_a_config_whose_replicas_fit_nowhere_is_taken_back_within_seconds() -> N
 
 def test_a_replica_that_has_a_node_may_take_its_time() -> None:
     active = dataclasses.replace(cluster(deserted=True), deserted_since=START)
-    assert decided(active, seconds=600).failure is None
+    assert decided(active, seconds=300).failure is None
+    slow = Policy(start_timeout=timedelta(minutes=20))
+    assert decided(active, seconds=1200, policy=slow).failure is None
+
+
+def test_a_constructor_that_does_not_return_while_nobody_answers_is_taken_back() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START)
+    decision = decided(active, seconds=310)
+    assert decision.failure is not None
+    assert decision.failure.reason == "ReplicasNotStarted"
+    assert "no replica has started within 300 s" in decision.failure.message
+    assert [change.config for change in decision.annotate] == ["config-1"]
+    assert decided(dataclasses.replace(active, good_config=""), seconds=310).failure is None, "nothing to go back to"
+    assert decided(dataclasses.replace(active, deserted_since=None), seconds=310).failure is None, "old replicas answer"
+
+
+def test_a_replica_that_found_its_node_late_has_its_whole_time_to_start() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START)
+    policy = Policy(scheduling_timeout=timedelta(minutes=3))
+    assert decided(active, seconds=400, policy=policy).failure is None
+    assert decided(active, seconds=480, policy=policy).failure is not None
 
 
 def test_a_constructor_that_raises_while_nobody_answers_is_taken_back_before_ray_gives_up() -> None:

@@ -32,6 +32,7 @@ _SETTINGS: Final = (
     labels.PROGRESS_DEADLINE,
     labels.DRAIN_TIMEOUT,
     labels.SCHEDULING_TIMEOUT,
+    labels.REPLICA_START_TIMEOUT,
     labels.WAIT_FOR_WORKERS,
     labels.SERVE_CONFIG_UPGRADE,
 )

@@ -35,6 +35,7 @@ _DURATIONS: Final = (
     labels.PROGRESS_DEADLINE,
     labels.DRAIN_TIMEOUT,
     labels.SCHEDULING_TIMEOUT,
+    labels.REPLICA_START_TIMEOUT,
 )
 
 

@@ -18,7 +18,8 @@ from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
 from rayward.operator.ray.scheduling import is_waiting, unschedulable
 
-_TRACEBACK: Final = "Traceback (most recent call last)"
+_ERRORS: Final = ("Traceback (most recent call last)", "Error:\n")
+"""What a message with an exception in it has; a replica whose process died has no traceback."""
 _NOBODY: Final[dict[str, str]] = {}
 
 
@@ -104,7 +105,7 @@ def _tracebacks(serve: Serve, seen: Observation) -> dict[str, str]:
         if app.status == RUNNING:
             continue
         texts = (app.message, *(deployment.message for deployment in app.deployments.values()))
-        fresh = (text for text in texts if _TRACEBACK in text and text not in seen.former)
+        fresh = (text for text in texts if any(sign in text for sign in _ERRORS) and text not in seen.former)
         text = next(fresh, seen.tracebacks.get(name, ""))
         if text:
             found[name] = text

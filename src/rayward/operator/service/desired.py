@@ -60,6 +60,7 @@ def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,
         initializing_timeout=duration(meta.annotation(labels.INITIALIZING_TIMEOUT)),
         scheduling_timeout=duration(meta.annotation(labels.SCHEDULING_TIMEOUT)) or _scheduling_timeout(service),
+        start_timeout=duration(meta.annotation(labels.REPLICA_START_TIMEOUT)) or default.start_timeout,
         wait_for_workers=meta.annotation(labels.WAIT_FOR_WORKERS) != "false",
         paused=meta.annotation(labels.PAUSE) == "true",
         stopped=bool(spec.ray_cluster_config.suspend) and queueing.is_kueues(meta),

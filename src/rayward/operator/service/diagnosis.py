@@ -6,14 +6,21 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from rayward.operator.ray.answers import Application
+
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _TRACEBACK: Final = "Traceback (most recent call last)"
 _FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
 _EXCEPTION: Final = re.compile(r"^[A-Za-z_][\w.]*(: .*)?$")
+_DIED: Final = re.compile(r"Error:\n(?:ActorDiedError|ActorUnavailableError|WorkerCrashedError|The actor died)")
+"""What Ray says of a replica whose process died; there is no traceback."""
+_HEALTHY: Final = "HEALTHY"
 _LONGEST: Final = 800
 _DETAIL: Final = 2800
 _HINT: Final = "Correct the code or the Serve config and apply it again"
+_ENDED: Final = "ran out of memory, called exit or crashed in native code"
 _HINTS: Final = (
+    ("ray.exceptions.WorkerCrashedError", f"The process that imported the code {_ENDED}"),
     ("ModuleNotFoundError", "Add the module to the image or to runtime_env, or correct the import"),
     ("AttributeError", "Correct import_path or the code and apply it again"),
 )
@@ -51,6 +58,9 @@ def cause_of(text: str) -> str:
 def summary(text: str, service: str) -> str:
     """One line for a condition: the cause, and what to do about it; without a traceback, the end of the text."""
     cause = cause_of(text)
+    if not cause and _DIED.search(text):
+        logs = f"; its log: rayward logs rayservice/{service}" if service else ""
+        return f"The process of a replica died before it was ready. It {_ENDED}{logs}"
     if not cause:
         return " ".join(plain(text).split())[-_LONGEST:]
     hint = next((hint for exception, hint in _HINTS if cause.startswith(exception)), _HINT)
@@ -71,4 +81,12 @@ def message_of(message: str, deployments: Sequence[str]) -> str:
     for text in (message, *deployments):
         if cause_of(text):
             return text
-    return message or "; ".join(deployments)
+    return next((text for text in deployments if _DIED.search(text)), message or "; ".join(deployments))
+
+
+def waits_for(app: Application) -> str:
+    """What happens in an application that starts, where Ray says nothing: it does so only after half a minute."""
+    starting = [name for name, found in sorted(app.deployments.items()) if found.status != _HEALTHY]
+    if starting:
+        return f"replicas of deployment {', '.join(starting)} are starting"
+    return "" if app.deployments else "Ray installs its runtime_env or imports its code"

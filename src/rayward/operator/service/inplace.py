@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from rayward.kinds import labels
 from rayward.kube.core.meta import rfc3339
 from rayward.operator.service.diagnosis import cause_of
 from rayward.operator.service.healing import Remedy
@@ -18,6 +19,7 @@ from rayward.operator.service.readiness import (
 from rayward.operator.service.state import (
     DESERTION,
     AnnotationChange,
+    Application,
     ChildCluster,
     Decision,
     Failure,
@@ -100,7 +102,8 @@ def desertion(
     since = active.deserted_since
     if not any(app.deserted for app in active.serve.applications):
         return ((AnnotationChange(active.name, answered=True),) if since is not None else ()), ()
-    times = tuple((since or now) + wait for wait in (DESERTION, policy.scheduling_timeout))
+    waits = (DESERTION, policy.scheduling_timeout, policy.scheduling_timeout + policy.start_timeout)
+    times = tuple((since or now) + wait for wait in waits)
     return ((AnnotationChange(active.name, deserted_since=now),) if since is None else ()), times
 
 
@@ -115,8 +118,8 @@ def _raised(active: ChildCluster) -> Readiness | None:
     return next((deploy_failed(app, active) for app in failed), None)
 
 
-def _unschedulable(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
-    """A config whose replicas fit on no node while those of the last one are gone: requests wait for nothing."""
+def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
+    """A config whose replicas do not start while those of the last one are gone: requests wait for nothing."""
     since = active.deserted_since
     if since is not None and active.progressed_at is not None:
         # replicas that were missing before this config came are not held against it
@@ -127,7 +130,19 @@ def _unschedulable(active: ChildCluster, policy: Policy, now: datetime) -> Failu
         if app.unscheduled:
             message = f"Application {app.name}: {app.unscheduled}; rolled back to the previous Serve config. Ask for "
             return Failure("ReplicasUnschedulable", f"{message}less in ray_actor_options, or for larger workers")
-    return None
+    if now - since < policy.scheduling_timeout + policy.start_timeout or active.serve.config != active.config:
+        return None
+    deserted = next((app for app in active.serve.applications if app.deserted), None)
+    return None if deserted is None else Failure("ReplicasNotStarted", _not_started(deserted, policy))
+
+
+def _not_started(app: Application, policy: Policy) -> str:
+    seconds = int(policy.start_timeout.total_seconds())
+    return (
+        f"Application {app.name}: no replica has started within {seconds} s and none of the previous Serve config is "
+        f"left; rolled back to the previous Serve config. If the constructor needs longer, roll the change out on a "
+        f"new cluster (rayward apply --strategy new-cluster) or raise annotation {labels.REPLICA_START_TIMEOUT}"
+    )
 
 
 def _failure(
@@ -138,7 +153,7 @@ def _failure(
         return Failure(readiness.reason, f"{readiness.message}{rollback}", readiness.detail)
     if (found := _raised(active)) is not None:
         return Failure(found.reason, f"{found.message}{rollback}", found.detail)
-    if (found := _unschedulable(active, policy, now)) is not None:
+    if (found := _starved(active, policy, now)) is not None:
         return found
     if not moved and overdue(active, policy.progress_deadline, now):
         return Failure("ProgressDeadlineExceeded", f"{readiness.message}{rollback}")

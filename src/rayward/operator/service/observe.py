@@ -29,20 +29,23 @@ from rayward.operator.cluster.observe import BY_CLUSTER, BY_OWNER
 from rayward.operator.cluster.observe import Caches as ClusterCaches
 from rayward.operator.cluster.observe import caches_of as cluster_caches_of
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.status import STARTING
 from rayward.operator.ray import answers
 from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
 from rayward.operator.service.children import serve_service_name
-from rayward.operator.service.diagnosis import message_of
+from rayward.operator.service.diagnosis import message_of, waits_for
 from rayward.operator.service.routing import incarnation_of
 from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
-from rayward.operator.service.state import DEPLOY_FAILED, DESERTION, Application, ChildCluster, ServeState
+from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
 """EndpointSlices carry the labels of their Service."""
 _SERVICE_NAME: Final = "kubernetes.io/service-name"
 _OWNER: Final = controller_key(RAY_SERVICES)
+_NO_PROBLEM: Final = (STARTING, "ScalingDown", "Suspended")
+"""Reasons of a RayCluster that is not Ready and needs nothing but time, or its user."""
 
 RAY_SERVICES_WHOLE: Final = Source(RAY_SERVICES, RayService, keep_raw=True)
 _SLICES: Final = Source(ENDPOINT_SLICES, EndpointSlice, SLICE_SELECTOR, indexes={BY_SERVICE: by_label(_SERVICE_NAME)})
@@ -241,6 +244,7 @@ def _child(
         head_ready=head is not None and head.ready,
         ready_pods=sum(pod.ready for pod in pods),
         problem=_problem(cluster),
+        failing=_problem(cluster, starting=False),
         endpoints=len(endpoints),
         unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
@@ -290,7 +294,8 @@ def _message(app: answers.Application, observation: Observation, name: str) -> s
     if app.status != DEPLOY_FAILED:
         # What was said of the former config is not held against this one.
         texts = tuple("" if text in observation.former else text for text in texts)
-    return message_of(texts[0], (*texts[1:], *_earlier(observation, name)))
+    found = message_of(texts[0], (*texts[1:], *_earlier(observation, name)))
+    return found or (waits_for(app) if app.status == DEPLOYING else "")
 
 
 def _earlier(observation: Observation, application: str) -> tuple[str, ...]:
@@ -360,9 +365,11 @@ def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:
     return "; ".join((*missing, *([why] if why else ())))
 
 
-def _problem(cluster: RayCluster) -> str:
+def _problem(cluster: RayCluster, *, starting: bool = True) -> str:
     ready = condition_of(cluster.status.conditions, cluster_conditions.READY)
-    return ready.message if ready is not None and ready.status == "False" else ""
+    if ready is None or ready.status != "False" or (not starting and ready.reason in _NO_PROBLEM):
+        return ""
+    return ready.message
 
 
 def _selected(found: Service) -> str:

@@ -6,7 +6,7 @@ import re
 from datetime import datetime, timedelta
 from typing import Final
 
-from rayward.operator.service.diagnosis import detail_of, summary
+from rayward.operator.service.diagnosis import cause_of, detail_of, summary
 from rayward.operator.service.state import (
     DEPLOY_FAILED,
     NOT_STARTED,
@@ -55,10 +55,7 @@ def readiness_of(cluster: ChildCluster) -> Readiness:
         if app is None or app.status != RUNNING:
             status = app.status if app else NOT_STARTED
             reason = "ServeUnhealthy" if status == UNHEALTHY else "ServeDeploying"
-            message = (app.unscheduled or app.message if app else "") or cluster.problem
-            if app is not None and app.unscheduled and cluster.missing:
-                message = f"{message}; {cluster.missing}"
-            return _waiting(reason, _application(name, status, message, cluster.service))
+            return _waiting(reason, _not_running(name, app, status, cluster))
     if cluster.endpoints == 0:
         return _waiting("NoReadyEndpoints", f"RayCluster {cluster.name} has no ready Serve endpoint")
     if cluster.unrouted:
@@ -108,6 +105,18 @@ def first_progress(*, suspended: bool) -> str:
 
 def _waiting(reason: str, message: str) -> Readiness:
     return Readiness(Stage.WAITING, reason, message)
+
+
+def _not_running(name: str, app: Application | None, status: str, cluster: ChildCluster) -> str:
+    """The cause first: replicas find no room because a pod fails, and no pod fails because they find none."""
+    text = (app.unscheduled or app.message if app else "") or cluster.problem
+    failing = cluster.failing.partition("\n")[0]
+    if failing and failing not in text and not cause_of(text) and status != UNHEALTHY:
+        rest = f"; {summary(text, cluster.service)}" if text != cluster.problem else ""
+        return f"Application {name} is {status}: {failing}{rest}"[:_MESSAGE_LIMIT]
+    if app is not None and app.unscheduled and cluster.missing:
+        text = f"{text}; {cluster.missing}"
+    return _application(name, status, text, cluster.service)
 
 
 def _application(name: str, status: str, message: str, service: str) -> str:

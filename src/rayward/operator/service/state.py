@@ -16,6 +16,7 @@ from rayward.kinds.effects import ReleaseChange
 from rayward.kube.core.objects import Condition
 
 RUNNING: Final = "RUNNING"
+DEPLOYING: Final = "DEPLOYING"
 DEPLOY_FAILED: Final = "DEPLOY_FAILED"
 UNHEALTHY: Final = "UNHEALTHY"
 NOT_STARTED: Final = "NOT_STARTED"
@@ -86,6 +87,8 @@ class ChildCluster:
     ready_pods: int = 0
     problem: str = ""
     """Why its pods do not run, in one line."""
+    failing: str = ""
+    """The same, of a pod that will not run by itself; empty where pods only start."""
     endpoints: int = 0
     """Ready addresses behind its own serve Service."""
     unrouted: tuple[str, ...] = ()
@@ -152,6 +155,8 @@ class Policy:
     initializing_timeout: timedelta | None = None
     scheduling_timeout: timedelta = timedelta(seconds=10)
     """How long a config given in place may leave an application without a replica that fits on a node."""
+    start_timeout: timedelta = timedelta(minutes=5)
+    """How long after that it may leave an application without a replica that has started."""
     wait_for_workers: bool = True
     """An upgrade switches when all workers that the new cluster asks for run."""
     paused: bool = False
