@@ -12,7 +12,7 @@ from rayward.changes.intents import SetImage
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
+from rayward.kube.core.resource import EVENTS, PODS, RESOURCE_QUOTAS
 from tests.operator.job.stage import JobHeads, ray_job
 from tests.operator.mortal import mortal
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
@@ -164,6 +164,39 @@ async def container_config(ray: ServiceStage) -> str:
     return await _with_head(ray, _waiting("CreateContainerConfigError", 'secret "s3" not found'))
 
 
+async def forbidden(ray: ServiceStage) -> str:
+    body = manifest(groups=[])
+    body["spec"]["headGroupSpec"]["template"]["spec"]["serviceAccountName"] = "nope"
+    async with ray.operator():
+        await Stage.create(ray, body)
+        await ray.until_condition("Ready", status="False", reason="FailedCreateHeadPod")
+    return "raycluster/plain"
+
+
+async def unmounted(ray: ServiceStage) -> str:
+    ray.kubelet.starts = lambda _pod: False
+    async with ray.operator():
+        await _cluster(ray)
+        pod = (await _head(ray))["metadata"]
+        status = {**_waiting("ContainerCreating", ""), "startTime": _AT}
+        await ray.client.patch(
+            PODS, pod["name"], {"status": status}, PatchType.MERGE, ray.namespace, subresource="status"
+        )
+        about = {"kind": "Pod", "namespace": ray.namespace, "name": pod["name"], "uid": pod["uid"]}
+        message = 'MountVolume.SetUp failed for volume "code" : configmap "hello-code-v2" not found'
+        event = {"involvedObject": about, "type": "Warning", "reason": "FailedMount", "message": message}
+        await ray.client.create(EVENTS, {"metadata": {"name": "head.1"}, **event, "lastTimestamp": _AT}, ray.namespace)
+        await ray.until_condition("Ready", status="False", reason="FailedMount")
+    return "raycluster/plain"
+
+
+async def serve_starting(ray: ServiceStage) -> str:
+    async with ray.operator():
+        await ray.create(service(serve=config("app:hangs")))
+        await ray.until("Reconciling", "True", "ServeDeploying")
+    return "rayservice/svc"
+
+
 async def out_of_memory(ray: ServiceStage) -> str:
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "startedAt": _AT, "finishedAt": _AT}}
     return await _with_head(
@@ -306,6 +339,9 @@ SCENES: Final[dict[str, Scene]] = {
     "Unschedulable": unschedulable,
     "ImagePull": image,
     "ContainerConfig": container_config,
+    "PodsForbidden": forbidden,
+    "MountFailed": unmounted,
+    "ServeStarting": serve_starting,
     "OutOfMemory": out_of_memory,
     "Crashing": crashing,
     "DeployFailed": deploy_failed,

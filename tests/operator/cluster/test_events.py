@@ -54,9 +54,16 @@ def test_the_heads_failure_is_told_before_others() -> None:
     found = failure(failed)
     assert found is not None
     assert found.reason == "FailedCreateHeadPod"
-    assert found.message == "h: exceeded quota: small (and 1 more)"
+    assert found.message == "pod h: exceeded quota: small (and 1 more)"
     assert [reason for reason, _ in _told(*failed)] == ["FailedToCreateWorkerPod", "FailedToCreateHeadPod"]
 
 
 def test_no_failure_is_none() -> None:
     assert failure([_HEAD]) is None
+
+
+def test_a_pod_that_the_server_forbids_is_said_to_be_with_the_cause_first() -> None:
+    forbidden = Forbidden(403, "Forbidden", 'pods "h" is forbidden: serviceaccount "nope" not found', {}, None)
+    found = failure([Outcome(CreatePod(None), "h", forbidden)])
+    assert found is not None
+    assert found.message == 'pod h: forbidden: serviceaccount "nope" not found'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import msgspec
 import pytest
 
@@ -14,8 +16,14 @@ from rayward.kube.core.pod import (
     PodStatus,
 )
 from rayward.operator.cluster.pod import PodContainer, RayPod, RayPodSpec
-from rayward.operator.cluster.pod_problems import log_requests, pod_problems, version_mismatch
-from rayward.operator.cluster.state import LogRequest
+from rayward.operator.cluster.pod_problems import (
+    log_requests,
+    pod_problems,
+    version_mismatch,
+    warning_of,
+    warning_request,
+)
+from rayward.operator.cluster.state import LogRequest, PodWarning, WarningRequest
 
 
 def _pod(name: str = "w", *, image: str = "rayproject/ray:2.52.0", **status: object) -> RayPod:
@@ -174,3 +182,50 @@ def test_another_ray_is_known_by_the_tag(image: str, differs: bool) -> None:
 )
 def test_a_version_is_compared_by_what_it_means(version: str, differs: bool) -> None:
     assert bool(version_mismatch([_pod()], version)) is differs
+
+
+_STARTED = datetime(2026, 1, 1, tzinfo=UTC)
+_UNMOUNTED = 'MountVolume.SetUp failed for volume "code" : configmap "hello-code-v2" not found'
+
+
+def _creating() -> RayPod:
+    containers = (_waiting("ContainerCreating"),)
+    return _pod(phase="Pending", start_time="2026-01-01T00:00:00Z", container_statuses=containers)
+
+
+def test_of_a_pod_whose_containers_are_not_created_the_events_are_asked_for_less_and_less_often() -> None:
+    pods = (_creating(),)
+    assert warning_request(pods, {}, _STARTED + timedelta(seconds=1)) == (None, 3.0)
+    asked = _STARTED + timedelta(seconds=4)
+    assert warning_request(pods, {}, asked) == (WarningRequest("w", "uid-w", 0), None)
+    waits = [
+        warning_request(pods, {"uid-w": PodWarning("", "", count, asked)}, asked)[1] for count in (1, 2, 3, 4, 5, 6)
+    ]
+    assert waits == [5.0, 10.0, 20.0, 40.0, 60.0, 60.0]
+    again = warning_request(pods, {"uid-w": PodWarning("", "", 2, asked)}, asked + timedelta(seconds=10))
+    assert again == (WarningRequest("w", "uid-w", 2), None)
+
+
+def test_pods_whose_status_says_why_or_that_run_have_no_events_asked_for() -> None:
+    late = _STARTED + timedelta(hours=1)
+    failing = _pod("a", container_statuses=(_waiting("ErrImagePull", "no such image"),))
+    running = _pod(phase="Running", start_time="2026-01-01T00:00:00Z")
+    ended = ContainerStateTerminated(exit_code=1)
+    restarting = _pod(
+        phase="Pending",
+        start_time="2026-01-01T00:00:00Z",
+        init_container_statuses=(_waiting("PodInitializing", ended=ended),),
+    )
+    for pods in ((failing, _creating()), (running,), (restarting,), (_going(_creating()),), (_pod(phase="Pending"),)):
+        assert warning_request(pods, {}, late) == (None, None)
+
+
+def test_the_last_warning_event_is_what_keeps_a_pod_from_starting() -> None:
+    older = {"reason": "FailedAttachVolume", "message": "busy", "lastTimestamp": "2026-01-01T00:00:01Z"}
+    newer = {"reason": "FailedMount", "message": _UNMOUNTED, "eventTime": "2026-01-01T00:00:02.5Z", "series": None}
+    warning = warning_of([newer, older], 1, _STARTED)
+    assert warning == PodWarning("FailedMount", _UNMOUNTED, 1, _STARTED)
+    (problem,) = pod_problems((_creating(),), {}, {"uid-w": warning})
+    assert (problem.reason, problem.text) == ("FailedMount", f"pod w: {_UNMOUNTED}")
+    assert pod_problems((_creating(),), {}, {"uid-w": warning_of([], 1, _STARTED)}) == []
+    assert pod_problems((_pod(phase="Running"),), {}, {"uid-w": warning}) == []

@@ -17,6 +17,9 @@ pytestmark = pytest.mark.anyio
         pytest.param(config("app:raises"), "ServeDeployFailed", "RuntimeError: no weights", id="a constructor"),
         pytest.param(config("app:huge"), "ReplicasUnschedulable", "it needs 16 CPU", id="no room for a replica"),
         pytest.param(
+            config("app:hangs"), "ReplicasNotStarted", "no replica has started", id="a constructor that hangs"
+        ),
+        pytest.param(
             config("app:two", deployments=[{"name": "Greeter", "ray_actor_options": {"num_cpus": 16}}]),
             "ValidationFailed",
             "asks for 16 CPU",
@@ -30,7 +33,8 @@ async def test_a_config_that_cannot_work_is_told_and_the_old_one_answers(
     ray: ServiceStage, broken: str, reason: str, says: str
 ) -> None:
     async with ray.operator():
-        await ray.create(service(metadata={"annotations": {"rayward.dev/scheduling-timeout": "1s"}}))
+        soon = {"rayward.dev/scheduling-timeout": "1s", "rayward.dev/replica-start-timeout": "4s"}
+        await ray.create(service(metadata={"annotations": soon}))
         serving = await ray.until_settled()
         await ray.edit(serveConfigV2=broken)
         stalled = await ray.until("Stalled", "True", reason)

@@ -7,27 +7,22 @@ on purpose. Each has evidence that was recorded from a run in that state, in ``t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.changes.why.evidence import Evidence
+from rayward.changes.why.match import Match, about, joined, last_exit, name_of, short, told, warnings
 from rayward.kinds import labels
-from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
+from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerError"})
 _CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "StartError"})
 _OURS: Final = (None, "", "ray.io/kuberay-operator")
 _REJECTED: Final = frozenset({"ValidationFailed", "FeatureNotAvailable", "FeatureMissing", "InvalidSpec"})
-_LONGEST: Final = 600
-
-
-@dataclass(frozen=True, slots=True)
-class Match:
-    """What a rule found: words for its sentences, and the lines that show it."""
-
-    lines: tuple[str, ...] = ()
-    words: dict[str, str] = field(default_factory=dict[str, str])
+_NOT_CREATED: Final = frozenset({"FailedCreateHeadPod", "FailedCreateWorkerPod"})
+_NOT_STARTED: Final = (None, "", "Pending")
+_UNMOUNTED: Final = frozenset({"FailedMount", "FailedAttachVolume"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +49,13 @@ def _finalizers(evidence: Evidence) -> Match | None:
     if not evidence.metadata.get("deletionTimestamp") or not held:
         return None
     lines = [f"deleted at {evidence.metadata['deletionTimestamp']}", *(f"finalizer {one}" for one in held)]
-    return Match((*lines, *_warnings(evidence, 2)), {"finalizer": held[0]})
+    return Match((*lines, *warnings(evidence, 2)), {"finalizer": held[0]})
 
 
 def _children(evidence: Evidence) -> Match | None:
     if not evidence.metadata.get("deletionTimestamp"):
         return None
-    lines = [f"pod {_name(pod)} is {section(pod, 'status').get('phase')}" for pod in evidence.pods]
+    lines = [f"pod {name_of(pod)} is {section(pod, 'status').get('phase')}" for pod in evidence.pods]
     return Match(tuple(lines[:5]) or (f"deleted at {evidence.metadata['deletionTimestamp']}",))
 
 
@@ -78,7 +73,7 @@ def _rejected(evidence: Evidence) -> Match | None:
     for kind in ("Accepted", "Stalled", "Progressing", "Ready"):
         one = evidence.condition(kind)
         if one.get("reason") in _REJECTED or (kind == "Accepted" and one.get("status") == "False"):
-            return _told(one)
+            return told(one)
     if evidence.status.get("jobDeploymentStatus") == "ValidationFailed":
         return Match((str(evidence.status.get("message") or "ValidationFailed"),))
     return None
@@ -100,12 +95,12 @@ def _admission(evidence: Evidence) -> Match | None:
     for one in evidence.workloads:
         reserved = evidence.condition("QuotaReserved", one)
         if reserved.get("status") == "False" or (reserved.get("status") != "True" and not section(one, "status")):
-            return Match((f"workload {_name(one)}: {reserved.get('message') or 'it is in no queue that admits'}",))
+            return Match((f"workload {name_of(one)}: {reserved.get('message') or 'it is in no queue that admits'}",))
     gated = [pod for pod in evidence.pods if entries(section(pod, "spec"), "schedulingGates")]
     if not gated:
         return None
     gates = ", ".join(str(one.get("name")) for one in entries(section(gated[0], "spec"), "schedulingGates"))
-    return Match((f"pod {_name(gated[0])} waits for {gates}",))
+    return Match((f"pod {name_of(gated[0])} waits for {gates}",))
 
 
 def _quota(evidence: Evidence) -> Match | None:
@@ -113,16 +108,44 @@ def _quota(evidence: Evidence) -> Match | None:
         for of in (evidence.object, *evidence.clusters):
             one = evidence.condition(kind, of)
             if "exceeded quota" in str(one.get("message") or ""):
-                return _told(one)
+                return told(one)
     found = [one for one in evidence.events if "exceeded quota" in str(one.get("message") or "")]
-    return Match((_short(str(found[-1].get("message"))),)) if found else None
+    return Match((short(str(found[-1].get("message"))),)) if found else None
+
+
+def _forbidden(evidence: Evidence) -> Match | None:
+    for of in (*evidence.clusters, evidence.object):
+        one = evidence.condition("Ready", of)
+        if str(one.get("reason") or "") in _NOT_CREATED:
+            return told(one)
+    return None
+
+
+def _unmounted(evidence: Evidence) -> Match | None:
+    """No status of a pod says why a volume cannot be mounted: only an event does."""
+    pending = {
+        name_of(pod): pod for pod in evidence.pods if section(pod, "status").get("phase") in (None, "", "Pending")
+    }
+    for event in reversed(evidence.events):
+        pod = pending.get(str(section(event, "involvedObject").get("name")))
+        if pod is not None and event.get("reason") in _UNMOUNTED:
+            return Match((joined(str(event.get("reason")), event.get("message")),), about(pod))
+    return None
+
+
+def _serve_starting(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Reconciling")
+    if one.get("status") != "True" or one.get("reason") != "ServeDeploying" or _starting(evidence) is not None:
+        return None
+    ready = evidence.condition("Ready")
+    return Match((*told(one).lines, *(told(ready).lines if ready.get("status") == "False" else ())))
 
 
 def _unschedulable(evidence: Evidence) -> Match | None:
     for pod in evidence.pods:
         one = evidence.condition("PodScheduled", pod)
         if one.get("status") == "False" and one.get("reason") == "Unschedulable":
-            return Match((f"pod {_name(pod)}: {one.get('message') or 'no node can run it'}",), _pod(pod))
+            return Match((f"pod {name_of(pod)}: {one.get('message') or 'no node can run it'}",), about(pod))
     return None
 
 
@@ -132,8 +155,12 @@ def _waiting(reasons: frozenset[str]) -> Callable[[Evidence], Match | None]:
             waiting = section(section(container, "state"), "waiting")
             if waiting.get("reason") in reasons:
                 line = f"container {container.get('name')}: {waiting.get('reason')}"
-                words = {**_pod(pod), "container": str(container.get("name")), "image": str(container.get("image"))}
-                return Match((_joined(line, waiting.get("message")), *_last_exit(container)), words)
+                words = {
+                    **about(pod),
+                    "container": str(container.get("name")),
+                    "image": str(container.get("image")),
+                }
+                return Match((joined(line, waiting.get("message")), *last_exit(container)), words)
         return None
 
     return find
@@ -145,7 +172,7 @@ def _out_of_memory(evidence: Evidence) -> Match | None:
             ended = section(section(container, state), "terminated")
             if ended.get("reason") == "OOMKilled":
                 line = f"container {container.get('name')} restarted {container.get('restartCount') or 0} times"
-                words = {**_pod(pod), "container": str(container.get("name"))}
+                words = {**about(pod), "container": str(container.get("name"))}
                 return Match((line, f"exit code {ended.get('exitCode')} (OOMKilled)"), words)
     return None
 
@@ -158,7 +185,7 @@ def _crashed(evidence: Evidence) -> Match | None:
         ended = section(section(container, "state"), "terminated")
         if ended and ended.get("exitCode"):
             line = f"container {container.get('name')} ended with exit code {ended.get('exitCode')}"
-            return Match((_joined(line, ended.get("message")),), {**_pod(pod), "container": str(container.get("name"))})
+            return Match((joined(line, ended.get("message")),), {**about(pod), "container": str(container.get("name"))})
     return None
 
 
@@ -167,7 +194,7 @@ def _deploy_failed(evidence: Evidence) -> Match | None:
         applications = section(section(evidence.status, part), "applicationStatuses")
         for name, one in applications.items():
             if is_object(one) and one.get("status") in ("DEPLOY_FAILED", "UNHEALTHY"):
-                return Match((_joined(f"application {name} is {one['status']}", one.get("message")),), {"app": name})
+                return Match((joined(f"application {name} is {one['status']}", one.get("message")),), {"app": name})
     return None
 
 
@@ -175,23 +202,23 @@ def _given_up(evidence: Evidence) -> Match | None:
     one = evidence.condition("Progressing")
     if one.get("status") != "False" or one.get("reason") in ("SuspendInProgress", "SuspendComplete"):
         return None
-    match = _told(one)
+    match = told(one)
     return Match(match.lines, {"reason": str(one.get("reason"))})
 
 
 def _aborted(evidence: Evidence) -> Match | None:
     one = evidence.condition("Progressing")
-    return _told(one) if (one.get("status"), one.get("reason")) == ("False", "Aborted") else None
+    return told(one) if (one.get("status"), one.get("reason")) == ("False", "Aborted") else None
 
 
 def _paused(evidence: Evidence) -> Match | None:
     one = evidence.condition("Progressing")
-    return _told(one) if one.get("reason") == "Paused" else None
+    return told(one) if one.get("reason") == "Paused" else None
 
 
 def _drifted(evidence: Evidence) -> Match | None:
     one = evidence.condition("Drifted")
-    return _told(one) if one.get("status") == "True" else None
+    return told(one) if one.get("status") == "True" else None
 
 
 def _job_failed(evidence: Evidence) -> Match | None:
@@ -199,7 +226,7 @@ def _job_failed(evidence: Evidence) -> Match | None:
     if status.get("jobStatus") != "FAILED" and status.get("jobDeploymentStatus") != "Failed":
         return None
     reason = str(status.get("reason") or status.get("jobStatus"))
-    return Match((_joined(reason, status.get("message")),), {"reason": reason})
+    return Match((joined(reason, status.get("message")),), {"reason": reason})
 
 
 def _held_size(evidence: Evidence) -> Match | None:
@@ -222,16 +249,16 @@ def _not_ready(evidence: Evidence) -> Match | None:
         one = evidence.condition("Ready", pod)
         if one.get("status") == "False":
             probes = [event for event in evidence.events if event.get("reason") == "Unhealthy"]
-            said = [_short(str(event.get("message"))) for event in probes[-2:]]
-            return Match((_joined(f"pod {_name(pod)} runs and is not ready", one.get("message")), *said), _pod(pod))
+            said = [short(str(event.get("message"))) for event in probes[-2:]]
+            return Match((joined(f"pod {name_of(pod)} runs and is not ready", one.get("message")), *said), about(pod))
     return None
 
 
 def _starting(evidence: Evidence) -> Match | None:
-    pods = [pod for pod in evidence.pods if section(pod, "status").get("phase") in (None, "", "Pending")]
+    pods = [pod for pod in evidence.pods if section(pod, "status").get("phase") in _NOT_STARTED]
     if not pods:
         return None
-    return Match(tuple(f"pod {_name(pod)} is Pending" for pod in pods[:5]), _pod(pods[0]))
+    return Match(tuple(f"pod {name_of(pod)} is Pending" for pod in pods[:5]), about(pods[0]))
 
 
 RULES: Final[tuple[Rule, ...]] = (
@@ -260,6 +287,12 @@ RULES: Final[tuple[Rule, ...]] = (
         "Rejected", "the operator rejects the spec of {ref}", "correct it and apply again; rayward lint FILE", _rejected
     ),
     Rule("QuotaExceeded", "a ResourceQuota forbids the pods of {ref}", "rayward describe resourcequota", _quota),
+    Rule(
+        "PodsForbidden",
+        "the API server does not let the pods of {ref} be created",
+        "correct the spec and apply again   # or: rayward undo {ref}",
+        _forbidden,
+    ),
     Rule("NotAdmitted", "{ref} waits for quota", "rayward get workloads", _admission),
     Rule(
         "Unschedulable",
@@ -275,18 +308,27 @@ RULES: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         "ContainerConfig",
-        "container {container} of pod {pod} cannot be made",
+        "container {container} of pod {pod} cannot be created",
         "rayward describe pod {pod}   # a Secret or ConfigMap that it names may be missing",
         _waiting(_CONFIG),
     ),
     Rule(
+        "MountFailed",
+        "a volume of pod {pod} cannot be mounted",
+        "create what is missing, or correct the volume   # or: rayward undo {ref}",
+        _unmounted,
+    ),
+    Rule(
         "OutOfMemory",
-        "container {container} of pod {pod} was killed for want of memory",
+        "container {container} of pod {pod} ran out of memory and was killed",
         "rayward set {ref} GROUP.limits.memory=MORE",
         _out_of_memory,
     ),
     Rule(
-        "Crashing", "container {container} of pod {pod} ends again and again", "rayward logs {pod} --previous", _crashed
+        "Crashing",
+        "container {container} of pod {pod} crashes again and again",
+        "rayward logs {pod} --previous",
+        _crashed,
     ),
     Rule(
         "DeployFailed",
@@ -324,36 +366,13 @@ RULES: Final[tuple[Rule, ...]] = (
         _held_size,
         ("RayCluster",),
     ),
+    Rule(
+        "ServeStarting",
+        "Serve applications of {ref} are starting",
+        "rayward logs {ref}   # then: rayward wait {ref}",
+        _serve_starting,
+        ("RayService",),
+    ),
     Rule("NotReady", "pod {pod} of {ref} runs and is not ready", "rayward logs {pod}", _not_ready),
     Rule("Starting", "pods of {ref} are starting", "rayward wait {ref}", _starting),
 )
-
-
-def _told(condition: Object) -> Match:
-    line = f"{condition.get('type')}={condition.get('status')} {condition.get('reason')}"
-    return Match((_joined(line, condition.get("message")),))
-
-
-def _joined(line: str, message: Any) -> str:
-    return _short(f"{line}: {message}") if message else line
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _last_exit(container: Object) -> tuple[str, ...]:
-    ended = section(section(container, "lastState"), "terminated")
-    return (f"last exit code {ended.get('exitCode')}",) if ended else ()
-
-
-def _warnings(evidence: Evidence, most: int) -> list[str]:
-    return [_short(f"{one.get('reason')}: {one.get('message')}") for one in evidence.events[-most:]]
-
-
-def _pod(pod: Object) -> dict[str, str]:
-    return {"pod": _name(pod)}
-
-
-def _name(obj: Object) -> str:
-    return str(section(obj, "metadata").get("name") or "")

@@ -6,6 +6,7 @@ from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import (
+    EVENTS,
     INGRESSES,
     JOBS,
     NETWORK_POLICIES,
@@ -39,6 +40,8 @@ def registration(queueing: Queueing = NO_QUEUES) -> Registration:
             rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
             rule(OWN, PODS, SERVICES, SERVICE_ACCOUNTS),
             rule(("get",), PODS, subresource="log"),
+            # Why a volume cannot be mounted is told by events alone.
+            rule(("list",), EVENTS),
             # Of secrets only the metadata is watched; Kubernetes has no smaller right.
             rule((*READ, "create", "patch"), SECRETS, PERSISTENT_VOLUME_CLAIMS),
             rule((*READ, "create"), JOBS),

@@ -29,7 +29,7 @@ from rayward.operator.cluster.drift import (
 from rayward.operator.cluster.finalize import add_finalizer, finalize, needs_finalizer
 from rayward.operator.cluster.ownership import decide_children
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.pod_problems import log_requests
+from rayward.operator.cluster.pod_problems import log_requests, warning_request
 from rayward.operator.cluster.state import NOTHING, CreatePod, Decision, Delete, Event, Observed, State, Write
 from rayward.operator.cluster.status import STARTING, changed, rejected_status, status_of, urgent
 from rayward.operator.cluster.workers import MAX_CREATES, Deletions, decide_group
@@ -58,14 +58,16 @@ def decide(state: State, now: datetime) -> Decision:
         (*children.beside_pods, *pods.creates),
         pods.last,
     )
-    status, requeue_after = _batched(state, status_of(state, now, drift=drift), now)
+    status, batched = _batched(state, status_of(state, now, drift=drift), now)
+    warning, asked_after = warning_request(observed.pods, observed.warnings, now)
     return Decision(
         stages=tuple(stage for stage in stages if stage),
         events=(*_warnings(state), *pods.events),
         status=status,
         logs=log_requests(observed.pods, observed.logs),
-        batches_status=requeue_after is not None,
-        requeue_after=requeue_after,
+        warning=warning,
+        batches_status=batched is not None,
+        requeue_after=min((each for each in (batched, asked_after) if each is not None), default=None),
     )
 
 

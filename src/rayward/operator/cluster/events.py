@@ -61,7 +61,11 @@ def failure(outcomes: Iterable[Outcome]) -> Failure | None:
         return None
     first = min(failed, key=lambda outcome: not _about_head(outcome.write))
     more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-    return Failure(f"Failed{_verb(first.write)}{_subject(first.write)}", f"{first.name}: {first.error}{more}")
+    about, said = first.name, str(first.error)
+    if isinstance(first.write, CreatePod):
+        # The server repeats the name of a pod that nobody will ever see: the cause comes first.
+        about, said = f"pod {first.name}", said.removeprefix(f'pods "{first.name}" is ')
+    return Failure(f"Failed{_verb(first.write)}{_subject(first.write)}", f"{about}: {said}{more}")
 
 
 def _pod_events(namespace: str, done: Sequence[Outcome]) -> list[Event]:

@@ -17,7 +17,7 @@ from rayward.kube.core.objects import version_number
 from rayward.kube.runtime.cache import Cache
 from rayward.operator.cluster.desired import Desired
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.state import Event
+from rayward.operator.cluster.state import Event, PodWarning
 
 Slot = tuple[str, int, int]
 
@@ -31,6 +31,7 @@ class LocalState:
         self.pods_forbidden = False
         """Whether the server last rejected a pod for want of rights or quota."""
         self.logs: dict[tuple[str, str], tuple[int, str]] = {}
+        self.warnings: dict[str, PodWarning] = {}
         self._suffixes: dict[Slot, str] = {}
         self._created: dict[str, RayPod] = {}
         self._deleted: set[str] = set()
@@ -113,3 +114,5 @@ class LocalState:
         self._deleted &= uids
         for key in [key for key in self.logs if key[0] not in uids]:
             del self.logs[key]
+        for uid in [uid for uid in self.warnings if uid not in uids]:
+            del self.warnings[uid]

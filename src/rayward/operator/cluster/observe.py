@@ -135,5 +135,6 @@ def observe(caches: Caches, cluster: RayCluster, local: LocalState, now: float) 
         claim=claim,
         cleanup_job=jobs[0] if jobs else None,
         logs=local.logs,
+        warnings=local.warnings,
         waited=None if local.progress_at is None else now - local.progress_at,
     )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from rayward.kinds import rayversion
+from rayward.kube.core.meta import parse_time
 from rayward.kube.core.pod import ContainerStatus
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.state import LogRequest, Logs
+from rayward.operator.cluster.state import LogRequest, Logs, PodWarning, WarningRequest, Warnings
 
 CRASH_LOOP: Final = "CrashLoopBackOff"
 IMAGE: Final = "ImagePullBackOff"
@@ -20,8 +23,13 @@ VERSION: Final = "RayVersionMismatch"
 _IMAGE_REASONS: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName"})
 _ORDINARY: Final = frozenset({"", "ContainerCreating", "PodInitializing"})
 _MAX_LOG: Final = 700
+_UNTOLD: Final = timedelta(seconds=4)
+"""Most containers are created sooner, and nobody has to be asked why they are not."""
+_ASKED_EVERY: Final = (5, 10, 20, 40)
+_ASKED_AT_LAST: Final = 60
 # The scheduler's second half, of pods that could be ended for this one: of no use to whoever waits for a cluster.
 _PREEMPTION: Final = re.compile(r" preemption: [^.]*\.")
+_NO_WARNINGS: Final[Warnings] = {}
 _RAY_IMAGES: Final = frozenset({"ray", "ray-ml", "ray-llm"})
 
 
@@ -49,9 +57,65 @@ class _Finding:
     container: ContainerStatus | None = None
 
 
-def pod_problems(pods: Iterable[RayPod], logs: Logs) -> list[PodProblem]:
+def pod_problems(pods: Iterable[RayPod], logs: Logs, warnings: Warnings = _NO_WARNINGS) -> list[PodProblem]:
     """Of all pods that are not being deleted, the head's first."""
-    return [PodProblem(each.reason, each.pod.metadata.name, _message(each, logs)) for each in _findings(pods)]
+    found = [PodProblem(each.reason, each.pod.metadata.name, _message(each, logs)) for each in _findings(pods)]
+    return found or [
+        PodProblem(warning.reason, pod.metadata.name, warning.message)
+        for pod in _unstarted(pods)
+        if (warning := warnings.get(pod.metadata.uid)) is not None and warning.reason
+    ]
+
+
+def warning_request(
+    pods: Iterable[RayPod], warnings: Warnings, now: datetime
+) -> tuple[WarningRequest | None, float | None]:
+    """The first pod whose containers are not created, to ask for its events now, or in how many seconds to do so.
+
+    An event wakes nobody here: all events of a cluster would have to be watched for the few that say why a pod waits.
+    """
+    pods = list(pods)
+    pod = next(_unstarted(pods), None)
+    if pod is None or _findings(pods):
+        return None, None
+    known = warnings.get(pod.metadata.uid)
+    due = parse_time(pod.status.start_time or "") + _UNTOLD if known is None else known.at + _pause(known)
+    if due > now:
+        return None, (due - now).total_seconds()
+    return WarningRequest(pod.metadata.name, pod.metadata.uid, known.asked if known else 0), None
+
+
+def warning_of(events: Iterable[Object], asked: int, at: datetime) -> PodWarning:
+    """The latest of a pod's warning events."""
+    none: Object = {}
+    last = max(events, key=_told_at, default=none)
+    return PodWarning(str(last.get("reason") or ""), str(last.get("message") or ""), asked, at)
+
+
+def _told_at(event: Object) -> str:
+    times = (section(event, "series").get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
+    return max(str(each or "") for each in times)
+
+
+def _unstarted(pods: Iterable[RayPod]) -> Iterator[RayPod]:
+    """Pods that have a node and no container yet, and whose statuses say nothing of it; the head first."""
+    found = (pod for pod in pods if not pod.deleting and pod.status.phase == "Pending" and pod.status.start_time)
+    for pod in sorted(found, key=_order):
+        if all(_waiting(status)[0] in _ORDINARY and not _has_run(status) for status in _containers(pod)):
+            yield pod
+
+
+def _has_run(status: ContainerStatus) -> bool:
+    states = (status.state, status.last_state)
+    return any(state is not None and (state.running or state.terminated) for state in states)
+
+
+def _pause(known: PodWarning) -> timedelta:
+    return timedelta(seconds=dict(enumerate(_ASKED_EVERY, 1)).get(known.asked, _ASKED_AT_LAST))
+
+
+def _order(pod: RayPod) -> tuple[bool, str]:
+    return not pod.is_head, pod.metadata.name
 
 
 def log_requests(pods: Iterable[RayPod], logs: Logs) -> tuple[LogRequest, ...]:
@@ -87,7 +151,7 @@ def _ray_in(image: str) -> rayversion.Version | None:
 
 def _findings(pods: Iterable[RayPod]) -> list[_Finding]:
     found = [finding for pod in pods if not pod.deleting and (finding := _finding(pod)) is not None]
-    return sorted(found, key=lambda finding: (not finding.pod.is_head, finding.pod.metadata.name))
+    return sorted(found, key=lambda finding: _order(finding.pod))
 
 
 def _finding(pod: RayPod) -> _Finding | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -18,7 +19,8 @@ from rayward.kube.client.paths import object_path
 from rayward.kube.client.request import Request
 from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.objects import Key
-from rayward.kube.core.resource import PODS, Resource
+from rayward.kube.core.resource import EVENTS, PODS, Resource
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
 from rayward.kube.runtime.predicates import controller_key, label_key
@@ -36,7 +38,8 @@ from rayward.operator.cluster.local import LocalState
 from rayward.operator.cluster.metrics import ClusterMetrics
 from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe, pods_of
 from rayward.operator.cluster.ordering import priority_of
-from rayward.operator.cluster.state import Decision, Event, LogRequest, State
+from rayward.operator.cluster.pod_problems import warning_of
+from rayward.operator.cluster.state import Decision, Event, LogRequest, State, WarningRequest
 
 NAME: Final = "raycluster"
 
@@ -84,6 +87,9 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
 
         if decision.logs:
             await self._read_logs(cluster, local, decision.logs)
+            self.controller.add(found.key)
+        if decision.warning is not None:
+            await self._read_warning(cluster, local, decision.warning)
             self.controller.add(found.key)
         if decision.writes:
             outcomes = await apply(self.writer(cluster), cluster, local, decision, state.gate)
@@ -145,6 +151,14 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
             local.logs[log.uid, log.container] = (log.restarts, text)
 
         await asyncio.gather(*(read(log) for log in requests))
+
+    async def _read_warning(self, cluster: RayCluster, local: LocalState, pod: WarningRequest) -> None:
+        about = f"involvedObject.uid={pod.uid},type=Warning"
+        events: list[Object] = []
+        # Without an answer the pod counts as one that starts, and is asked about again later.
+        with contextlib.suppress(ApiError, NetworkError):
+            events = (await self.client.list(EVENTS, cluster.metadata.namespace, field_selector=about)).items
+        local.warnings[pod.uid] = warning_of(events, pod.asked + 1, self.clock.utc())
 
     def _emit(self, cluster: RayCluster, happened: Iterable[Event]) -> None:
         for event in happened:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Literal
 
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
@@ -25,6 +26,21 @@ Logs = Mapping[tuple[str, str], tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
+class PodWarning:
+    """The last warning event of a pod whose containers are not created."""
+
+    reason: str
+    message: str
+    asked: int
+    """How often the server was asked for it."""
+    at: datetime
+
+
+Warnings = Mapping[str, PodWarning]
+"""By pod uid; with an empty reason where there was none yet."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """What exists, as one read of the caches found it."""
 
@@ -37,6 +53,7 @@ class Observed:
     claim: KubeObject | None = None
     cleanup_job: Job | None = None
     logs: Logs = field(default_factory=dict[tuple[str, str], tuple[int, str]])
+    warnings: Warnings = field(default_factory=dict[str, PodWarning])
     waited: float | None = None
     """Seconds since there is progress that the status does not show yet."""
 
@@ -136,6 +153,15 @@ class LogRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class WarningRequest:
+    """A pod that no container status says anything about: only events tell that a volume cannot be mounted."""
+
+    pod: str
+    uid: str
+    asked: int
+
+
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A write that the server did not accept."""
 
@@ -153,6 +179,7 @@ class Decision:
     status: RayClusterStatus | None = None
     """To write if there is nothing else to write; None if the status is up to date."""
     logs: tuple[LogRequest, ...] = ()
+    warning: WarningRequest | None = None
     batches_status: bool = False
     """Whether there is progress that the status shows later, together with more of it."""
     requeue_after: float | None = None

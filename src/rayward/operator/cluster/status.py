@@ -242,7 +242,7 @@ def _set_ready(
     failure: Failure | None,
 ) -> None:
     ready = sum(pod.up for pod in live)
-    problems = pod_problems(live, observed.logs)
+    problems = pod_problems(live, observed.logs, observed.warnings)
     if suspend:
         updated.set(conditions.READY, False, "Suspended", "spec.suspend is true")
     elif failure is not None:
