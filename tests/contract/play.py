@@ -17,7 +17,7 @@ from tests.contract.server import Connection, Reply, Server
 Answer = dict[str, Any]
 
 _HEADERS = ("Content-Type", "Retry-After")
-_PATIENCE = 90.0
+_PATIENCE = 150.0
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789"
 
 

@@ -19,7 +19,7 @@ import yaml
 
 from tests.contract import protobuf
 
-_PATIENCE = 90.0
+_PATIENCE = 150.0
 _KINDS_OF_FRAMES = {1: "text", 2: "binary", 8: "close"}
 AGENT = "contract/1.0"
 

@@ -24,7 +24,7 @@ Steps = Callable[[Client, str], AsyncIterator[str]]
 Observe = Callable[[Client, str], Awaitable[Any]]
 
 _RECORDED: Final = Path(__file__).with_name("recorded")
-_PATIENCE: Final = 60.0
+_PATIENCE: Final = 150.0
 _QUIET_SECONDS: Final = 2.0
 _POLL_SECONDS: Final = 0.03
 

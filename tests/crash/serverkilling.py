@@ -37,7 +37,7 @@ from tests.crash.promises import ABSENT, Promises, Seen, faults, reused
 _WRITERS = 24
 _OWN = 3
 _WATCHERS = 6
-_PATIENCE = 60.0
+_PATIENCE = 150.0
 _NAMESPACE = "default"
 _SHARED = "shared"
 _LABEL = "crash"

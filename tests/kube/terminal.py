@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
 
-_PATIENCE = 60.0
+_PATIENCE = 150.0
 
 
 class Terminal:

@@ -342,7 +342,7 @@ async def one_of_two_leads(client: Client, access: Access, namespace: str) -> No
     leading: list[str] = []
 
     def contender(name: str) -> tuple[Elector, asyncio.Task[None]]:
-        terms = Terms(namespace, "test", name, lease_seconds=3, renew_seconds=2, retry_seconds=0.1)
+        terms = Terms(namespace, "test", name, lease_seconds=30, renew_seconds=20, retry_seconds=0.1)
         elector = Elector(client, terms)
 
         async def lead() -> None:

@@ -17,7 +17,7 @@ from rayward.local.traffic.sessions import Sessions
 from rayward.local.traffic.tcp import Connection
 
 HOST = "127.0.0.1"
-PATIENCE = 90.0
+PATIENCE = 150.0
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 

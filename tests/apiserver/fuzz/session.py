@@ -19,7 +19,7 @@ from tests.apiserver.fuzz.judge import Answered, Asked, fault
 from tests.apiserver.fuzz.subjects import Object, Subject, definition
 from tests.contract.server import Server
 
-_PATIENCE = 90.0
+_PATIENCE = 150.0
 # These end at a node, and there is none: nothing of them can be accepted.
 _BEYOND = re.compile(r"/(attach|exec|log|portforward|proxy)(/|\?|$)")
 # a warning for every unknown field is a header each

@@ -151,7 +151,7 @@ async def test_an_unconditional_update_that_lost_a_race_is_made_again(tmp_path: 
         await api.call("POST", f"{_HOOKS}/validatingwebhookconfigurations", configuration)
         body = {"metadata": {"name": "a"}, "data": {"k": "slow"}}
         slow = asyncio.ensure_future(api.call("PUT", f"{_CONFIG_MAPS}/a", body))
-        await asyncio.wait_for(asked.wait(), 10)
+        await asyncio.wait_for(asked.wait(), 150)
         await api.call("PUT", f"{_CONFIG_MAPS}/a", {"metadata": {"name": "a"}, "data": {"k": "quick"}})
         go_on.set()
         done = await slow

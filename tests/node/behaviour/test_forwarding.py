@@ -20,7 +20,7 @@ from rayward.net.upgrade import NotUpgraded, upgraded
 from tests.node.machine import Machine, sh
 from tests.waiting import eventually
 
-_PATIENCE = 60
+_PATIENCE = 150
 
 
 class _Api:

@@ -28,7 +28,7 @@ from rayward.quota.engine import REGISTRATION, EngineReconciler, EngineSettings
 from tests.operator.stage import running
 from tests.quota.engine.building import groups, pod_set
 
-PATIENCE: Final = 60.0
+PATIENCE: Final = 150.0
 _VERSION: Final = "kueue.x-k8s.io/v1beta2"
 _FLAVOR: Final = "default-flavor"
 
