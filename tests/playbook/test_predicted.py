@@ -14,6 +14,7 @@ from rayward.changes.refs import Ref
 from rayward.kinds import labels
 from rayward.kinds.effects import Effect
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.client.errors import Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import SERVICES
 from tests.kinds.clusters import changed
@@ -29,12 +30,15 @@ _PARTS: Final = 17
 _AT_ONCE: Final = 6
 _EDITS: Final[dict[str, tuple[Any, ...]]] = {
     "spec.workerGroupSpecs.0.replicas": (0, 1, 2),
+    "spec.workerGroupSpecs.0.minReplicas": (0, 99),
     "spec.workerGroupSpecs.0.maxReplicas": (1, 5, 10),
     "spec.workerGroupSpecs.0.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.53.0"),
+    "spec.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
     "spec.headGroupSpec.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.54.0"),
     "spec.headGroupSpec.serviceType": ("ClusterIP", "NodePort"),
     "spec.rayVersion": ("2.52.0", "2.53.0"),
     "spec.suspend": (True, False),
+    "spec.tlsOptions": ({"enabled": True},),
 }
 _SERVED: Final[dict[str, tuple[Any, ...]]] = {
     "spec.serveConfigV2": tuple(config(f"app:{word}") for word in ("one", "two", "three")),
@@ -84,7 +88,10 @@ async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
         live = await ray.cluster(name)
         wanted = changed(live, path, chance.choice(_EDITS[path]))
         predicted = plan(ref, live, wanted)
-        assert predicted.strongest is not Effect.REFUSED
+        if predicted.strongest is Effect.REFUSED:
+            await _is_left_alone(ray, name, live, wanted)
+            done += 1
+            continue
         before = await _pods(ray, name)
         await ray.patch(_replacement(live, wanted), name)
         counts = {shape.group: shape.count for shape in shapes_of("RayCluster", wanted) if shape.count}
@@ -96,6 +103,29 @@ async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
             assert len(ids & after.get(each, set())) == kept, (path, each, predicted.document()["changes"])
         done += 1
     return done
+
+
+async def _is_left_alone(ray: ServiceStage, name: str, live: Object, refused: Object) -> None:
+    """An edit that was to be rejected is, and pods live through it and through its being taken back."""
+    before = await _pods(ray, name)
+    try:
+        written = await ray.patch(_replacement(live, refused), name)
+    except Invalid:
+        # By the server already, whose definitions know some of the rules.
+        return
+
+    async def rejected() -> bool:
+        stalled = condition(await ray.cluster(name), "Stalled")
+        return (
+            stalled.get("status") == "True" and stalled.get("observedGeneration") == written["metadata"]["generation"]
+        )
+
+    await ray.eventually(rejected)
+    assert await _pods(ray, name) == before
+    await ray.patch(_replacement(refused, live), name)
+    counts = {group: len(ids) for group, ids in before.items()}
+    await ray.eventually(lambda: _is_so(ray, name, {}, set(), counts))
+    assert await _pods(ray, name) == before
 
 
 async def _is_so(
