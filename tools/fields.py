@@ -121,7 +121,7 @@ CLUSTER: Final[dict[str, str]] = {
     "spec.tlsOptions.enabled": "is rejected with `FeatureNotAvailable` when true",
     "spec.upgradeStrategy": "says what a changed template does to pods that run",
     "spec.upgradeStrategy.type": "`Recreate` replaces all pods; with `None` they stay, and `Stalled` says that they differ",
-    "spec.workerGroupSpecs": "make groups of equal workers; a group that a merge patch drops is told in an event",
+    "spec.workerGroupSpecs": "make groups of equal workers; an event names a group that a merge patch drops",
     "spec.workerGroupSpecs[].groupName": "names pods and labels; two of one name are rejected",
     "spec.workerGroupSpecs[].idleTimeoutSeconds": "autoscaler v2 reads it from the object; rejected without v2",
     "spec.workerGroupSpecs[].labels": "become labels of the pods and of the Ray nodes",
