@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES, WORKLOADS
+from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
 from rayward.kube.client.access import Access
 from tests.quota.engine.stage import QuotaStage
 
@@ -193,6 +193,40 @@ async def test_a_workload_that_cannot_queue_says_why(quota: QuotaStage, what: st
         condition = (await quota.workload("w")).condition("QuotaReserved")
         assert condition
         assert ("doesn't exist" in condition.message) == (what != "inactive")
+
+
+@pytest.mark.parametrize(("what", "reason"), [("circle", "CohortCycle"), ("negative", "Misconfigured")])
+async def test_a_queue_that_is_a_mistake_says_so_and_goes_on_when_it_is_corrected(
+    quota: QuotaStage, what: str, reason: str
+) -> None:
+    async def belongs(cohort: str, parent: str) -> None:
+        spec = {"parentName": quota.queue_name(parent)} if parent else {}
+        body = {
+            "apiVersion": COHORTS.api_version,
+            "kind": COHORTS.kind,
+            "metadata": {"name": quota.queue_name(cohort)},
+            "spec": spec,
+        }
+        await quota.client.apply(COHORTS, body, field_manager="tests", force=True)
+
+    async def is_active() -> tuple[str, str]:
+        found = await quota.client.get(CLUSTER_QUEUES, quota.queue_name("q"))
+        shown = [one for one in found.get("status", {}).get("conditions", []) if one["type"] == "Active"]
+        return (shown[0]["status"], shown[0]["reason"]) if shown else ("", "")
+
+    async def says_no() -> bool:
+        return await is_active() == ("False", reason) and "Inadmissible" in await quota.events("w")
+
+    if what == "circle":
+        await belongs("c", "d")
+        await belongs("d", "c")
+    await quota.queue(cpu=-1 if what == "negative" else 2, cohort="c")
+    async with quota.engine():
+        await quota.ask("w")
+        await quota.until(says_no)
+        assert not (await quota.workload("w")).reserved
+        await (belongs("d", "") if what == "circle" else quota.queue(cpu=2, cohort="c"))
+        await quota.until_admitted("w")
 
 
 async def test_an_engine_that_starts_later_takes_everything_over(quota: QuotaStage) -> None:

@@ -60,7 +60,15 @@ _CHANGES: Final[dict[str, tuple[Change, Change]]] = {
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize(("name", "moment"), [("scale up", "before"), ("another takes its place", "after")])
+@pytest.mark.parametrize(
+    ("name", "moment"),
+    [
+        ("scale up", "before"),
+        ("another takes its place", "after"),
+        pytest.param("scale up", "after", marks=pytest.mark.soak),
+        pytest.param("another takes its place", "before", marks=pytest.mark.soak),
+    ],
+)
 async def test_quota_goes_on_wherever_its_controllers_die(embedded_kubeconfig: Path, name: str, moment: Moment) -> None:
     access = find_access(embedded_kubeconfig)
     edit, done = _CHANGES[name]

@@ -1,7 +1,9 @@
-"""Random clusters, edits, quotas, preemptions and crashes: quota covers what runs at every step, and nothing is lost.
+"""Random clusters, releases, queues, edits, preemptions and crashes: quota covers what runs, and nothing is lost.
 
 The gate's decisions and the engine are the real ones. Around them is a small world: objects in memory, an operator that
-acts on a copy of each RayCluster that may be old, and pods that end when they please.
+acts on a copy of each RayCluster that may be old, and pods that end when they please. The two clusters are releases of
+one service now and then: the one that was promoted is its base, the other its surge. They wait in two queues that lend
+each other what they do not use.
 """
 
 from __future__ import annotations
@@ -52,6 +54,8 @@ from tests.quota.gate.stage import group, sized
 
 QUEUEING = Queueing(Admission.EMBEDDED)
 CLUSTERS = st.sampled_from(["a", "b"])
+QUEUES = st.sampled_from(["q", "r"])
+_OTHER = {"a": "b", "b": "a"}
 FLAVOR = msgspec.convert({"metadata": {"name": "f"}}, ResourceFlavor)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 replace = msgspec.structs.replace
@@ -72,7 +76,8 @@ class GateWorld(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cpu = 5
+        self.cpu = {"q": 3, "r": 2}
+        """By LocalQueue, the nominal quota of the ClusterQueue behind it."""
         self.clusters: dict[str, RayCluster] = {}
         self.seen: dict[str, RayCluster] = {}
         """What the operator knows of each."""
@@ -80,13 +85,21 @@ class GateWorld(RuleBasedStateMachine):
         self.pods: list[Pod] = []
         self.cached: list[Pod] = []
         """As the gate's cache has them."""
+        self.promoted: set[str] = set()
+        """Uids of RayClusters that serve, or did."""
         self.time = BEGIN
         self.made = 0
 
     # what users do
 
-    @rule(name=CLUSTERS, head=st.integers(1, 2), workers=st.integers(0, 3), priority=st.sampled_from([0, 0, 9]))
-    def create(self, name: str, head: int, workers: int, priority: int) -> None:
+    @rule(
+        name=CLUSTERS,
+        head=st.integers(1, 2),
+        workers=st.integers(0, 3),
+        priority=st.sampled_from([0, 0, 9]),
+        queue=QUEUES,
+    )
+    def create(self, name: str, head: int, workers: int, priority: int, queue: str = "q") -> None:
         if name in self.clusters:
             return
         self.made += 1
@@ -94,7 +107,7 @@ class GateWorld(RuleBasedStateMachine):
             "name": name,
             "namespace": "ns",
             "uid": f"u{self.made}",
-            "labels": {labels.QUEUE_NAME: "q", "priority": str(priority)},
+            "labels": {labels.QUEUE_NAME: queue, "priority": str(priority)},
         }
         self.clusters[name] = msgspec.convert({"metadata": meta, "spec": _spec(head, workers)}, RayCluster)
 
@@ -114,9 +127,20 @@ class GateWorld(RuleBasedStateMachine):
                 if pod.uid == found.metadata.uid:
                     pod.leaving, pod.uid = True, "" if orphans else pod.uid
 
-    @rule(cpu=st.integers(2, 8))
-    def set_quota(self, cpu: int) -> None:
-        self.cpu = cpu
+    @rule(name=CLUSTERS)
+    def promote(self, name: str) -> None:
+        """Requests go to a release that is up, and the one before it is deleted."""
+        found = self.clusters.get(name)
+        if found is None:
+            return
+        wanted = Counter({one.group: one.count for one in demand_of(found).sets if one.count})
+        if Counter(pod.group for pod in self.pods if pod.uid == found.metadata.uid and not pod.leaving) == wanted:
+            self.promoted.add(found.metadata.uid)
+            self.delete(_OTHER[name])
+
+    @rule(queue=QUEUES, cpu=st.integers(0, 5))
+    def set_quota(self, queue: str, cpu: int) -> None:
+        self.cpu[queue] = cpu
 
     # what controllers do
 
@@ -143,21 +167,23 @@ class GateWorld(RuleBasedStateMachine):
         engine = Engine()
         engine.set_flavor(FLAVOR)
         engine.set_namespace("ns", {})
-        spec = {
-            "namespaceSelector": {},
-            "resourceGroups": quota_groups({"f": {"cpu": self.cpu, "memory": "100Gi"}}),
-            "preemption": {"withinClusterQueue": "LowerPriority"},
-        }
-        engine.set_cluster_queue(msgspec.convert({"metadata": {"name": "cq"}, "spec": spec}, ClusterQueue))
-        local = {"metadata": {"name": "q", "namespace": "ns"}, "spec": {"clusterQueue": "cq"}}
-        engine.set_local_queue(msgspec.convert(local, LocalQueue))
+        for queue, cpu in self.cpu.items():
+            spec = {
+                "namespaceSelector": {},
+                "cohortName": "both",
+                "resourceGroups": quota_groups({"f": {"cpu": cpu, "memory": "100Gi"}}),
+                "preemption": {"withinClusterQueue": "LowerPriority", "reclaimWithinCohort": "Any"},
+            }
+            engine.set_cluster_queue(msgspec.convert({"metadata": {"name": f"c{queue}"}, "spec": spec}, ClusterQueue))
+            local = {"metadata": {"name": queue, "namespace": "ns"}, "spec": {"clusterQueue": f"c{queue}"}}
+            engine.set_local_queue(msgspec.convert(local, LocalQueue))
         for workload in self.workloads.values():
             engine.set_workload(workload, self.time.timestamp())
         for decision in engine.run(self.time.timestamp()):
             name = decision.key.partition("/")[2]
             workload = self.workloads[name]
             if isinstance(decision, Admit):
-                status = to.reserved(workload, "cq", decision.grants, (), self.time)
+                status = to.reserved(workload, decision.cluster_queue, decision.grants, (), self.time)
                 self.workloads[name] = replace(workload, status=status)
                 replaced = self.workloads.get(decision.replaces.partition("/")[2])
                 if replaced is not None:
@@ -243,7 +269,10 @@ class GateWorld(RuleBasedStateMachine):
             self.quota_covers_what_runs()
         uids = {found.metadata.uid for found in self.clusters.values()}
         assert {one.metadata.label(labels.CLUSTER_UID) for one in self.workloads.values()} <= uids, "quota was lost"
-        free = self.cpu - sum(_cpus(one) for one in self.workloads.values() if one.reserved)
+        roles = {one.metadata.name: self._role(one.metadata.label(labels.CLUSTER)) for one in self.workloads.values()}
+        told = {one.metadata.name: one.metadata.label(labels.ROLE) for one in self.workloads.values()}
+        assert told == roles, "roles are not those of the releases"
+        free = sum(self.cpu.values()) - sum(_cpus(one) for one in self.workloads.values() if one.reserved)
         for name, found in self.clusters.items():
             wanted = Counter({one.group: one.count for one in demand_of(found).sets if one.count})
             has = Counter(pod.group for pod in self.pods if pod.uid == found.metadata.uid)
@@ -257,6 +286,12 @@ class GateWorld(RuleBasedStateMachine):
             assert smallest is None or smallest > free, f"{name} waits for {smallest} though {free} are free"
 
     # inside
+
+    def _role(self, name: str) -> str:
+        found, other = self.clusters.get(name), self.clusters.get(_OTHER[name])
+        if found is None or found.metadata.uid in self.promoted:
+            return "base"
+        return "surge" if other is not None and other.metadata.uid in self.promoted else "base"
 
     def _size(self, gate: Any, uid: str, group_name: str, shape: str, count: int) -> None:
         mine = [pod for pod in self.pods if pod.uid == uid and pod.group == group_name]
@@ -281,7 +316,11 @@ class GateWorld(RuleBasedStateMachine):
         grant = read_grant(cluster)
         return State(
             cluster=cluster,
-            terms=Terms("q", priority=int(cluster.metadata.label("priority"))),
+            terms=Terms(
+                cluster.metadata.label(labels.QUEUE_NAME),
+                self._role(name),
+                priority=int(cluster.metadata.label("priority")),
+            ),
             demand=demand_of(cluster),
             grant=grant,
             acknowledged=is_acknowledged(grant, cluster.status.conditions),
@@ -328,7 +367,12 @@ class GateWorld(RuleBasedStateMachine):
             assert before.keys() == after.keys(), "pod sets of a reserved Workload do not change"
             assert all(after[each] <= before[each] for each in after), "counts of a reserved Workload only go down"
         more = change.get("metadata", {}).get("annotations", {})
-        meta = replace(found.metadata, annotations={**(found.metadata.annotations or {}), **more})
+        tags = change.get("metadata", {}).get("labels", {})
+        meta = replace(
+            found.metadata,
+            annotations={**(found.metadata.annotations or {}), **more},
+            labels={**(found.metadata.labels or {}), **tags},
+        )
         meta = replace(meta, generation=found.metadata.generation + 1)
         self.workloads[name] = replace(found, spec=spec, metadata=meta)
 
@@ -361,17 +405,19 @@ def _step(world: GateWorld, chance: random.Random) -> None:
     """Chance with weights that let the world come far: what users do is rarer than what controllers do."""
     name = chance.choice("ab")
     sizes = {"head": chance.randint(1, 2), "workers": chance.randint(0, 3)}
+    urgency, queue = chance.choice((0, 0, 9)), chance.choice("qqqr")
     happens: list[tuple[int, Callable[[], Any]]] = [
-        (3, lambda: world.create(name=name, priority=chance.choice((0, 0, 9)), **sizes)),
-        (3, lambda: world.edit(name=name, **sizes)),
-        (1, lambda: world.delete(name=name, orphans=chance.random() < 0.3)),
-        (1, lambda: world.set_quota(cpu=chance.randint(2, 8))),
-        (12, lambda: world.gate(name=name, most=chance.choice((1, 2, 99, 99)), cached=chance.random() < 0.5)),
+        (6, lambda: world.create(name=name, priority=urgency, queue=queue, **sizes)),
+        (4, lambda: world.edit(name=name, **sizes)),
+        (2, lambda: world.delete(name=name, orphans=chance.random() < 0.3)),
+        (1, lambda: world.set_quota(queue=chance.choice("qr"), cpu=chance.choice((0, 2, 3, 4)))),
+        (4, lambda: world.promote(name=name)),
+        (16, lambda: world.gate(name=name, most=chance.choice((1, 2, 99, 99)), cached=chance.random() < 0.5)),
         (4, lambda: world.cache_pods()),
-        (6, lambda: world.engine()),
-        (6, lambda: world.refresh(name=name)),
-        (6, lambda: world.operate(name=name)),
-        (6, lambda: world.pod_ends() if any(pod.leaving for pod in world.pods) else None),
+        (10, lambda: world.engine()),
+        (8, lambda: world.refresh(name=name)),
+        (10, lambda: world.operate(name=name)),
+        (4, lambda: world.pod_ends() if any(pod.leaving for pod in world.pods) else None),
     ]
     (act,) = chance.choices([each for _, each in happens], [weight for weight, _ in happens])
     act()
@@ -387,7 +433,7 @@ def _walk(seed: int, steps: int) -> None:
 
 @pytest.mark.parametrize("seed", range(16))
 def test_quota_covers_what_runs_on_long_walks(seed: int) -> None:
-    _walk(seed, 500)
+    _walk(seed, 1000)
 
 
 def test_an_operator_that_lags_behind_makes_no_pod_beyond_quota() -> None:
@@ -397,6 +443,23 @@ def test_an_operator_that_lags_behind_makes_no_pod_beyond_quota() -> None:
     world.edit(name="a", head=1, workers=0)
     for _ in range(3):
         world.gate(name="a", most=99)
+    world.operate(name="a")
+    world.quota_covers_what_runs()
+    world.teardown()
+
+
+def test_an_operator_that_has_not_seen_an_eviction_makes_no_pod_after_its_quota_was_given_away() -> None:
+    world = GateWorld()
+    world.set_quota(queue="q", cpu=3)
+    world.set_quota(queue="r", cpu=0)
+    world.create(name="a", head=1, workers=2, priority=0)
+    world.progress(name="a", operated=False)
+    world.create(name="b", head=1, workers=2, priority=9)
+    for _ in range(3):
+        world.gate(name="b")
+        world.engine()
+        world.gate(name="a")
+    assert any(one.evicted for one in world.workloads.values())
     world.operate(name="a")
     world.quota_covers_what_runs()
     world.teardown()

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kinds.kueue import names
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object
 
@@ -19,38 +20,49 @@ _API: Final = "admissionregistration.k8s.io/v1"
 
 def manifests(accounts: Sequence[str]) -> list[Object]:
     """The policies and their bindings; ``accounts`` are the users that gate and operator act as."""
-    clusters = _policy(
-        f"{NAME}-rayclusters",
-        RAY_CLUSTERS,
-        accounts,
-        [
-            *_values("grant", "annotations", labels.ADMITTED),
-            *_values("queue", "labels", labels.QUEUE_NAME),
-        ],
-        [
-            (
-                "variables.gate || variables.grantAfter == '' || variables.grantBefore == variables.grantAfter",
-                f"annotation {labels.ADMITTED} is written by the quota gate only; leave it out of what you apply",
-            ),
-            (
-                "variables.gate || variables.queueBefore == '' || variables.queueBefore == variables.queueAfter",
-                f"label {labels.QUEUE_NAME} of a RayCluster cannot be changed: create another RayCluster",
-            ),
-        ],
+    return [
+        *_policy(
+            f"{NAME}-rayclusters",
+            RAY_CLUSTERS,
+            accounts,
+            [*_values("grant", "annotations", labels.ADMITTED), *_QUEUES],
+            [
+                _written_by_gate("grant", labels.ADMITTED, "; leave it out of what you apply"),
+                (
+                    "variables.gate || variables.queueBefore == '' || variables.queueBefore == variables.queueAfter",
+                    f"label {labels.QUEUE_NAME} of a RayCluster cannot be changed: create another RayCluster",
+                ),
+                _stays_in_a_queue(RAY_CLUSTERS),
+            ],
+        ),
+        *_policy(
+            f"{NAME}-rayjobs",
+            RAY_JOBS,
+            accounts,
+            [*_values("mark", "annotations", labels.SUSPENDED_BY), *_QUEUES],
+            [_written_by_gate("mark", labels.SUSPENDED_BY), _stays_in_a_queue(RAY_JOBS)],
+        ),
+        *_policy(f"{NAME}-rayservices", RAY_SERVICES, accounts, _QUEUES, [_stays_in_a_queue(RAY_SERVICES)]),
+    ]
+
+
+def _written_by_gate(name: str, annotation: str, advice: str = "") -> tuple[str, str]:
+    """An annotation that others may remove, and not write."""
+    return (
+        f"variables.gate || variables.{name}After == '' || variables.{name}Before == variables.{name}After",
+        f"annotation {annotation} is written by the quota gate only{advice}",
     )
-    jobs = _policy(
-        f"{NAME}-rayjobs",
-        RAY_JOBS,
-        accounts,
-        _values("mark", "annotations", labels.SUSPENDED_BY),
-        [
-            (
-                "variables.gate || variables.markAfter == '' || variables.markBefore == variables.markAfter",
-                f"annotation {labels.SUSPENDED_BY} is written by the quota gate only",
-            )
-        ],
+
+
+def _stays_in_a_queue(resource: Resource) -> tuple[str, str]:
+    """Whoever took the label away would have the next release, or the next attempt, run without quota."""
+    was_in_none = "variables.queueBefore == '' && variables.kueuesBefore == ''"
+    is_in_one = "variables.queueAfter != '' || variables.kueuesAfter != ''"
+    kind = resource.kind
+    return (
+        f"variables.gate || ({was_in_none}) || {is_in_one}",
+        f"the label that names the queue of a {kind} cannot be removed: name another queue, or create the {kind} anew",
     )
-    return [*clusters, *jobs]
 
 
 def _policy(
@@ -91,3 +103,6 @@ def _values(name: str, part: str, key: str) -> list[Object]:
         expression = f"has({value}) && '{key}' in {value} ? {value}['{key}'] : ''"
         found.append({"name": f"{name}{when}", "expression": expression})
     return found
+
+
+_QUEUES: Final = (*_values("queue", "labels", labels.QUEUE_NAME), *_values("kueues", "labels", names.QUEUE_NAME))
