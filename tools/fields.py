@@ -167,7 +167,7 @@ SERVICE: Final[dict[str, str]] = {
     "spec": "validated as a whole; a rejected one sets `Stalled` and what serves stays",
     "spec.deploymentUnhealthyRestartThreshold": "how many new clusters an unhealthy application may get; alone it warns",
     "spec.deploymentUnhealthySecondThreshold": "after so many seconds unhealthy, applications are started anew, once",
-    "spec.excludeHeadPodFromServeSvc": "keeps requests away from the head's pod",
+    "spec.excludeHeadPodFromServeSvc": "keeps requests away from the head's pod; rejected where no worker group may have a worker",
     "spec.managedBy": "another controller's name makes Rayward leave the object alone",
     "spec.rayClusterConfig": "is the [RayCluster](raycluster-fields.md) that serves; a changed one is a new cluster beside it",
     "spec.rayClusterDeletionDelaySeconds": "how long a replaced cluster stays for a return: 60 if unset",

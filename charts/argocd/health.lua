@@ -1,7 +1,8 @@
 -- Health of Ray's kinds for Argo CD, by the rules of kstatus: an edit is done when observedGeneration has reached it,
 -- Reconciling and Stalled are not True, and Ready of this generation is True.
 --
--- In ConfigMap argocd-cm, under the key resource.customizations.health.ray.io_RayService; the same for RayCluster.
+-- In ConfigMap argocd-cm, under the key resource.customizations.health.ray.io_RayService; the same for RayCluster
+-- and RayJob, which has no Ready: there a job that ended is done, and Stalled if it failed.
 local generation = obj.metadata.generation
 local status = obj.status or {}
 local found = {}

@@ -31,6 +31,11 @@ def _rich() -> Object:
     return value
 
 
+def _with_zeros() -> Object:
+    ports = [{"name": "a", "port": 80, "targetPort": 0}, {"name": "b", "port": 81, "targetPort": 81}]
+    return changed(manifest(), f"{SPEC}.headGroupSpec.headService", {"spec": {"ports": ports}})
+
+
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -40,6 +45,11 @@ def _rich() -> Object:
         pytest.param({"spec": {}}, "v2-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing, v2"),
         pytest.param(manifest(), "v2-07ed1960e448d40bbcc8bd058ce48524", id="small, v2"),
         pytest.param(_rich(), "v2-3f1ecdebbc0c905587d4856fac495651", id="rich, v2"),
+        pytest.param(_with_zeros(), "v2-eed89d51d3544ae6d9a13f811a44a1a3", id="zeros, v2"),
+        pytest.param({"spec": {}}, "v3-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing, v3"),
+        pytest.param(manifest(), "v3-07ed1960e448d40bbcc8bd058ce48524", id="small, v3"),
+        pytest.param(_rich(), "v3-3f1ecdebbc0c905587d4856fac495651", id="rich, v3"),
+        pytest.param(_with_zeros(), "v3-19a86c9e81ad42e9496f624263fa1cbb", id="zeros, v3"),
     ],
 )
 def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
@@ -53,7 +63,7 @@ def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
 
 def test_a_stored_hash_is_of_a_spec_in_the_version_it_was_stored_in() -> None:
     spec, other = typed(manifest()).spec, typed(changed(manifest(), f"{SPEC}.rayVersion", "2.61.0")).spec
-    for version in ("v1", "v2"):
+    for version in ("v1", "v2", "v3"):
         stored = release_hash(spec, version=version)
         assert is_hash_of(stored, spec)
         assert not is_hash_of(stored, other)
@@ -156,6 +166,24 @@ def test_how_nothing_is_written_does_not_count(path: str, part: Any) -> None:
 )
 def test_what_pods_are_made_from_counts(path: str, part: Any) -> None:
     assert _hash(changed(manifest(), path, part)) != _hash(manifest())
+
+
+def test_a_service_that_a_go_client_wrote_back_is_the_same() -> None:
+    """Its ports get ``targetPort: 0``, which means the port itself, and its object a status."""
+    path = f"{SPEC}.headGroupSpec.headService"
+    port, labelled = {"name": "extra", "port": 1234}, {"labels": {"partition": ""}}
+    written = {"metadata": labelled, "spec": {"ports": [port]}}
+    rewritten = {
+        "metadata": {"creationTimestamp": None, **labelled},
+        "spec": {"ports": [{**port, "targetPort": 0}], "type": ""},
+        "status": {"loadBalancer": {}},
+    }
+    named = {**written, "spec": {"ports": [{**port, "targetPort": 1234}]}}
+    other = {**written, "spec": {"ports": [{**port, "targetPort": 8000}]}}
+    assert _hash(changed(manifest(), path, written)) == _hash(changed(manifest(), path, rewritten))
+    assert _hash(changed(manifest(), path, written)) == _hash(changed(manifest(), path, named))
+    assert _hash(changed(manifest(), path, written)) != _hash(changed(manifest(), path, other))
+    assert _hash(changed(manifest(), path, written)) != _hash(changed(manifest(), path, {"spec": written["spec"]}))
 
 
 def test_ray_resources_are_resources() -> None:

@@ -45,6 +45,10 @@ _ZERO_IS_ABSENT: Final = frozenset(
     }
 )
 """Fields that Go's types hold as plain numbers and booleans: a typed client drops their zero."""
+_ZERO_IS_ABSENT_FROM_V3: Final = frozenset(
+    {"targetPort", "healthCheckNodePort", "partition", "sslEnabled", "chapAuthDiscovery", "chapAuthSession"}
+)
+"""The rest of them, which v2 of the hash did not know; a Go client adds ``targetPort: 0`` where none was written."""
 
 _POD: Final[Object] = {
     "restartPolicy": "Always",
@@ -77,29 +81,51 @@ _DEFAULTS: Final[dict[str, Object]] = {
 """The API's defaults, by the name of the field whose object, or whose list of objects, has them."""
 
 
-def canonical_template(template: Object, *, without: tuple[str, ...] = ()) -> Object:
-    """A pod template; ``without`` these fields of the pod's spec."""
+def canonical_template(template: Object, *, without: tuple[str, ...] = (), as_v2: bool = False) -> Object:
+    """A pod template; ``without`` these fields of the pod's spec, and ``as_v2`` of the hash counted it."""
+    if not as_v2:
+        template = _without_zeros(template)
     found: Object = {}
     given = template.get("metadata")
     if is_object(given):
-        metadata = canonical({part: given[part] for part in _TEMPLATE_METADATA if part in given})
+        metadata = _canonical({part: given[part] for part in _TEMPLATE_METADATA if part in given})
         if metadata:
             found["metadata"] = metadata
     given = template.get("spec")
     if is_object(given):
-        spec: Object = canonical({name: part for name, part in given.items() if name not in without})
+        spec: Object = _canonical({name: part for name, part in given.items() if name not in without})
         spec = _without_defaults(spec, _POD)
         if spec:
             found["spec"] = spec
     return found
 
 
-def canonical(value: Any, field: str = "") -> Any:
+def canonical(value: Any, field: str = "", *, as_v2: bool = False) -> Any:
     """A value of the API; ``field`` is the name of the field that holds it."""
+    return _canonical(value if as_v2 else _without_zeros(value, field), field)
+
+
+def _without_zeros(value: Any, field: str = "") -> Any:
+    if isinstance(value, list):
+        return [_without_zeros(item, field) for item in cast("list[Any]", value)]
+    if not is_object(value) or field in _USER_KEYS or field in _AMOUNTS:
+        return value
+    found: Object = {
+        name: _without_zeros(part, name)
+        for name, part in value.items()
+        if not (name in _ZERO_IS_ABSENT_FROM_V3 and part in (0, False, ""))
+    }
+    if "targetPort" in found and found["targetPort"] == found.get("port"):
+        # The default of a Service.
+        del found["targetPort"]
+    return found
+
+
+def _canonical(value: Any, field: str = "") -> Any:
     if is_object(value):
         return _canonical_object(value, field)
     if isinstance(value, list):
-        return [canonical(item, field) for item in cast("list[Any]", value)]
+        return [_canonical(item, field) for item in cast("list[Any]", value)]
     if field in _AMOUNT:
         return _amount(value)
     if isinstance(value, float) and value.is_integer():
@@ -114,7 +140,7 @@ def _canonical_object(value: Object, field: str) -> Object:
         return {name: part for name, part in value.items() if part is not None}
     found: Object = {}
     for name, part in value.items():
-        made = canonical(part, name)
+        made = _canonical(part, name)
         if not _is_absent(made, name):
             found[name] = made
     if field in ("containers", "initContainers"):

@@ -6,8 +6,9 @@ not count either: ``null``, an empty map and a default are as good as nothing, `
 options that are there and empty still switch something on.
 
 Hashes are stored in annotations and outlive the process: a changed projection is a new version beside the old ones.
-Inside pod templates and other built-in structures, v2 counts what the API means (``kinds.canonical``); v1, which older
-releases wrote, counts everything but ``null``. A stored hash is compared with ``is_hash_of``, never with ``==``.
+Inside pod templates and other built-in structures, v3 counts what the API means (``kinds.canonical``). Older releases
+wrote v2, which counts some zeros that typed clients add and drop, and v1, which counts everything but ``null``. A
+stored hash is compared with ``is_hash_of``, never with ``==``.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ import msgspec
 from rayward.kinds.canonical import canonical, canonical_template
 from rayward.kinds.raycluster import HeadGroup, Object, RayClusterSpec, WorkerGroup
 
-Version = Literal["v1", "v2"]
-VERSION: Final = "v2"
+Version = Literal["v1", "v2", "v3"]
+VERSION: Final = "v3"
 
 _LEFT_OUT: Final = frozenset(
     ("suspend", "upgradeStrategy", "replicas", "minReplicas", "maxReplicas", "scaleStrategy", "rayResources")
@@ -34,7 +35,7 @@ _USER_MAPS: Final = frozenset(("rayStartParams", "labels", "resources", "headSer
 
 
 def release_hash(spec: RayClusterSpec, groups: int | None = None, version: Version = VERSION) -> str:
-    """``v2-`` and 32 hexadecimal digits; equal for specs whose pods are made from the same templates.
+    """``v3-`` and 32 hexadecimal digits; equal for specs whose pods are made from the same templates.
 
     Args:
         spec: The cluster's spec.
@@ -44,14 +45,14 @@ def release_hash(spec: RayClusterSpec, groups: int | None = None, version: Versi
     """
     if groups is not None and spec.worker_group_specs:
         spec = msgspec.structs.replace(spec, worker_group_specs=spec.worker_group_specs[:groups])
-    projected = _project(spec, _V1 if version == "v1" else _V2)
+    projected = _project(spec, _PROJECTIONS[version])
     encoded = msgspec.json.encode(projected, order="deterministic")
     return f"{version}-{hashlib.sha256(encoded).hexdigest()[:32]}"
 
 
 def hash_version(stored: str) -> Version | None:
     """The version of a stored hash; None for what is no hash of Rayward's, such as KubeRay's."""
-    for version in ("v1", "v2"):
+    for version in _PROJECTIONS:
         if stored.startswith(f"{version}-"):
             return version
     return None
@@ -113,14 +114,27 @@ def _template_v1(template: Object) -> Object:
 
 
 def _value_v2(value: Any, name: str) -> Any:
-    if name in _USER_MAPS and isinstance(value, dict) and all(isinstance(part, str) for part in value.values()):  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-        return cast("Object", value)
-    return canonical(value, name)
+    return value if _is_users(value, name) else canonical(value, name, as_v2=True)
 
 
 def _template_v2(template: Object) -> Object:
+    return canonical_template(template, without=_INJECTED, as_v2=True)
+
+
+def _value_v3(value: Any, name: str) -> Any:
+    return value if _is_users(value, name) else canonical(value, name)
+
+
+def _template_v3(template: Object) -> Object:
     return canonical_template(template, without=_INJECTED)
 
 
-_V1: Final = _Projection(_value_v1, _template_v1, drops_empty=False)
-_V2: Final = _Projection(_value_v2, _template_v2, drops_empty=True)
+def _is_users(value: Any, name: str) -> bool:
+    return name in _USER_MAPS and isinstance(value, dict) and all(isinstance(part, str) for part in value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+
+
+_PROJECTIONS: Final[dict[Version, _Projection]] = {
+    "v1": _Projection(_value_v1, _template_v1, drops_empty=False),
+    "v2": _Projection(_value_v2, _template_v2, drops_empty=True),
+    "v3": _Projection(_value_v3, _template_v3, drops_empty=True),
+}

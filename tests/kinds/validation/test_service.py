@@ -41,6 +41,14 @@ def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
         pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "1h30m"}}, id="a timeout"),
         pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "90"}}, id="a timeout in seconds"),
         pytest.param({f"{CLUSTER}.suspend": True}, id="born suspended"),
+        pytest.param(
+            {
+                "spec.excludeHeadPodFromServeSvc": True,
+                f"{CLUSTER}.enableInTreeAutoscaling": True,
+                f"{CLUSTER}.workerGroupSpecs.0.replicas": 0,
+            },
+            id="workers may come and take the requests",
+        ),
         pytest.param({f"{CLUSTER}.headGroupSpec.headService": {"spec": {}}}, id="a head service without name"),
     ],
 )
@@ -68,6 +76,12 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
             "spec.upgradeStrategy.type",
             "FeatureNotAvailable",
             id="incremental",
+        ),
+        pytest.param(
+            {"spec.excludeHeadPodFromServeSvc": True, f"{CLUSTER}.workerGroupSpecs": []},
+            "spec.excludeHeadPodFromServeSvc",
+            "Invalid",
+            id="no pod takes requests",
         ),
         pytest.param({"spec.upgradeStrategy": {"type": "x"}}, "spec.upgradeStrategy.type", "Invalid", id="strategy"),
         pytest.param(
@@ -187,6 +201,16 @@ def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
             {CONFIG: "import_path: m:a\nnum_gpu: 1\n", f"{CLUSTER}.rayVersion": ""}, CONFIG, id="an unknown word"
         ),
         pytest.param({f"{CLUSTER}.authOptions": {}}, f"{CLUSTER}.authOptions.mode", id="of the cluster"),
+        pytest.param(
+            {f"{CLUSTER}.gcsFaultToleranceOptions": {"redisAddress": "r:6379", "externalStorageNamespace": "mine"}},
+            f"{CLUSTER}.gcsFaultToleranceOptions.externalStorageNamespace",
+            id="releases that share their state",
+        ),
+        pytest.param(
+            {"metadata.annotations": {"ray.io/external-storage-namespace": "mine"}},
+            "metadata.annotations",
+            id="releases that share their state by an annotation",
+        ),
     ],
 )
 def test_what_works_otherwise_than_it_seems_is_a_warning(changes: dict[str, Any], path: str) -> None:

@@ -42,6 +42,13 @@ def test_what_an_edit_changes_at_once_and_what_waits() -> None:
     assert (force.entrypoint, force.active_deadline_seconds, force.backoff_limit) == ("run", 5, 3)
 
 
+def test_an_attempt_that_an_older_rayward_began_is_of_the_same_spec() -> None:
+    spec = job().spec
+    attempt = Attempt(1, spec=memory.frozen(spec)["spec"], digests=memory.digests(spec, as_written=True))
+    assert memory.ignored(attempt, spec) == ()
+    assert memory.ignored(attempt, _edited(entrypoint="other").spec) == ("spec.entrypoint",)
+
+
 def test_the_job_of_a_user_is_named_while_the_attempt_waits() -> None:
     waiting = _edited(submission_mode="InteractiveMode")
     attempt = Attempt(1, **memory.frozen(waiting.spec))

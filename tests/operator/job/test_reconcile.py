@@ -9,7 +9,8 @@ from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import SERVICES
 from rayward.operator.job.reconcile import JobReconciler
 from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
-from tests.operator.stage import condition
+from tests.operator.service import verdicts
+from tests.operator.stage import condition, group
 
 pytestmark = pytest.mark.anyio
 
@@ -43,6 +44,54 @@ async def test_a_job_that_fails_says_why_and_keeps_its_cluster(ray: JobStage) ->
         assert len(await ray.clusters()) == 1
         services = {each["metadata"]["name"] for each in await ray.objects(SERVICES)}
         assert f"{NAME}-head-svc" in services
+
+
+async def test_tools_see_that_a_job_failed_and_that_an_edit_after_its_end_counts_for_nothing(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("fail"))
+        found = await ray.until("Failed")
+        health, message = verdicts.argocd(found)
+        assert (verdicts.kstatus(found), health) == ("Failed", "Degraded")
+        assert "exit code 3" in message
+        await ray.edit(entrypoint="succeed")
+
+        async def told() -> bool:
+            return await ray.condition("SpecInUse") == ("False", "EditIgnored")
+
+        await ray.eventually(told)
+        assert "rayward rerun" in condition(await ray.job(), "SpecInUse")["message"]
+
+
+async def test_tools_see_that_a_job_runs_and_that_it_is_done(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run", "long"))
+        running = await ray.until("Running", "long")
+        await ray.create(ray_job("succeed"))
+        done = await ray.until("Complete")
+    assert [(verdicts.kstatus(found), verdicts.argocd(found)[0]) for found in (running, done)] == [
+        ("InProgress", "Progressing"),
+        ("Current", "Healthy"),
+    ]
+
+
+async def test_a_client_that_writes_a_running_job_back_edits_nothing(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run", rayClusterSpec=cluster_spec(workerGroupSpecs=[group(replicas=1)])))
+        spec = (await ray.until("Running"))["spec"]["rayClusterSpec"]
+        for part in (spec["headGroupSpec"], *spec["workerGroupSpecs"]):
+            part["template"]["metadata"] = {"creationTimestamp": None}
+            container = part["template"]["spec"]["containers"][0]
+            container |= {"args": [], "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}}}
+        await ray.edit(rayClusterSpec=spec, activeDeadlineSeconds=3600)
+        spec["headGroupSpec"]["template"]["spec"]["containers"][0]["image"] = "rayproject/ray:2"
+        await ray.edit(rayClusterSpec=spec)
+
+        async def told() -> bool:
+            return await ray.condition("SpecInUse") == ("False", "EditIgnored")
+
+        await ray.eventually(told)
+        message = condition(await ray.job(), "SpecInUse")["message"]
+        assert message.startswith("spec.rayClusterSpec.headGroupSpec changed")
 
 
 async def test_every_retry_has_a_cluster_and_a_row_of_its_own(ray: JobStage) -> None:

@@ -31,7 +31,9 @@ def _typed(whole: Object) -> RayClusterSpec:
 def _resized(wanted: Object, running: Object, given: Object | str) -> Object | None:
     """The running cluster's groups and memory after the patch; None where there is none."""
     text = given if isinstance(given, str) else replicas_text(_typed(given))
-    operations = resize(_typed(wanted), wanted["workerGroupSpecs"], _typed(running), text)
+    metadata = ObjectMeta(name="c", annotations={REPLICAS: text}, generation=4)
+    cluster = RayCluster(metadata=metadata, spec=_typed(running))
+    operations = resize(_typed(wanted), wanted["workerGroupSpecs"], cluster)
     if not operations:
         return None
     before = {"metadata": {"annotations": {REPLICAS: text}}, "spec": running}

@@ -12,7 +12,7 @@ from rayward.kube.core.resource import EVENTS, PODS, SERVICES
 from rayward.operator.service.reconcile import ServiceReconciler
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
-from tests.operator.stage import Object, group
+from tests.operator.stage import Object, group, put
 
 pytestmark = pytest.mark.anyio
 
@@ -225,6 +225,50 @@ async def test_another_restarted_at_sends_the_config_again_and_restarts_nothing(
         assert head.puts[0] == head.puts[1]
         assert await ray.until_settled() == serving
         assert {pod["metadata"]["uid"] for pod in await ray.pods()} == pods
+
+
+async def test_a_restarted_at_that_came_while_no_operator_was_there_is_acted_upon(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        serving = await ray.until_settled()
+    head = ray.heads.of(serving)
+    change = {"metadata": {"annotations": {"kubectl.kubernetes.io/restartedAt": "2026-01-01T00:00:00Z"}}}
+    await ray.client.patch(RAY_SERVICES, NAME, change, PatchType.MERGE, ray.namespace)
+    async with ray.operator():
+        await ray.until_reasons("Refreshed")
+    assert len(head.puts) == 2
+    async with ray.operator():
+        await ray.edit(serveConfigV2=config("app:two"))
+        await ray.until_settled()
+    assert len(head.puts) == 3, "another operator sends it for another config only"
+
+
+async def test_a_cluster_that_was_edited_itself_is_told(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(cluster_config("rayproject/ray:2.60.0", rayVersion="2.60.0")))
+        serving = await ray.until_settled()
+        edit = put("/spec/headGroupSpec/template/spec/containers/0/image", "rayproject/ray:2.60.0-gpu")
+        await ray.client.patch(RAY_CLUSTERS, serving, edit, PatchType.JSON, ray.namespace)
+        await ray.until_reasons("RayClusterEdited")
+        (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "RayClusterEdited"]
+        assert "headGroupSpec.spec.containers[ray].image" in told["message"]
+        assert not [event for event in await ray.objects(EVENTS) if event["reason"] == "RayVersionDiffers"]
+
+
+@pytest.mark.parametrize(
+    ("image", "version", "named"),
+    [("rayproject/ray:2.9.0-py311", None, "the tag of the head's image"), ("ray", "2.9.0", "rayVersion")],
+)
+async def test_a_ray_that_is_not_the_one_written_is_told(
+    ray: ServiceStage, image: str, version: str | None, named: str
+) -> None:
+    cluster = cluster_config(image)
+    del cluster["rayVersion"]
+    async with ray.operator():
+        await ray.create(service({**cluster, **({"rayVersion": version} if version else {})}))
+        await ray.until_reasons("RayVersionDiffers")
+        (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "RayVersionDiffers"]
+        assert f"runs Ray 2.60.0 and {named} in spec.rayClusterConfig is 2.9.0" in told["message"]
 
 
 async def test_a_worker_group_that_an_edit_dropped_is_told(ray: ServiceStage) -> None:

@@ -4,7 +4,7 @@ Admission says most of it already (the CRDs' schema and rules); here everything 
 are installed, or an object is older than ours.
 """
 
-from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
+from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings, image_version
 from rayward.kinds.validation.cronjob import cron_job_problems, cron_job_warnings
 from rayward.kinds.validation.job import job_problems, job_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
@@ -27,6 +27,7 @@ __all__ = [
     "cron_job_problems",
     "cron_job_warnings",
     "flavor_problems",
+    "image_version",
     "job_problems",
     "job_warnings",
     "listed",

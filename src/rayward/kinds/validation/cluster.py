@@ -18,6 +18,7 @@ from rayward.kinds.validation.options import (
     network_problems,
 )
 from rayward.kinds.validation.problem import Problem
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.names import check_dns1035_label
 
 _ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:(\d+\.\d+\.\d+)").search
@@ -106,12 +107,18 @@ def _image_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         yield Problem(f"{at}.rayVersion", "Invalid", message)
         return
     for place, pod in groups:
-        containers = template.containers(pod)
-        image: Any = containers[0].get("image") if containers else None
-        found = _ray_image(image) if isinstance(image, str) else None
-        if found is not None and spec.ray_version and rayversion.parse(found[1]) != rayversion.parse(spec.ray_version):
-            message = f"the image has Ray {found[1]} and rayVersion is {spec.ray_version}: write the same in both"
+        found = image_version(pod)
+        if found and spec.ray_version and rayversion.parse(found) != rayversion.parse(spec.ray_version):
+            message = f"the image has Ray {found} and rayVersion is {spec.ray_version}: write the same in both"
             yield Problem(f"{place}.template.spec.containers[0].image", "Invalid", message)
+
+
+def image_version(pod: Object) -> str:
+    """The version in the tag of an image of Ray's own; empty where the tag says none."""
+    containers = template.containers(pod)
+    image: Any = containers[0].get("image") if containers else None
+    found = _ray_image(image) if isinstance(image, str) else None
+    return found[1] if found is not None else ""
 
 
 def label_problems(given: Mapping[str, str]) -> Iterator[Problem]:

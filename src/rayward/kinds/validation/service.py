@@ -12,6 +12,7 @@ from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
 from rayward.kinds.serveconfig.finding import Finding
+from rayward.kinds.shapes import desired_workers, max_workers
 from rayward.kinds.validation import template
 from rayward.kinds.validation.cluster import (
     label_problems,
@@ -50,6 +51,7 @@ def service_problems(service: RayService) -> list[Problem]:
         *_number_problems(spec),
         *spec_problems(spec.ray_cluster_config, service.metadata.annotations or {}, _CLUSTER),
         *_nested_problems(spec),
+        *_endpoint_problems(spec),
         *_config_problems(spec),
     ]
 
@@ -63,6 +65,12 @@ def service_warnings(service: RayService) -> list[Problem]:
             "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
         )
         found.append(Problem("spec.serviceUnhealthySecondThreshold", "Invalid", message))
+    options = spec.ray_cluster_config.gcs_fault_tolerance_options
+    shared = "the RayCluster of every new release would read the state of the one that serves: delete it"
+    if options is not None and options.external_storage_namespace:
+        found.append(Problem(f"{_CLUSTER}.gcsFaultToleranceOptions.externalStorageNamespace", "Invalid", shared))
+    if service.metadata.annotation(labels.EXTERNAL_STORAGE_NAMESPACE):
+        found.append(Problem("metadata.annotations", "Invalid", f"{labels.EXTERNAL_STORAGE_NAMESPACE}: {shared}"))
     alone = spec.deployment_unhealthy_second_threshold is None
     if spec.deployment_unhealthy_restart_threshold is not None and alone:
         message = "it has no effect without deploymentUnhealthySecondThreshold: write both, or neither"
@@ -157,6 +165,17 @@ def _number_problems(spec: RayServiceSpec) -> Iterator[Problem]:
     ):
         if value is not None and value < 0:
             yield Problem(f"spec.{field}", "Invalid", f"{value} is less than 0: write 0 or more")
+
+
+def _endpoint_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+    """A service of whose pods none may take a request."""
+    if not spec.exclude_head_pod_from_serve_svc:
+        return
+    cluster = spec.ray_cluster_config
+    autoscaled = bool(cluster.enable_in_tree_autoscaling)
+    if not any((max_workers if autoscaled else desired_workers)(group) for group in cluster.worker_group_specs or ()):
+        message = "no worker group may have a worker, so no pod would take requests: delete it, or ask for workers"
+        yield Problem("spec.excludeHeadPodFromServeSvc", "Invalid", message)
 
 
 def _nested_problems(spec: RayServiceSpec) -> Iterator[Problem]:

@@ -11,13 +11,15 @@ import hashlib
 import zlib
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from rayward.kinds import labels
+from rayward.kinds.canonical import canonical, canonical_template
 from rayward.kinds.rayjob import RayJob, RayJobSpec
+from rayward.kube.machinery.jsonvalue import Object, is_object
 
 _LIVE: Final = (
     "suspend",
@@ -30,6 +32,11 @@ _LIVE: Final = (
     "managed_by",
 )
 """Fields that count at once also while an attempt runs."""
+_USERS: Final = ("metadata", "clusterSelector", "headServiceAnnotations")
+"""Maps whose keys are the user's: an empty value there is a value."""
+_SWITCHES: Final = ("gcsFaultToleranceOptions", "networkPolicy")
+"""What is there and empty asks for something."""
+_TEMPLATES: Final = ("template", "submitterPodTemplate")
 _PACKED: Final = "z:"
 _PLAIN_MAX: Final = 4096
 _UNPACKED_MAX: Final = 4 * 1024 * 1024
@@ -82,27 +89,55 @@ def remembered(attempt: Attempt) -> RayJobSpec:
 
 
 def ignored(attempt: Attempt | None, spec: RayJobSpec) -> tuple[str, ...]:
-    """The fields that were edited since the attempt began, and that count from the next one on."""
+    """The fields that were edited since the attempt began, and that count from the next one on.
+
+    Digests of an older Rayward are of fields as they were written; those of today are of what they mean.
+    """
     if attempt is None or not attempt.digests:
         return ()
-    now = digests(spec)
-    return tuple(path for path in sorted({*now, *attempt.digests}) if now.get(path) != attempt.digests.get(path))
+    meant, written = digests(spec), digests(spec, as_written=True)
+    return tuple(
+        path
+        for path in sorted({*meant, *attempt.digests})
+        if attempt.digests.get(path) not in (meant.get(path), written.get(path))
+    )
 
 
-def digests(spec: RayJobSpec) -> dict[str, str]:
-    """A digest for every field that an attempt keeps; those of the cluster one by one."""
+def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
+    """A digest for every field that an attempt keeps; those of the cluster one by one.
+
+    How a field is written does not count: typed clients write empty structures and other spellings of quantities back.
+    """
     live = {each.encode_name for each in msgspec.structs.fields(RayJobSpec) if each.name in _LIVE}
     given = msgspec.to_builtins(spec)
     found: dict[str, str] = {}
     for name, value in given.items():
         if name == "rayClusterSpec":
-            found.update((f"spec.{name}.{part}", _digest(below)) for part, below in value.items())
+            parts = {f"spec.{name}.{part}": (part, below) for part, below in value.items()}
         elif name not in live:
-            found[f"spec.{name}"] = _digest(value)
+            parts = {f"spec.{name}": (name, value)}
+        else:
+            continue
+        for path, (part, below) in parts.items():
+            meaning = below if as_written or part in _USERS else _meaning(below, part)
+            if as_written or meaning or part in _SWITCHES or meaning is False or meaning == 0:
+                found[path] = _digest(meaning)
     if spec.submission_mode == "InteractiveMode":
         # There it names the job to follow, and is given while the attempt waits.
         found.pop("spec.jobId", None)
     return found
+
+
+def _meaning(value: Any, name: str) -> Any:
+    if isinstance(value, list):
+        return [_meaning(item, name) for item in cast("list[Any]", value)]
+    if not is_object(value):
+        return value
+    if name in _TEMPLATES:
+        return canonical_template(value)
+    templates = {part: canonical_template(value[part]) for part in _TEMPLATES if is_object(value.get(part))}
+    rest: Object = {part: below for part, below in value.items() if part not in templates}
+    return {**canonical(rest, name), **templates}
 
 
 def read(annotations: Mapping[str, str] | None) -> Attempt | None:

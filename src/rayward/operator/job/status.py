@@ -60,24 +60,24 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
             observed_generation=generation,
         )
 
+    why = "Stopped" if stopped else status.reason or "Failed"
     found = [
         said(COMPLETE, won, "Succeeded" if won else "NotComplete"),
-        said(
-            FAILED, lost, ("Stopped" if stopped else status.reason or "Failed") if lost else "NotFailed", status.message
-        )
-        if lost
-        else said(FAILED, False, "NotFailed"),
+        said(FAILED, True, why, status.message) if lost else said(FAILED, False, "NotFailed"),
         said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.progress),
-        _stalled(state, phase, said),
+        # A job that failed does not get there by itself: kstatus knows no other word for that.
+        said(STALLED, True, why, status.message) if lost else _stalled(state, phase, said),
         _suspended(state, phase, said),
     ]
     if state.quota is not None and not phase.ended:
         found.append(said(QUOTA_RESERVED, state.quota.status == "True", state.quota.reason, state.quota.message))
-    edited = () if phase.ended or phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
+    edited = () if phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
     known = any(each.type == SPEC_IN_USE for each in status.conditions or ())
     if edited:
         fields = ", ".join(edited[:_SHOWN]) + (f" and {len(edited) - _SHOWN} more" if len(edited) > _SHOWN else "")
         message = f"{fields} changed since the attempt began and count from the next one: suspend and resume the RayJob"
+        if phase.ended:
+            message = f"{fields} changed, and the job has ended: create a RayJob of another name, or run rayward rerun"
         found.append(said(SPEC_IN_USE, False, "EditIgnored", message))
     elif known:
         found.append(said(SPEC_IN_USE, True, "AsWritten"))

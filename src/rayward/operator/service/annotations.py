@@ -25,6 +25,9 @@ class ClusterAnnotations:
     deserted_since: datetime | None = None
     remedies: int = 0
     rolled_generation: int = 0
+    resized_generation: int = 0
+    refreshed: str = ""
+    """The value of ``restartedAt`` for which the config was last sent."""
 
 
 def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
@@ -40,6 +43,8 @@ def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
         deserted_since=_time(annotations.get(labels.DESERTED_SINCE)),
         remedies=_number(annotations.get(labels.REMEDIES, "")),
         rolled_generation=_number(annotations.get(labels.ROLLED_GENERATION, "")),
+        resized_generation=_number(annotations.get(labels.RESIZED_GENERATION, "")),
+        refreshed=annotations.get(labels.RESTARTED_AT, ""),
     )
 
 

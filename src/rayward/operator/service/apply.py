@@ -65,6 +65,8 @@ class Outcome:
     errors: list[ApiError] = field(default_factory=list[ApiError])
     conflicts: list[str] = field(default_factory=list[str])
     """Names that belong to other objects, as messages."""
+    reshaped: bool = False
+    """A RayCluster was given other sizes, or was suspended or resumed: what was decided is of before that."""
 
     @property
     def clean(self) -> bool:
@@ -96,6 +98,7 @@ class Applier:
         self._service = service
         self._namespace = service.metadata.namespace
         self._observed = observed
+        self._restarted_at = service.metadata.annotation(labels.RESTARTED_AT)
         self._outcome = Outcome()
 
     async def apply(
@@ -128,6 +131,7 @@ class Applier:
             for name in decision.suspend:
                 await self._attempt(self._resuspend(name))
         self._poll(decision, tokens)
+        await self._attempt(self._note_refreshed(decision))
         if self._outcome.clean:
             await self._attempt(self._clear_annotations(decision))
         if self._outcome.clean and decision.switch_to:
@@ -293,10 +297,10 @@ class Applier:
     async def _scale(self, name: str, config: Object) -> None:
         found = self._observed.clusters[name]
         whole = entries(config, "workerGroupSpecs")
-        given = found.cluster.metadata.annotation(labels.REPLICAS)
-        operations = children.resize(self._service.spec.ray_cluster_config, whole, found.cluster.spec, given)
+        operations = children.resize(self._service.spec.ray_cluster_config, whole, found.cluster)
         if operations:
             await self._writer.patch(RAY_CLUSTERS, name, operations, PatchType.JSON)
+            self._outcome.reshaped = True
             message = f"Updated worker group sizes of RayCluster {found.cluster.key}"
             self._events.event("Normal", "UpdatedRayCluster", message)
 
@@ -307,6 +311,7 @@ class Applier:
             return
         await self._writer.patch(RAY_CLUSTERS, name, operations, PatchType.JSON)
         if len(operations) > 1:
+            self._outcome.reshaped = True
             suspend = bool(self._service.spec.ray_cluster_config.suspend)
             verb = "Suspended" if suspend else "Resumed"
             message = f"{verb} RayCluster {cluster.key}: spec.rayClusterConfig.suspend is {str(suspend).lower()}"
@@ -330,11 +335,21 @@ class Applier:
                     head=found.head.metadata.uid if found.head else "",
                     token=tokens.get(found.cluster.metadata.uid, ""),
                     pace=Pace.UPGRADING if changing or in_place else Pace.IDLE,
-                    deploy=_deploy(target, found, self._service.metadata.annotation(labels.RESTARTED_AT)),
+                    deploy=_deploy(target, found, self._restarted_at),
                     proxies=routing.proxy_pods(found.cluster, found.pods),
                     routed=routing.required_routes(found.annotations),
                 ),
             )
+
+    async def _note_refreshed(self, decision: Decision) -> None:
+        """Record on each RayCluster for which ``restartedAt`` its config was sent, so that none is passed over."""
+        for target in decision.serve_configs:
+            found = self._observed.clusters.get(target.cluster)
+            if found is None or not _is_stale(found, self._restarted_at):
+                continue
+            if found.observation.deployed == deploy_key(target.config, target.redeployment, self._restarted_at):
+                await self._annotate_cluster(target.cluster, {labels.RESTARTED_AT: self._restarted_at})
+                self._events.refreshed(target.cluster)
 
     async def _clear_annotations(self, decision: Decision) -> None:
         if decision.clear_annotations:
@@ -359,7 +374,12 @@ class Applier:
 
 def _deploy(target: ServeConfigTarget, found: ObservedCluster, refresh: str) -> Deploy:
     text = deploy_text(found.annotations.config, target.redeployment)
-    return Deploy(deploy_key(target.config, target.redeployment, refresh), text)
+    return Deploy(deploy_key(target.config, target.redeployment, refresh), text, anew=_is_stale(found, refresh))
+
+
+def _is_stale(found: ObservedCluster, refresh: str) -> bool:
+    """Whether ``restartedAt`` changed since its config was last sent, be it while no operator was there."""
+    return bool(refresh) and found.annotations.refreshed != refresh
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:

@@ -156,19 +156,20 @@ def cluster_serve_service(cluster: RayCluster) -> Object | None:
     return made
 
 
-def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterSpec, given: str) -> list[Object]:
+def resize(wanted: RayClusterSpec, whole: Sequence[Object], cluster: RayCluster) -> list[Object]:
     """The JSON patch that gives the running cluster the sizes asked for; empty where nothing is to change.
 
-    Bounds follow the user. ``replicas`` follow only where the user changed them since they were last ``given`` and
-    the autoscaler does not own them. A group is found by its place and must have the name expected there, or the
+    Bounds follow the user. ``replicas`` follow only where the user changed them since they were last given and the
+    autoscaler does not own them. A group is found by its place and must have the name expected there, or the
     server refuses the whole patch.
 
     Args:
         wanted: ``rayClusterConfig`` of the service.
         whole: Its worker groups as the user wrote them.
-        running: ``spec`` of the RayCluster, of the same release but for sizes and groups added at the end.
-        given: The replicas last given to it, as its annotation says.
+        cluster: The RayCluster, of the same release but for sizes and groups added at the end. Its annotation says
+            which replicas it was last given.
     """
+    running, given = cluster.spec, cluster.metadata.annotation(labels.REPLICAS)
     autoscaled = bool(running.enable_in_tree_autoscaling)
     before, after = _read(given), _replicas(wanted)
     current = running.worker_group_specs or []
@@ -191,6 +192,8 @@ def resize(wanted: RayClusterSpec, whole: Sequence[Object], running: RayClusterS
             labels.SPEC_HASH: release_hash(wanted),
             labels.WORKER_GROUP_COUNT: str(len(whole)),
         }
+        if operations:
+            marks[labels.RESIZED_GENERATION] = str(cluster.metadata.generation + 1)
         operations += [{"op": "add", "path": _path(name), "value": value} for name, value in marks.items()]
     return operations
 

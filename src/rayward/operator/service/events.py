@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from rayward.kinds import labels, rayversion
-from rayward.kinds.raycluster import RayClusterSpec
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kinds.shapes import desired_workers
+from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
+from rayward.operator.cluster.conditions import DRIFTED
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.state import ABORTED, Decision
@@ -73,23 +75,28 @@ class ServiceEvents:
                 message = f"All applications of RayCluster {change.cluster} are RUNNING with Serve config "
                 self.event("Normal", "UpdatedServeApplications", f"{message}{change.good_config}")
 
-    def ray_version(self, cluster: str, running: str) -> None:
-        """The Ray that answers is another one than the spec says."""
-        written = self._service.spec.ray_cluster_config.ray_version
-        if running and written and rayversion.parse(running) != rayversion.parse(written):
-            message = (
-                f"RayCluster {cluster} runs Ray {running} and spec.rayClusterConfig.rayVersion is {written[:64]}: "
-            )
-            message += "write the version of the image"
-            self.event("Warning", "RayVersionDiffers", message)
+    def ray_version(self, cluster: RayCluster, running: str) -> None:
+        """The Ray that answers is another one than the spec, or the tag of the image, says."""
+        spec, name = self._service.spec.ray_cluster_config, cluster.metadata.name
+        tag = image_version(cluster.spec.head_group_spec.template)
+        for what, written in (("rayVersion", spec.ray_version), ("the tag of the head's image", tag)):
+            if running and written and rayversion.parse(running) != rayversion.parse(written):
+                message = f"RayCluster {name} runs Ray {running} and {what} in spec.rayClusterConfig is {written[:64]}"
+                self.event("Warning", "RayVersionDiffers", f"{message}: write the version that runs")
+
+    def edited_cluster(self, cluster: RayCluster) -> None:
+        """Somebody else changed the templates of the cluster that serves: the spec no longer describes it."""
+        drifted = condition_of(cluster.status.conditions, DRIFTED)
+        if drifted is not None and drifted.status == "True":
+            message = f"RayCluster {cluster.metadata.name} was edited itself: {drifted.message}. "
+            message += "Write the change into spec.rayClusterConfig, which makes a new RayCluster, or take it back"
+            self.event("Warning", "RayClusterEdited", message)
 
     def refreshed(self, cluster: str) -> None:
         """Another value of the annotation that asks for a reconcile."""
-        message = (
-            f"Annotation {labels.RESTARTED_AT} changed: reading the dashboard of RayCluster {cluster} and sending "
-        )
+        message = f"Annotation {labels.RESTARTED_AT} changed: read the dashboard of RayCluster {cluster} and sent its "
         self._recorder.event(
-            RAY_SERVICES, self._service, "Normal", "Refreshed", f"{message}its Serve config again; no pod restarts"
+            RAY_SERVICES, self._service, "Normal", "Refreshed", f"{message}Serve config again; no pod restarts"
         )
 
     def dropped_groups(self, running: RayClusterSpec) -> None:

@@ -14,6 +14,7 @@ from rayward.operator.service.readiness import (
     overdue,
     progress_of,
     readiness_of,
+    resizing,
     rolling,
 )
 from rayward.operator.service.state import (
@@ -73,6 +74,8 @@ def decide(
             message = f"{readiness.message}; no worker became ready since {rfc3339(active.rolling_since)}"
             failure = failure or Failure("ProgressDeadlineExceeded", message)
         requeue_at = min(requeue_at or late_at, late_at)
+    elif active.resizing and readiness.stage is Stage.READY:
+        readiness = resizing(active)
     return Decision(
         active=active,
         annotate=tuple(changes),

@@ -249,7 +249,8 @@ def _child(
         unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
         in_flight=any(pod.metadata.name in busy for pod in pods),
         rolling_since=_rolling_since(cluster, noted, pods),
-        missing=_missing_workers(cluster, pods),
+        missing=(missing := _missing_workers(cluster, pods)),
+        resizing=_is_resizing(cluster, noted, missing),
         deserted_since=noted.deserted_since,
         unhealthy_since=noted.unhealthy_since,
         remedies=noted.remedies,
@@ -350,6 +351,13 @@ def _rolling_since(cluster: RayCluster, noted: ClusterAnnotations, pods: Iterabl
     ready = (pod.metadata.creation_timestamp for pod in pods if pod.is_worker and pod.ready)
     times = [parse_time(each) for each in (cluster.metadata.creation_timestamp, *ready) if each]
     return max([*times, *([noted.progressed_at] if noted.progressed_at else ())], default=None)
+
+
+def _is_resizing(cluster: RayCluster, noted: ClusterAnnotations, missing: str) -> bool:
+    """Whether the sizes that an edit asked for are not there; an autoscaler's are its own, but for the least."""
+    if cluster.status.observed_generation >= noted.resized_generation:
+        return False
+    return bool(missing) or not cluster.spec.enable_in_tree_autoscaling
 
 
 def _missing_workers(cluster: RayCluster, pods: Sequence[RayPod]) -> str:

@@ -83,6 +83,12 @@ def rolling(cluster: ChildCluster) -> Readiness:
     return _waiting("RollingWorkers", f"RayCluster {cluster.name} replaces its workers one by one{why}")
 
 
+def resizing(cluster: ChildCluster) -> Readiness:
+    """An edit of sizes alone: requests are answered all the while, and it is done when the workers are there."""
+    what = cluster.missing or cluster.problem or "workers above the new sizes are being deleted"
+    return _waiting("ScalingWorkers", f"RayCluster {cluster.name} scales its worker groups: {what}"[:_MESSAGE_LIMIT])
+
+
 def overdue(cluster: ChildCluster, deadline: timedelta, now: datetime) -> bool:
     """Whether the last progress is older than ``deadline``; a suspended cluster waits for others and is never late."""
     since = cluster.progressed_at or cluster.created

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from rayward.kinds import labels
 from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.effects import ReleaseChange, release_change
 from rayward.kinds.raycluster import Object, RayCluster
@@ -56,12 +55,6 @@ class LocalState:
     edited_at: datetime | None = None
     """When this generation came, if it came while this process was there to see it."""
     _desired: tuple[_Written, Desired] | None = None
-    _restarted_at: str | None = None
-
-    def is_refreshed(self, restarted_at: str) -> bool:
-        """Whether the annotation has another value than when it was last looked at."""
-        before, self._restarted_at = self._restarted_at, restarted_at
-        return bool(restarted_at) and before is not None and before != restarted_at
 
     def saw(self, generation: int, now: datetime) -> None:
         """Note when a generation came."""
@@ -155,13 +148,13 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             serving = observed.clusters[decision.active.name]
             if desired.rejected is None:
                 report.events.dropped_groups(serving.cluster.spec)
-                report.events.ray_version(decision.active.name, serving.observation.ray_version)
-            if local.is_refreshed(service.metadata.annotation(labels.RESTARTED_AT)):
-                report.events.refreshed(decision.active.name)
+                report.events.ray_version(serving.cluster, serving.observation.ray_version)
+                if not decision.roll and decision.active.rolling_since is None:
+                    report.events.edited_cluster(serving.cluster)
         if decision.switch_to and outcome.clean:
             self._observe_duration(service, decision, local, now)
-        if outcome.denied or not (failed or decision.switch_to):
-            # Of a switch the next reconcile reports, which sees what came of it.
+        if outcome.denied or not (failed or decision.switch_to or outcome.reshaped):
+            # Of a switch, and of other sizes, the next reconcile reports, which sees what came of it.
             await self._report(report, dataclasses.replace(facts, denied=outcome.denied))
         if outcome.errors:
             raise outcome.errors[0]

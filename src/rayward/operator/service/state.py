@@ -100,6 +100,8 @@ class ChildCluster:
     """Why its dashboard could not be read last time."""
     rolling_since: datetime | None = None
     """When the replacement of its workers one by one last made progress; None while none is going on."""
+    resizing: bool = False
+    """An edit changed the sizes of its worker groups, and its pods are not yet as many."""
     missing: str = ""
     """Which of the workers that it asks for do not run; empty where all do."""
     deserted_since: datetime | None = None
