@@ -114,6 +114,8 @@ def _without_zeros(value: Any, field: str = "") -> Any:
         name: _without_zeros(part, name)
         for name, part in value.items()
         if not (name in _ZERO_IS_ABSENT_FROM_V3 and part in (0, False, ""))
+        # Nobody asks for the status of a Service: a typed client writes one.
+        and not (field == "headService" and name == "status")
     }
     if "targetPort" in found and found["targetPort"] == found.get("port"):
         # The default of a Service.

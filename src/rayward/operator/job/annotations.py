@@ -120,7 +120,7 @@ def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
             continue
         for path, (part, below) in parts.items():
             meaning = below if as_written or part in _USERS else _meaning(below, part)
-            if as_written or meaning or part in _SWITCHES or meaning is False or meaning == 0:
+            if as_written or meaning or part in _SWITCHES:
                 found[path] = _digest(meaning)
     if spec.submission_mode == "InteractiveMode":
         # There it names the job to follow, and is given while the attempt waits.
@@ -136,8 +136,8 @@ def _meaning(value: Any, name: str) -> Any:
     if name in _TEMPLATES:
         return canonical_template(value)
     templates = {part: canonical_template(value[part]) for part in _TEMPLATES if is_object(value.get(part))}
-    rest: Object = {part: below for part, below in value.items() if part not in templates}
-    return {**canonical(rest, name), **templates}
+    rest: Object = {part: below for part, below in value.items() if part not in _TEMPLATES}
+    return {**canonical(rest, name), **{part: template for part, template in templates.items() if template}}
 
 
 def read(annotations: Mapping[str, str] | None) -> Attempt | None:

@@ -2,14 +2,20 @@
 // changed but an annotation of the object that counts: every write is a new version, and none is a new spec.
 //
 // Usage: rewrite KUBECONFIG NAMESPACE KIND NAME TIMES, where KIND is rayservice or raycluster.
+//
+// Without arguments it decodes every line of its input into KubeRay's Go types and prints what they encode to: what a
+// typed client makes of an object that it read.
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strconv"
 
+	rayv1 "github.com/ray-project/kuberay/ray-operator/apis/ray/v1"
 	"github.com/ray-project/kuberay/ray-operator/pkg/client/clientset/versioned"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,7 +36,47 @@ func count(found object, number int) {
 	found.SetAnnotations(annotations)
 }
 
+// typed decodes one line, by its kind, and encodes it again.
+func typed(line []byte) ([]byte, error) {
+	var kind metav1.TypeMeta
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return nil, err
+	}
+	var found any
+	switch kind.Kind {
+	case "RayService":
+		found = &rayv1.RayService{}
+	case "RayJob":
+		found = &rayv1.RayJob{}
+	default:
+		found = &rayv1.RayCluster{}
+	}
+	if err := json.Unmarshal(line, found); err != nil {
+		return nil, err
+	}
+	return json.Marshal(found)
+}
+
+func decodeLines() {
+	lines := bufio.NewScanner(os.Stdin)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		written, err := typed(lines.Bytes())
+		if err != nil {
+			fail(fmt.Errorf("%w: %s", err, lines.Bytes()))
+		}
+		fmt.Println(string(written))
+	}
+	if err := lines.Err(); err != nil {
+		fail(err)
+	}
+}
+
 func main() {
+	if len(os.Args) == 1 {
+		decodeLines()
+		return
+	}
 	kubeconfig, namespace, kind, name := os.Args[1], os.Args[2], os.Args[3], os.Args[4]
 	times, err := strconv.Atoi(os.Args[5])
 	if err != nil {
