@@ -42,9 +42,14 @@ async def _rewrite(kubeconfig: Path, namespace: str, kind: str, name: str) -> No
 async def test_what_a_typed_client_writes_back_replaces_nothing(ray: ServiceStage, kubeconfig: Path) -> None:
     workers = [group(replicas=1)]
     plain = manifest(groups=workers, upgradeStrategy={"type": "Recreate"})
+    config_of_service = cluster_config(groups=workers)
+    # Of a port without a target Go's types write ``targetPort: 0``.
+    for cluster in (plain["spec"], config_of_service):
+        cluster["headGroupSpec"]["headService"] = {"spec": {"ports": [{"name": "extra", "port": 1234}]}}
+    serve_service = {"spec": {"ports": [{"name": "serve", "port": 80}, {"name": "extra", "port": 1234}]}}
     async with ray.operator(), witness(ray) as seen:
         await ray.client.create(RAY_CLUSTERS, plain, ray.namespace)
-        await ray.create(service(cluster_config(groups=workers)))
+        await ray.create(service(config_of_service, serveService=serve_service))
         serving = await ray.until_settled(clusters=2)
 
         async def ready() -> bool:
@@ -54,9 +59,9 @@ async def test_what_a_typed_client_writes_back_replaces_nothing(ray: ServiceStag
         before = uids(await ray.pods())
         await _rewrite(kubeconfig, ray.namespace, "rayservice", NAME)
         await _rewrite(kubeconfig, ray.namespace, "raycluster", "plain")
-        assert "metadata" in (await ray.cluster())["spec"]["headGroupSpec"]["template"], (
-            "Go wrote what nobody asked for"
-        )
+        head = (await ray.cluster())["spec"]["headGroupSpec"]
+        assert "metadata" in head["template"], "Go wrote what nobody asked for"
+        assert head["headService"]["spec"]["ports"][0]["targetPort"] == 0
 
         # What has to follow is a fence: by then every write before it was acted upon.
         await ray.patch([{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 2}])
