@@ -121,7 +121,7 @@ def _alone(
     if not shutil.which("go"):
         raise BuildError(f"{name} needs Go 1.26 or newer, and there is no `go` on PATH")
     with _locked(target), tempfile.TemporaryDirectory(dir=target, prefix=".building-") as scratch:
-        source = _go(name, str(module), "list", "-m", "-f", "{{.Dir}}", origin).strip()
+        source = _source_of(name, str(module), origin)
         for each in folders:
             made = target / Path(each).name
             shutil.copytree(Path(source, each), made, copy_function=shutil.copyfile, dirs_exist_ok=True)
@@ -180,12 +180,18 @@ def _build(target: Path, missing: list[str], progress: Callable[[str], None]) ->
             made.replace(target / part.name)
             progress(f"[{number}/{len(_PARTS)}] built {part.name} in {time.monotonic() - started:.0f} s")
         if _CRDS in missing:
-            source = _go(_CRDS, "kuberay", "list", "-m", "-f", "{{.Dir}}", _KUBERAY_MODULE).strip()
+            source = _source_of(_CRDS, "kuberay", _KUBERAY_MODULE)
             made = Path(scratch) / _CRDS
             made.mkdir()
             for manifest in sorted(Path(source, "config/crd/bases").glob("*.yaml")):
                 (made / manifest.name).write_bytes(manifest.read_bytes())
             made.replace(target / _CRDS)
+
+
+def _source_of(what: str, module: str, origin: str) -> str:
+    """Where Go keeps the source of the module ``origin``; a machine that never built it has to fetch it first."""
+    _go(what, module, "mod", "download", origin)
+    return _go(what, module, "list", "-m", "-f", "{{.Dir}}", origin).strip()
 
 
 def _go(what: str, module: str, *arguments: str) -> str:
