@@ -82,6 +82,14 @@ def test_nodes_without_room() -> None:
     assert plan(CLUSTER, live, wanted, nodes=[room]).blocked == ("no node has room for 2 pods of group small",)
 
 
+def test_what_its_queue_says_counts_where_pods_are_to_come() -> None:
+    live = _sized(manifest())
+    queued = ["waits for quota: ClusterQueue team"]
+    grown = changed(live, "spec.workerGroupSpecs.0.replicas", 3)
+    assert plan(CLUSTER, live, grown, queued=queued).blocked == tuple(queued)
+    assert plan(CLUSTER, live, changed(live, "spec.suspend", True), queued=queued).blocked == ()
+
+
 def test_a_refused_edit_changes_nothing() -> None:
     live = _sized(manifest())
     found = plan(CLUSTER, live, changed(live, "spec.workerGroupSpecs.0.minReplicas", 9))

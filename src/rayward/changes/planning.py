@@ -106,6 +106,7 @@ def plan(
     running: Object | None = None,
     budgets: Sequence[Budget] = (),
     nodes: Sequence[Amounts] | None = None,
+    queued: Sequence[str] = (),
     problems: Sequence[Problem] | None = None,
     manifest: Object | None = None,
 ) -> Plan:
@@ -119,6 +120,7 @@ def plan(
         running: Of a RayService the spec of the RayCluster that serves.
         budgets: Limits that count for its pods.
         nodes: What is free on each node; None where that is not known.
+        queued: Why the queue that the object is in would not let it run now.
         problems: What validation found; found here where it is not given.
         manifest: What the user wrote, for a plan that is applied later; ``wanted`` where it is not given.
     """
@@ -134,9 +136,12 @@ def plan(
     peak = _peak(found, now, after)
     coming = _coming(found, before_shapes, after_shapes, created=live is None)
     blocked = [str(one) for one in shortages(budgets, now, peak)]
+    if coming:
+        blocked += queued
     if nodes is not None:
         blocked += [
-            f"no node has room for {shape.count} pods of group {shape.group}" for shape in unplaced(nodes, coming)
+            f"no node has room for {shape.count} pod{'s' if shape.count > 1 else ''} of group {shape.group}"
+            for shape in unplaced(nodes, coming)
         ]
     return Plan(
         ref=ref,

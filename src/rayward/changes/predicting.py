@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from rayward.changes import writing
+from rayward.changes.capacity import free_on_nodes
 from rayward.changes.costs import Amounts, Budget
 from rayward.changes.diffing import diff
 from rayward.changes.planning import Plan, plan
@@ -43,14 +45,18 @@ def predict(
     manager: str = writing.MANAGER,
     force: bool = False,
     rules: Rules | None = None,
+    queue: Callable[[Object, str], Operation[tuple[str, ...]]] | None = None,
 ) -> Operation[Plan]:
-    """The plan of an apply, with the limits of its namespace.
+    """The plan of an apply, with the limits of its namespace and what is free on the nodes.
 
-    Whose operator acts is read from the mark on the object's children where ``rules`` is not given.
+    Whose operator acts is read from the mark on the object's children where ``rules`` is not given. ``queue`` asks why
+    the quota of the object's queue would not let it run.
     """
     versions = yield from ask(ref, wanted, manager=manager, force=force)
     running, found = yield from _running(ref, versions.live)
     budgets = yield from _budgets(ref)
+    nodes = yield from free_on_nodes()
+    queued = (yield from queue(versions.wanted, ref.namespace)) if queue is not None else ()
     return plan(
         ref,
         versions.live,
@@ -58,6 +64,8 @@ def predict(
         rules=rules or found,
         running=running,
         budgets=budgets,
+        nodes=nodes,
+        queued=queued,
         manifest=wanted,
     )
 

@@ -15,6 +15,7 @@ import orjson
 from rayward.changes import outcomes
 from rayward.changes.outcomes import ChangeError
 from rayward.changes.refs import RESOURCES
+from rayward.changes.steps import run
 from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
 from rayward.cli import manifests, naming, precheck
@@ -27,7 +28,6 @@ from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.live import progress
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
-from rayward.cli.quotacheck import check, is_queued, read_ledger
 from rayward.cli.servetext import with_serve_text
 from rayward.cli.target import Session, Target, target_options
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
@@ -38,6 +38,7 @@ from rayward.kube.client.request import Response
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.sdk import Client
+from rayward.sdk.queueing import check, is_queued, read_ledger
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
@@ -125,10 +126,12 @@ def command(
 def _quota_code(session: Session, written: list[Written]) -> int:
     """7 where something that was applied can never fit in its queue; whatever ran before runs on."""
     queued = [one.object for one in written if is_queued(one.object)]
-    ledger = read_ledger(session.client) if queued else None
+    ledger = run(session.client, read_ledger()) if queued else None
     code = 0
     for one in queued:
-        found = check(session.client, ledger, one, session.namespace, applied=True) if ledger is not None else None
+        if ledger is None:
+            break
+        found = run(session.client, check(ledger, one, session.namespace, applied=True))
         if found is not None and found.verdict.never_fits:
             what = f"{found.object} was applied and is blocked by quota; the previous revision keeps running"
             tell_failure(

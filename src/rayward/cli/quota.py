@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import click
 
+from rayward.changes.steps import run
 from rayward.cli import manifests
 from rayward.cli.failure import Code
 from rayward.cli.output import answer, answer_json, output_option
-from rayward.cli.quotacheck import Answer, check, read_ledger
 from rayward.cli.target import Target, target_options
 from rayward.kube.machinery.jsonvalue import Object
+from rayward.sdk.queueing import Answer, check, read_ledger
 
 
 @click.group("quota", invoke_without_command=True)
@@ -32,7 +33,7 @@ def command(ctx: click.Context, form: str, target: Target) -> None:
     from rayward.quota.report import report
 
     with target.open() as session:
-        found = report(read_ledger(session.client))
+        found = report(run(session.client, read_ledger()))
     if form == "json":
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "Quota", "items": found})
         return
@@ -58,11 +59,11 @@ def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Ta
     """
     wanted = manifests.read(files, recursive=recursive)
     with target.open() as session:
-        ledger = read_ledger(session.client)
+        ledger = run(session.client, read_ledger())
         answers = [
             found
             for one in wanted
-            if (found := check(session.client, ledger, one.value, session.namespace)) is not None
+            if (found := run(session.client, check(ledger, one.value, session.namespace))) is not None
         ]
     if form == "json":
         documents = [one.document() for one in answers]

@@ -30,7 +30,7 @@ from tests.quota.engine.building import groups, pod_set
 
 PATIENCE: Final = 150.0
 _VERSION: Final = "kueue.x-k8s.io/v1beta2"
-_FLAVOR: Final = "default-flavor"
+FLAVOR: Final = "default-flavor"
 
 Object = dict[str, Any]
 
@@ -51,7 +51,7 @@ async def install(client: Client) -> None:
 
 async def add_flavor(client: Client) -> None:
     """The flavor of all queues."""
-    body = {"apiVersion": _VERSION, "kind": "ResourceFlavor", "metadata": {"name": _FLAVOR}}
+    body = {"apiVersion": _VERSION, "kind": "ResourceFlavor", "metadata": {"name": FLAVOR}}
     await client.apply(RESOURCE_FLAVORS, body, field_manager="tests", force=True)
 
 
@@ -107,7 +107,7 @@ class QuotaStage:
             "metadata": {"name": full},
             "spec": {
                 "namespaceSelector": {},
-                "resourceGroups": groups({_FLAVOR: {"cpu": cpu}}),
+                "resourceGroups": groups({FLAVOR: {"cpu": cpu}}),
                 **({"cohortName": self.queue_name(cohort)} if cohort else {}),
                 **spec,
             },

@@ -9,6 +9,7 @@ from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.writing import Written
 from rayward.kinds.effects import Rules
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.sdk import queueing
 from rayward.sdk.asynchronous.writes import Writes
 
 
@@ -37,8 +38,15 @@ class Plans(Writes):
         """
         ref = ref_of(wanted, self.namespace)
         body = with_strategy(ref, wanted, strategy)
-        operation = predicting.predict(ref, body, manager=self.field_manager, force=force_conflicts, rules=rules)
+        operation = predicting.predict(
+            ref, body, manager=self.field_manager, force=force_conflicts, rules=rules, queue=queueing.refusals
+        )
         return await self._run(operation, ref)
+
+    async def quota_check(self, wanted: Object) -> queueing.Answer | None:
+        """Whether the queue of an object would let it run now, later or never; None for one that is in no queue."""
+        ledger = await self._run(queueing.read_ledger())
+        return await self._run(queueing.check(ledger, wanted, self.namespace))
 
     async def apply_plan(self, document: Object) -> Written:
         """Apply a plan that was saved; refused where the object has moved since.

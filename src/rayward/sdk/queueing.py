@@ -1,4 +1,4 @@
-"""Whether a Ray object would get quota, asked of the objects that a server has."""
+"""Whether a Ray object would get quota, asked of the objects that a server has: operations of both clients."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from rayward.changes import writing
+from rayward.changes.refs import Ref
+from rayward.changes.steps import Operation, Send
 from rayward.kinds import labels
 from rayward.kinds.admission import Admission, Queueing
 from rayward.kinds.hashing import release_hash
@@ -24,11 +27,11 @@ from rayward.kinds.resources import (
     RESOURCE_FLAVORS,
     WORKLOADS,
 )
+from rayward.kube.client import verbs
 from rayward.kube.client.errors import Forbidden, NotFound
-from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.resource import Resource
-from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.quota.gate.demand import default_submitter, demand_of
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
 
@@ -72,18 +75,21 @@ class Answer:
         }
 
 
-def read_ledger(client: SyncClient) -> Ledger:
+def read_ledger() -> Operation[Ledger]:
     """The queues of a server; empty where it has none of Kueue's kinds, or may not be asked."""
-    return Ledger(
-        Objects(
-            flavors=_list(client, RESOURCE_FLAVORS, ResourceFlavor),
-            cohorts=_list(client, COHORTS, Cohort),
-            cluster_queues=_list(client, CLUSTER_QUEUES, ClusterQueue),
-            local_queues=_list(client, LOCAL_QUEUES, LocalQueue),
-            workloads=_list(client, WORKLOADS, Workload),
-        ),
-        time.time(),
+    flavors = yield from _list(RESOURCE_FLAVORS, ResourceFlavor)
+    cohorts = yield from _list(COHORTS, Cohort)
+    cluster_queues = yield from _list(CLUSTER_QUEUES, ClusterQueue)
+    local_queues = yield from _list(LOCAL_QUEUES, LocalQueue)
+    workloads = yield from _list(WORKLOADS, Workload)
+    found = Objects(
+        flavors=flavors,
+        cohorts=cohorts,
+        cluster_queues=cluster_queues,
+        local_queues=local_queues,
+        workloads=workloads,
     )
+    return Ledger(found, time.time())
 
 
 def is_queued(manifest: Object) -> bool:
@@ -92,9 +98,20 @@ def is_queued(manifest: Object) -> bool:
     return str(manifest.get("kind")) in _SPECS and bool(_EMBEDDED.queue_of(meta))
 
 
-def check(
-    client: SyncClient, ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = False
-) -> Answer | None:
+def refusals(manifest: Object, namespace: str) -> Operation[tuple[str, ...]]:
+    """Why the queue of an object would not let it run now, for a plan; empty where it would, or where there is none."""
+    if not is_queued(manifest):
+        return ()
+    ledger = yield from read_ledger()
+    found = yield from check(ledger, manifest, namespace)
+    if found is None or (found.verdict.fits_now and not found.verdict.problem):
+        return ()
+    verdict = found.verdict
+    waits = "" if verdict.never_fits or verdict.problem else "waits for quota: "
+    return (f"{waits}{verdict.message}",)
+
+
+def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = False) -> Operation[Answer | None]:
     """How an object would stand; None for one that is in no queue.
 
     An object that runs already is asked about as an upgrade of it: a RayService keeps what it holds until the new
@@ -122,12 +139,11 @@ def check(
     owner = f"{kind} {namespace}/{name}"
     own = ledger.usage_of(owner)
     asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
-    surges = (
-        _holds_another_release(client, manifest, namespace)
-        if applied
-        else _is_another_release(client, manifest, namespace)
-    )
-    replaces = kind != RAY_SERVICES.kind or not surges
+    surges = False
+    if kind == RAY_SERVICES.kind:
+        asks = _holds_another_release if applied else _is_another_release
+        surges = yield from asks(manifest, namespace)
+    replaces = not surges
     verdict = ledger.verdict(asked, {} if replaces else own)
     if replaces and own:
         # what it holds now is given back, or goes on being used
@@ -135,24 +151,23 @@ def check(
     return Answer(owner, verdict)
 
 
-def _is_another_release(client: SyncClient, manifest: Object, namespace: str) -> bool:
+def _is_another_release(manifest: Object, namespace: str) -> Operation[bool]:
     """Whether the RayService that runs would get another cluster."""
-    try:
-        live = client.get(RAY_SERVICES, str(section(manifest, "metadata").get("name")), namespace)
-    except NotFound:
+    name = str(section(manifest, "metadata").get("name"))
+    live = yield from writing.read_or_none(Ref(RAY_SERVICES.kind, name, namespace))
+    if live is None:
         return False
     before, after = (section(section(one, "spec"), "rayClusterConfig") for one in (live, manifest))
     return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
 
 
-def _holds_another_release(client: SyncClient, manifest: Object, namespace: str) -> bool:
+def _holds_another_release(manifest: Object, namespace: str) -> Operation[bool]:
     """Whether the RayCluster that serves is of another release than a RayService asks for."""
     active = section(section(manifest, "status"), "activeServiceStatus").get("rayClusterName")
     if not active:
         return False
-    try:
-        live = client.get(RAY_CLUSTERS, str(active), namespace)
-    except NotFound:
+    live = yield from writing.read_or_none(Ref(RAY_CLUSTERS.kind, str(active), namespace))
+    if live is None:
         return False
     before, after = section(live, "spec"), section(section(manifest, "spec"), "rayClusterConfig")
     return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
@@ -166,8 +181,9 @@ def _submitter(kind: str, manifest: Object) -> Object | None:
     return section(template, "spec") if template else default_submitter()
 
 
-def _list(client: SyncClient, resource: Resource, kind: type[T]) -> list[T]:
+def _list(resource: Resource, kind: type[T]) -> Operation[list[T]]:
     try:
-        return [msgspec.convert(one, kind) for one in client.list(resource).items]
+        found: Object = yield Send(verbs.list_(resource))
     except (NotFound, Forbidden):
         return []
+    return [msgspec.convert(one, kind) for one in entries(found, "items")]
