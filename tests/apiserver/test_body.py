@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.apiserver.body import MalformedError, decode, decode_json, decode_yaml
+from rayward.kube.machinery.decoding import MalformedError, decode_json, decode_yaml
+from rayward.local.apiserver.requestbody import decode
 from rayward.local.apiserver.status import ApiError
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.cli.forms import Form, rendered, to_yaml, without_managed
-from rayward.local.apiserver.body import decode_yaml
+from rayward.kube.machinery.decoding import decode_yaml
 
 _texts = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters="\n\t"), max_size=12)
 _values = st.recursive(

@@ -102,7 +102,7 @@ def parse(data: bytes, source: str) -> Iterator[Manifest]:
     Raises:
         CommandError: The text holds something else.
     """
-    from rayward.local.apiserver.body import MalformedError, decode_yaml
+    from rayward.kube.machinery.decoding import MalformedError, decode_yaml
 
     if len(data) > _LARGEST:
         raise CommandError(Code.INVALID, f"{source} is larger than {_LARGEST >> 20} MiB", "", "apply it in parts")

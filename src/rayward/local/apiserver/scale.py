@@ -9,13 +9,13 @@ from typing import Any
 
 import orjson
 
-from rayward.kube.machinery import dottedpath, table
+from rayward.kube.machinery import decoding, dottedpath, table
 from rayward.kube.machinery.apply import ApplyConflict, ApplyError, Owners, apply_config, encode, track_update
 from rayward.kube.machinery.apply.scale import SCALE, SCALE_VERSION, parent_owners, scale_owners
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object, section
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch
-from rayward.local.apiserver import body, media, status
+from rayward.local.apiserver import media, requestbody, status
 from rayward.local.apiserver.admission import AdmissionChain
 from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
@@ -94,8 +94,8 @@ async def put_scale(core: Core, request: Request) -> Response:
     """Answer a PUT of the scale."""
     options = write_options(request.query, request.agent, "UpdateOptions")
     try:
-        given = body.decode(request.body, request.header(b"content-type"), strict=False, protobuf=None).value
-    except body.MalformedError as error:
+        given = requestbody.decode(request.body, request.header(b"content-type"), strict=False, protobuf=None).value
+    except decoding.MalformedError as error:
         raise status.bad_request(str(error)) from None
     if not is_object(given):
         raise status.bad_request(f"expected input object type to be Scale, but {json_type(given)}")
@@ -120,8 +120,8 @@ async def patch_scale(core: Core, request: Request) -> Response:
         raise status.unsupported_media_type([JSON_PATCH, MERGE_PATCH, APPLY])
     options = write_options(request.query, request.agent, "PatchOptions", kind)
     try:
-        given = (body.decode_yaml if kind == APPLY else body.decode_patch)(request.body).value
-    except body.MalformedError as error:
+        given = (decoding.decode_yaml if kind == APPLY else decoding.decode_patch)(request.body).value
+    except decoding.MalformedError as error:
         raise status.bad_request(f"error decoding {'YAML' if kind == APPLY else 'patch'}: {error}") from None
     if kind == APPLY:
         return await _rescale(core, request, options, _applied(core, options, given))

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rayward.kube.machinery import decoding
 from rayward.kube.machinery.fielderror import FieldError, Reason, invalid
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
-from rayward.local.apiserver import body, status
+from rayward.local.apiserver import requestbody, status
 from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
@@ -282,8 +283,8 @@ def _delete_options(request: Request) -> DeleteOptions:
 def _options_in_body(request: Request) -> dict[str, Any]:
     content_type = request.header(b"content-type")
     try:
-        decoded = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf)
-    except (body.MalformedError, ProtobufError) as error:
+        decoded = requestbody.decode(request.body, content_type, strict=False, protobuf=decode_protobuf)
+    except (decoding.MalformedError, ProtobufError) as error:
         raise status.bad_request(f"couldn't get version/kind; json parse error: {error}") from None
     given = decoded.value
     if not is_object(given):

@@ -7,9 +7,10 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from rayward.kube.machinery import decoding
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object
-from rayward.local.apiserver import body, recorded, status
+from rayward.local.apiserver import recorded, requestbody, status
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.options import WriteOptions
@@ -29,15 +30,15 @@ def object_in(request: Request, options: WriteOptions) -> Object:
     """The body of a create or update as an object of the resource's kind, defaulted, unknown fields settled."""
     resource = request.resource
     try:
-        decoded = body.decode(
+        decoded = requestbody.decode(
             request.body,
             request.header(b"content-type"),
             strict=options.validation != "Ignore",
             protobuf=_protobuf_reader(resource) if resource.builtin else None,
         )
-    except body.MalformedYamlError as error:
+    except decoding.MalformedYamlError as error:
         raise _unrecognized(resource, str(error), request.body) from None
-    except body.MalformedError as error:
+    except decoding.MalformedError as error:
         raise _unrecognized(resource, _UNREADABLE + str(error), request.body) from None
     except ProtobufError as error:
         raise _unreadable_protobuf(resource, error, request.body) from None
@@ -50,9 +51,9 @@ def object_in(request: Request, options: WriteOptions) -> Object:
     try:
         settle(resource, obj, options, request.warnings, decoded.strict, refuse=refuse)
     except RecursionError:
-        raise refuse(body.TOO_DEEP) from None
-    if body.is_too_deep(obj):
-        raise refuse(body.TOO_DEEP)
+        raise refuse(decoding.TOO_DEEP) from None
+    if decoding.is_too_deep(obj):
+        raise refuse(decoding.TOO_DEEP)
     return obj
 
 
@@ -71,8 +72,8 @@ def body_of(request: Request, group: str, kind: str) -> Object:
     """The body of a request that is about another object: a binding, an eviction, a token."""
     content_type = request.header(b"content-type")
     try:
-        given = body.decode(request.body, content_type, strict=False, protobuf=decode_protobuf).value
-    except (body.MalformedError, ProtobufError) as error:
+        given = requestbody.decode(request.body, content_type, strict=False, protobuf=decode_protobuf).value
+    except (decoding.MalformedError, ProtobufError) as error:
         raise status.bad_request(str(error)) from None
     if not is_object(given):
         raise status.bad_request("the body of the request is no object")

@@ -7,12 +7,12 @@ from typing import Any
 
 import orjson
 
-from rayward.kube.machinery import gotext
+from rayward.kube.machinery import decoding, gotext
 from rayward.kube.machinery.apply import ApplyConflict, ApplyError, Owners, apply_config
 from rayward.kube.machinery.fielderror import invalid
 from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch, merge_patch, strategic
-from rayward.local.apiserver import body, media, recorded, status
+from rayward.local.apiserver import media, recorded, status
 from rayward.local.apiserver.behaviour import DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
 from rayward.local.apiserver.core import Core
@@ -44,15 +44,15 @@ async def patch(core: Core, request: Request) -> Response:
     return shown(core, request, 201 if changed.created else 200, changed.value)
 
 
-def _json_patch(current: Object, decoded: body.Body, _schema: Object) -> tuple[Any, list[str]]:
+def _json_patch(current: Object, decoded: decoding.Body, _schema: Object) -> tuple[Any, list[str]]:
     return json_patch.apply(current, decoded.value), [f"json patch {text}" for text in decoded.strict]
 
 
-def _merge_patch(current: Object, decoded: body.Body, _schema: Object) -> tuple[Any, list[str]]:
+def _merge_patch(current: Object, decoded: decoding.Body, _schema: Object) -> tuple[Any, list[str]]:
     return merge_patch.apply(current, decoded.value), decoded.strict
 
 
-def _strategic_patch(current: Object, decoded: body.Body, schema: Object) -> tuple[Any, list[str]]:
+def _strategic_patch(current: Object, decoded: decoding.Body, schema: Object) -> tuple[Any, list[str]]:
     return strategic.apply(current, decoded.value, schema, recorded.schema), decoded.strict
 
 
@@ -60,10 +60,10 @@ _PATCHES = {JSON_PATCH: _json_patch, MERGE_PATCH: _merge_patch, STRATEGIC_PATCH:
 """From the present object to the patched one, with what a strict decoder says of the patch."""
 
 
-def _patch_body(request: Request, options: WriteOptions, kind: str) -> body.Body:
+def _patch_body(request: Request, options: WriteOptions, kind: str) -> decoding.Body:
     try:
-        return body.decode_patch(request.body, strict=options.validation != "Ignore")
-    except body.MalformedError as error:
+        return decoding.decode_patch(request.body, strict=options.validation != "Ignore")
+    except decoding.MalformedError as error:
         prefix = "" if kind == STRATEGIC_PATCH else "error decoding patch: "
         raise status.bad_request(f"{prefix}{error}") from None
 
@@ -79,8 +79,8 @@ def _patched(core: Core, request: Request, options: WriteOptions, kind: str) -> 
             obj, doubled = _PATCHES[kind](live.value, decoded, resource.behaviour.patch_schema or {})
         except PatchError as error:
             raise status.ApiError(error.code, error.reason, str(error), {} if error.code == 422 else None) from None
-        if kind == JSON_PATCH and body.is_too_deep(obj):
-            raise status.bad_request(body.TOO_DEEP)
+        if kind == JSON_PATCH and decoding.is_too_deep(obj):
+            raise status.bad_request(decoding.TOO_DEEP)
         shown_value = gotext.plain(decoded.value) if kind == STRATEGIC_PATCH else orjson.dumps(obj).decode()
         obj = orjson.loads(orjson.dumps(obj))
         if not is_object(obj):
@@ -174,12 +174,12 @@ def _check_patched_name(request: Request, obj: Object) -> None:
 def _applied(core: Core, request: Request, options: WriteOptions) -> Change:
     resource, behaviour = request.resource, request.resource.behaviour
     try:
-        decoded = body.decode_yaml(request.body, strict=options.validation != "Ignore")
-    except body.MalformedError as error:
-        prefix = "error converting YAML to JSON: " if isinstance(error, body.MalformedYamlError) else ""
+        decoded = decoding.decode_yaml(request.body, strict=options.validation != "Ignore")
+    except decoding.MalformedError as error:
+        prefix = "error converting YAML to JSON: " if isinstance(error, decoding.MalformedYamlError) else ""
         raise status.bad_request(f"error decoding YAML: {prefix}{error}") from None
-    if body.is_too_deep(decoded.value):
-        raise status.bad_request(f"error decoding YAML: {body.TOO_DEEP}")
+    if decoding.is_too_deep(decoded.value):
+        raise status.bad_request(f"error decoding YAML: {decoding.TOO_DEEP}")
     config: Any = {} if decoded.value is None else decoded.value
     if not is_object(config):
         text = f"json: cannot unmarshal {json_type(config)} into Go value of type map[string]interface {{}}"

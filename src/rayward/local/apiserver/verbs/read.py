@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 import orjson
 
+from rayward.kube.machinery.jsonsyntax import syntax_error
 from rayward.kube.machinery.selectors import SelectorError, fields, labels
 from rayward.local.apiserver import status
 from rayward.local.apiserver.core import Core
-from rayward.local.apiserver.jsonsyntax import syntax_error
 from rayward.local.apiserver.options import ListOptions, list_options, resource_version, text
 from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.resource import Resource

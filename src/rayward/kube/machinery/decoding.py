@@ -1,10 +1,9 @@
-"""Request bodies: JSON, YAML and protobuf to plain objects, with the fields that were written twice."""
+"""JSON and YAML to plain values as Kubernetes reads them, with the fields that were written twice."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +11,8 @@ import orjson
 import yaml
 from yaml.scanner import ScannerError
 
+from rayward.kube.machinery.jsonsyntax import syntax_error
 from rayward.kube.machinery.yamlscalar import scalar
-from rayward.local.apiserver import media, status
-from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.jsonsyntax import syntax_error
 
 _MAX_YAML_NODES = 1_000_000
 _CHARACTERS_PER_NODE = 16  # so much text counts as one more node
@@ -30,7 +27,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A decoded body; ``strict`` says what a strict decoder would refuse."""
+    """A decoded text; ``strict`` says what a strict decoder would refuse."""
 
     value: Any
     strict: list[str]
@@ -42,19 +39,6 @@ class MalformedError(Exception):
 
 class MalformedYamlError(MalformedError):
     """The bytes are not YAML."""
-
-
-def decode(data: bytes, content_type: str, *, strict: bool, protobuf: Callable[[bytes], Object] | None) -> Body:
-    """The object in a create or update body. Built-in kinds give their ``protobuf`` decoder."""
-    kind = media.essence(content_type) if content_type else media.JSON
-    if kind == media.JSON:
-        return decode_json(data, strict=strict)
-    if kind == media.YAML:
-        return decode_yaml(data, strict=strict)
-    if kind == media.PROTOBUF and protobuf is not None:
-        return Body(protobuf(data), [])
-    offered = media.OFFERED if protobuf is not None else media.OFFERED[:2]
-    raise status.unsupported_media_type(offered)
 
 
 def decode_json(data: bytes, *, strict: bool = False) -> Body:

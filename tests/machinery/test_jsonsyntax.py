@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rayward.local.apiserver.jsonsyntax import syntax_error
+from rayward.kube.machinery.jsonsyntax import syntax_error
 
 _CASES = {
     "": "unexpected end of JSON input",
