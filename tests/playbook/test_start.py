@@ -1,0 +1,68 @@
+"""The first ten minutes of the documentation with simulated Ray: every command of the page but a program's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from rayward.kinds.resources import LOCAL_QUEUES
+from rayward.kube.client.access import Access
+from tests.docs import start
+from tests.operator.service.heads import BEHAVIOURS
+from tests.quota.gate.stage import GateStage
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def queued(access: Access) -> AsyncGenerator[GateStage]:
+    """A namespace whose queue has 8 CPUs, as the page has them."""
+    async with GateStage.on(access) as stage:
+        await stage.queue(8)
+        body: dict[str, Any] = {"apiVersion": LOCAL_QUEUES.api_version, "kind": "LocalQueue"}
+        body |= {"metadata": {"name": "default"}, "spec": {"clusterQueue": stage.namespace}}
+        await stage.client.create(LOCAL_QUEUES, body, stage.namespace)
+        stage.heads.behaviours |= {"app:app": BEHAVIOURS["app:one"], "nope:app": BEHAVIOURS["app:broken"]}
+        yield stage
+
+
+def _kubeconfig(given: Path, namespace: str, folder: Path) -> Path:
+    document = yaml.safe_load(given.read_text())
+    for context in document["contexts"]:
+        context["context"]["namespace"] = namespace
+    file = folder / "kubeconfig"
+    file.write_text(yaml.safe_dump(document))
+    return file
+
+
+@pytest.mark.parametrize("access", ["embedded"], indirect=True)
+async def test_the_first_ten_minutes(queued: GateStage, tmp_path: Path, embedded_kubeconfig: Path) -> None:
+    commands = [(command, code) for command, code in start.steps() if not command.startswith("rayward run ")]
+    assert {0, 3, 7, 9} == {code for _, code in commands}
+    environment = {
+        **os.environ,
+        "KUBECONFIG": str(_kubeconfig(embedded_kubeconfig, queued.namespace, tmp_path)),
+        "RAYWARD_DATA_DIR": str(tmp_path / "nothing"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    script = tmp_path / "start.sh"
+    script.write_text(start.script(command for command, _ in commands))
+    async with queued.operator():
+        shell = await asyncio.create_subprocess_exec(
+            "bash",
+            str(script),
+            cwd=tmp_path,
+            env=environment,
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        output, _ = await shell.communicate()
+    start.check(start.read(output.decode(), commands))
