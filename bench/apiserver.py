@@ -139,6 +139,7 @@ _LISTS: dict[str, Call] = {
     "its page of 500": Call("GET", f"{_CORE}/{_LISTED}/pods?limit=500"),
     "for kubectl (Table)": Call("GET", f"{_CORE}/{_LISTED}/pods", accept=_TABLE),
     "list 1,000 RayClusters": Call("GET", f"{_RAY}/{_LISTED}/rayclusters"),
+    "their page of 500": Call("GET", f"{_RAY}/{_LISTED}/rayclusters?limit=500"),
     "the same as Table": Call("GET", f"{_RAY}/{_LISTED}/rayclusters", accept=_TABLE),
 }
 _LISTINGS, _TOGETHER = 30, 2
@@ -177,6 +178,8 @@ async def _round(bench: Bench, namespace: str) -> dict[str, Rate]:
     for name, call in _LISTS.items():
         rates[name] = await bench.rate(_LISTINGS, lambda _step, call=call: [call], _TOGETHER)
     rates["2,000 Pods, watch-list"] = await bench.watch_list_rate(f"{_CORE}/{_LISTED}/pods", _LISTINGS // 3)
+    clusters = f"{_RAY}/{_LISTED}/rayclusters"
+    rates["RayClusters, watch-list"] = await bench.watch_list_rate(clusters, _LISTINGS // 3)
     leases = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
 
     def lease(step: int) -> Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -25,6 +26,9 @@ def test_compact_json_without_doubles_is_clean() -> None:
         (b'{"s":{"a":1,"a":2}}', ['duplicate field "s.a"']),
         (b'{"l":[{"x":1},{"a":1,"a":2}]}', ['duplicate field "l[1].a"']),
         (b'{"a":1,"b":{"c":1,"c":2},"a":3}', ['duplicate field "b.c"', 'duplicate field "a"']),
+        (b'{"a" : 1, "a"\t: ":", "b": "\\":"}', ['duplicate field "a"']),
+        (b'{"a": ":", "b": " :x", "c": "\\":", "d": "\\u0022:"}', []),
+        (b'{"a": "\\u0022:", "b": 1, "b": 2}', ['duplicate field "b"']),
         (b'{ "a" : 1 }', []),
     ],
 )
@@ -127,3 +131,37 @@ def test_an_unknown_content_type_is_refused() -> None:
     with pytest.raises(ApiError) as caught:
         decode(b"x", "text/plain", strict=False, protobuf=None)
     assert (caught.value.code, caught.value.reason) == (415, "UnsupportedMediaType")
+
+
+_PIECES = st.text(alphabet=st.sampled_from(':" \\\\nab\u00e9'), max_size=4)
+_NODES: st.SearchStrategy[Any] = st.recursive(
+    _PIECES | st.integers(0, 9),
+    lambda inner: st.lists(st.tuples(_PIECES, inner), max_size=4) | st.lists(inner, max_size=3).map(tuple),
+    max_leaves=12,
+)
+
+
+def _text(node: Any, spaces: str, *, escapes: bool) -> str:
+    """A drawn node as JSON: a list of pairs is an object, whose keys may repeat."""
+    if isinstance(node, list):
+        pairs: list[tuple[str, Any]] = node  # pyright: ignore[reportUnknownVariableType]
+        shown = [f"{json.dumps(k, ensure_ascii=escapes)}{spaces}:{_text(v, spaces, escapes=escapes)}" for k, v in pairs]
+        return "{" + f",{spaces}".join(shown) + "}"
+    if isinstance(node, tuple):
+        items: tuple[Any, ...] = node  # pyright: ignore[reportUnknownVariableType]
+        return "[" + ", ".join(_text(item, spaces, escapes=escapes) for item in items) + "]"
+    return json.dumps(node, ensure_ascii=escapes)
+
+
+@given(_NODES, st.sampled_from(["", " ", "\n\t"]), st.booleans())
+def test_the_quick_look_at_doubled_fields_misses_none(node: Any, spaces: str, escapes: bool) -> None:
+    doubled = False
+
+    def looked_at(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal doubled
+        doubled |= len(dict(pairs)) < len(pairs)
+        return dict(pairs)
+
+    text = _text(node, spaces, escapes=escapes)
+    json.loads(text, object_pairs_hook=looked_at)
+    assert bool(decode_json(text.encode(), strict=True).strict) == doubled

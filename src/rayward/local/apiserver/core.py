@@ -21,7 +21,7 @@ _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 
 def random_suffix() -> str:
     """Five letters that spell no word, as generateName appends them."""
-    return "".join(secrets.choice(_NAME_LETTERS) for _ in range(5))
+    return "".join([_NAME_LETTERS[byte % len(_NAME_LETTERS)] for byte in secrets.token_bytes(5)])
 
 
 Release = Callable[[], None]
