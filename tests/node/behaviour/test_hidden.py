@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
 import shutil
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +18,13 @@ from tests.node.machine import Machine, sh
 
 _OWN: Final = Path(__file__).parents[3] / ".cache"
 """Not below /tmp, of which every pod has its own."""
+_SEARCH: Final = """
+import ctypes, platform
+libc, number = ctypes.CDLL(None), {"x86_64": 250, "aarch64": 219}[platform.machine()]
+session = ctypes.c_long(-3)
+found = libc.syscall(ctypes.c_long(number), ctypes.c_long(10), session, b"user", b"rayward-test", ctypes.c_long(0))
+print("found" if found > 0 else "nothing")
+"""
 _SECRETS: Final = (".ssh/id_ed25519", ".kube/config", ".aws/credentials", ".docker/config.json", ".netrc", "notes.txt")
 _LOOK: Final = """
 import sys
@@ -41,8 +52,18 @@ def home() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def beside(machine: Machine, home: Path) -> Iterator[Machine]:
-    del machine
+def ticket() -> bool:
+    """A key in the keyring of this session, which all that is started from now on has; False: there is none here."""
+    number = {"x86_64": 248, "aarch64": 217}[platform.machine()]
+    secret = (b"user", b"rayward-test", b"secret", ctypes.c_size_t(6))
+    ctypes.CDLL(None).syscall(ctypes.c_long(number), *secret, ctypes.c_long(-3))
+    said = subprocess.run([sys.executable, "-c", _SEARCH], capture_output=True, text=True, check=True)
+    return said.stdout == "found\n"
+
+
+@pytest.fixture(scope="module")
+def beside(machine: Machine, home: Path, ticket: bool) -> Iterator[Machine]:
+    del machine, ticket
     with Machine("--project", str(home / "project"), place=home / "data") as running:
         yield running
 
@@ -91,3 +112,10 @@ def test_devices_are_those_of_every_container_and_of_no_gpu(beside: Machine) -> 
     said = beside.output(sh("ls /dev"))
     own = {"fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"}
     assert set(said.split()) - {"tty", "termination-log"} == own
+
+
+def test_no_key_of_the_session_that_started_the_node(beside: Machine, ticket: bool) -> None:
+    # Tickets and disk keys are kept so, and no namespace keeps them apart.
+    if not ticket:
+        pytest.skip("this machine keeps no keys, or lets nobody have some")
+    assert beside.output({"name": "c", "image": "busybox", "command": ["python3", "-c", _SEARCH]}) == "nothing\n"

@@ -95,7 +95,9 @@ _WAYS_TO_LOOPBACK: Final = """
 import http.client, socket, sys
 port, name = sys.argv[1:]
 hosts = ("127.0.0.1", "127.1", "LOCALHOST", "localhost.", "0x7f000001", "2130706433", "017700000001", "0", "[::1]",
-         "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "ip6-localhost", "localhost.localdomain", "x.localhost", name)
+         "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "ip6-localhost",
+         "localhost.localdomain", "x.localhost", "127.0.0.1.", "[::ffff:0:127.0.0.1]", "[64:ff9b::7f00:1]",
+         "[64:ff9b:1::7f00:1]", "[2002:7f00:1::]", name)
 for host in hosts:
     for ask in ("connect", "get"):
         asked = http.client.HTTPConnection("10.42.0.1", 3128, timeout=60)

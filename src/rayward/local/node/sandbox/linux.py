@@ -33,6 +33,8 @@ _HERE: Final = -100
 _AT_RECURSIVE: Final = 0x8000
 _ATTRIBUTE_READ_ONLY: Final = 0x1
 _PIVOT_ROOT: Final = {"x86_64": 155, "aarch64": 41}
+_KEYCTL: Final = {"x86_64": 250, "aarch64": 219}
+_JOIN_SESSION_KEYRING: Final = 1
 _MOUNT_SETATTR: Final = 442
 _OPENAT2: Final = 437
 _NO_MAGIC_LINKS: Final = 0x02
@@ -120,6 +122,14 @@ def change_root(root: str) -> None:
     # Both roots are stacked at "/" now; the old one is on top.
     unmount(".", DETACH)
     os.chdir("/")
+
+
+def leave_keyring() -> None:
+    """Keep the next program from the keys that its starter's session holds, which no namespace keeps apart."""
+    number = _KEYCTL.get(platform.machine())
+    if number is not None:
+        # Where the kernel has no keys, or refuses the call, the program gets none either.
+        _libc.syscall(ctypes.c_long(number), ctypes.c_long(_JOIN_SESSION_KEYRING), ctypes.c_void_p(None))
 
 
 def drop_capabilities() -> None:
