@@ -265,6 +265,9 @@ def test_messages_say_what_to_write() -> None:
             {"metadata.annotations": {"rayward.dev/rolling-update": "all"}}, "metadata.annotations", id="rolling what?"
         ),
         pytest.param(
+            {"metadata.annotations": {"rayward.dev/roling-update": "workers"}}, "metadata.annotations", id="misspelt"
+        ),
+        pytest.param(
             {**AUTOSCALED, "spec.autoscalerOptions": {"version": "v1"}},
             f"{AT}.template.spec.restartPolicy",
             id="restarted workers with v1",

@@ -15,6 +15,7 @@ from tests.kinds.judgements import BAD, GOOD, Judgement
 CLUSTER = "spec.rayClusterConfig"
 CONFIG = "spec.serveConfigV2"
 PROGRAM = "import ray\nfrom ray import serve\napp = serve.Application(...)\n"
+APP = "applications: [{name: a, import_path: 'm:a', route_prefix: /}]\n"
 OBJECT = {"importPath": "app.MyModel", "deployments": [{"name": "MyModel", "numReplicas": 2}]}
 
 
@@ -37,6 +38,7 @@ def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
         pytest.param({CONFIG: None, "spec.serveDeploymentGraphSpec": OBJECT}, id="a graph"),
         pytest.param({CONFIG: "", "spec.serveDeploymentGraphSpec": OBJECT}, id="a graph and an empty text"),
         pytest.param({"spec.upgradeStrategy": {"type": "None"}}, id="no upgrades"),
+        pytest.param({f"{CLUSTER}.managedBy": "ray.io/kuberay-operator"}, id="a cluster of ours"),
         pytest.param({"spec.rayClusterDeletionDelaySeconds": 0}, id="no delay"),
         pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "1h30m"}}, id="a timeout"),
         pytest.param({"metadata.annotations": {"ray.io/initializing-timeout": "90"}}, id="a timeout in seconds"),
@@ -82,6 +84,12 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
             "spec.excludeHeadPodFromServeSvc",
             "Invalid",
             id="no pod takes requests",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.managedBy": "kueue.x-k8s.io/multikueue"},
+            f"{CLUSTER}.managedBy",
+            "Forbidden",
+            id="a cluster that nobody runs",
         ),
         pytest.param({"spec.upgradeStrategy": {"type": "x"}}, "spec.upgradeStrategy.type", "Invalid", id="strategy"),
         pytest.param(
@@ -210,6 +218,53 @@ def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
             {"metadata.annotations": {"ray.io/external-storage-namespace": "mine"}},
             "metadata.annotations",
             id="releases that share their state by an annotation",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.headGroupSpec.ingressOptions": {"host": "x"}},
+            f"{CLUSTER}.headGroupSpec.ingressOptions",
+            id="no ingress",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.headGroupSpec.headService": {"spec": {"selector": {"a": "b"}}}},
+            f"{CLUSTER}.headGroupSpec.headService.spec.selector",
+            id="a selector of the head's service",
+        ),
+        pytest.param(
+            {"spec.serveService": {"spec": {"selector": {"a": "b"}}}},
+            "spec.serveService.spec.selector",
+            id="a selector of the serve service",
+        ),
+        pytest.param(
+            {"spec.serveService": {"spec": {"ports": [{"name": "serve", "port": 80}, {"name": "more", "port": 1}]}}},
+            "spec.serveService.spec.ports[1]",
+            id="a port that the serve service does not get",
+        ),
+        pytest.param(
+            {"spec.upgradeStrategy": {"clusterUpgradeOptions": {"gatewayClassName": "x"}}},
+            "spec.upgradeStrategy.clusterUpgradeOptions",
+            id="options of another strategy",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.workerGroupSpecs.0.scaleStrategy": {"workersToDelete": ["x"]}},
+            f"{CLUSTER}.workerGroupSpecs[0].scaleStrategy.workersToDelete",
+            id="pods of one cluster for every cluster",
+        ),
+        pytest.param({CONFIG: f"{APP}http_options: {{port: 9000}}\n"}, CONFIG, id="another port than the head's"),
+        pytest.param({CONFIG: f"{APP}http_options: {{host: 127.0.0.1}}\n"}, CONFIG, id="a host nobody comes to"),
+        pytest.param({CONFIG: f"{APP}proxy_location: Disabled\n"}, CONFIG, id="no proxy"),
+        pytest.param(
+            {CONFIG: f"{APP}proxy_location: HeadOnly\n", "spec.excludeHeadPodFromServeSvc": True},
+            CONFIG,
+            id="a proxy on the head alone, which is left out",
+        ),
+        *(
+            pytest.param({"metadata.annotations": {f"rayward.dev/{name}": value}}, "metadata.annotations", id=name)
+            for name, value in (
+                ("paused", "true"),
+                ("serve-config-upgrade", "newcluster"),
+                ("rolling-update", "Workers"),
+                ("rolling-update", "workers"),
+            )
         ),
     ],
 )

@@ -18,6 +18,7 @@ from rayward.kinds.validation.options import (
     network_problems,
 )
 from rayward.kinds.validation.problem import Problem
+from rayward.kinds.validation.unread import unread_annotations, unread_of_cluster
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.names import check_dns1035_label
 
@@ -78,6 +79,7 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     if spec.autoscaler_options is not None and not is_autoscaled(spec):
         message = "it has no effect: write enableInTreeAutoscaling: true beside it, or delete it"
         yield Problem(f"{at}.autoscalerOptions", "Invalid", message)
+    yield from unread_of_cluster(spec, at)
     yield from _image_warnings(spec, at)
     version = spec.autoscaler_options.version if spec.autoscaler_options is not None else None
     for index, group in enumerate(spec.worker_group_specs or ()):
@@ -140,6 +142,9 @@ def label_warnings(given: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _annotation_warnings(cluster: RayCluster) -> Iterator[Problem]:
+    if not cluster.metadata.label(labels.ORIGIN_KIND):
+        # Those of an owner are told there.
+        yield from unread_annotations(cluster.metadata.annotations or {})
     rolling = cluster.metadata.annotation(labels.ROLLING_UPDATE)
     if rolling not in ("", "workers"):
         message = f"{labels.ROLLING_UPDATE} is {rolling[:64]!r}, which does nothing: write workers, or take it away"

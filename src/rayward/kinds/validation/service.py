@@ -23,6 +23,7 @@ from rayward.kinds.validation.cluster import (
 )
 from rayward.kinds.validation.fit import fit_problems, fit_warnings
 from rayward.kinds.validation.problem import Problem
+from rayward.kinds.validation.unread import unread_annotations, unread_of_config, unread_of_service
 
 CONFIG_MAX: Final = 120_000
 """Of the 256 KiB that all annotations of an object may have together."""
@@ -30,6 +31,7 @@ CONFIG_MAX: Final = 120_000
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
+_MANAGER: Final = "ray.io/kuberay-operator"
 _YES_OR_NO: Final = ("", "true", "false")
 _DURATIONS: Final = (
     labels.INITIALIZING_TIMEOUT,
@@ -59,7 +61,13 @@ def service_problems(service: RayService) -> list[Problem]:
 def service_warnings(service: RayService) -> list[Problem]:
     """What works otherwise than its author may think."""
     spec = service.spec
-    found = [*label_warnings(service.metadata.labels or {}), *spec_warnings(spec.ray_cluster_config, _CLUSTER)]
+    annotations = service.metadata.annotations or {}
+    found = [
+        *label_warnings(service.metadata.labels or {}),
+        *unread_annotations(annotations),
+        *spec_warnings(spec.ray_cluster_config, _CLUSTER),
+        *unread_of_service(spec, annotations, _CLUSTER),
+    ]
     if spec.service_unhealthy_second_threshold is not None:
         message = (
             "it has no effect: delete it; deploymentUnhealthySecondThreshold says when an application is redeployed"
@@ -82,7 +90,11 @@ def service_warnings(service: RayService) -> list[Problem]:
         config = serve_config(spec)
     except ServeConfigError:
         return found
-    warnings = (*config.warnings, *fit_warnings(config, spec.ray_cluster_config))
+    warnings = (
+        *config.warnings,
+        *fit_warnings(config, spec.ray_cluster_config),
+        *unread_of_config(config, spec),
+    )
     return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in warnings]
 
 
@@ -183,6 +195,9 @@ def _nested_problems(spec: RayServiceSpec) -> Iterator[Problem]:
     if cluster.auth_options is not None and cluster.auth_options.enable_k8s_token_auth:
         message = "a RayService cannot use Kubernetes' tokens: delete it; mode: token makes a token of its own"
         yield Problem(f"{_CLUSTER}.authOptions.enableK8sTokenAuth", "Forbidden", message)
+    if cluster.managed_by not in (None, "", _MANAGER):
+        message = "nobody would run the RayCluster: delete it; spec.managedBy of the service says who acts"
+        yield Problem(f"{_CLUSTER}.managedBy", "Forbidden", message)
     if template.name_in(cluster.head_group_spec.head_service):
         message = "every cluster of the service needs a head service of its own: delete the name"
         yield Problem(f"{_CLUSTER}.headGroupSpec.headService.metadata.name", "Forbidden", message)
