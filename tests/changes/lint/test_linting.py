@@ -33,6 +33,15 @@ def test_a_clean_manifest() -> None:
     assert lint_text(yamltext.dump(service_manifest())) == []
 
 
+def test_what_keeps_requests_from_serve_is_told_where_it_stands() -> None:
+    config = "applications: [{name: a, import_path: 'm:a', route_prefix: /}]\nhttp_options:\n  port: 9000\n"
+    value = changed(service_manifest(), "spec.serveConfigV2", f"{config}proxy_location: Disabled\n")
+    text = yamltext.dump(value)
+    found = [one for one in lint_text(text) if one.code == "RW302"]
+    lines = [text.splitlines()[one.line - 1].strip() for one in found]
+    assert lines == ["port: 9000", "proxy_location: Disabled"]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -35,6 +35,7 @@ from rayward.kinds.validation import (
 )
 from rayward.kinds.validation.fit import fit_warnings
 from rayward.kinds.validation.service import config_problems
+from rayward.kinds.validation.unread import unread_of_config
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _KINDS: Final = (*RESOURCES, "RayCronJob")
@@ -189,7 +190,8 @@ def _runnable(document: Document, config: ServeConfig) -> tuple[tuple[ConfigFind
         spec = msgspec.convert(document.value, RayService).spec
     except msgspec.ValidationError:
         return (), config.warnings
-    return tuple(config_problems(config, spec)), (*config.warnings, *fit_warnings(config, spec.ray_cluster_config))
+    warnings = (*config.warnings, *fit_warnings(config, spec.ray_cluster_config), *unread_of_config(config, spec))
+    return tuple(config_problems(config, spec)), warnings
 
 
 def _runtime_env(document: Document, steps: Path, text: str) -> Iterator[Finding]:

@@ -10,6 +10,8 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import RayClusterSpec
 from rayward.kinds.rayservice import RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig
+from rayward.kinds.serveconfig.finding import Finding, Path, written
+from rayward.kinds.serveconfig.reading import read
 from rayward.kinds.validation import template
 from rayward.kinds.validation.problem import Problem
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
@@ -65,21 +67,28 @@ def unread_of_service(spec: RayServiceSpec, annotations: Mapping[str, str], at: 
     yield from _values(spec, annotations)
 
 
-def unread_of_config(config: ServeConfig, spec: RayServiceSpec) -> Iterator[str]:
+def unread_of_config(config: ServeConfig, spec: RayServiceSpec) -> Iterator[Finding]:
     """How requests come to Serve, where they do not."""
-    payload = config.payload
-    options = _below(payload, "http_options")
+    for path, message in _unreached(config.payload, spec):
+        line, column = read(config.text, may_be_program=False).place(path)
+        yield Finding(message, written(path), line, column)
+
+
+def _unreached(payload: Object, spec: RayServiceSpec) -> Iterator[tuple[Path, str]]:
+    options, where = _below(payload, "http_options"), payload.get("proxy_location")
     serves = [port.get("containerPort") for port in _ports(spec.ray_cluster_config) if port.get("name") == _SERVE]
     port = options.get("port", _PORT)
     if serves and port not in serves:
-        yield f"Serve listens on port {port}, and the head's port named serve is {serves[0]}: write the same in both"
+        message = (
+            f"Serve listens on port {port}, and the head's port named serve is {serves[0]}: write the same in both"
+        )
+        yield ("http_options", "port"), message
     if options.get("host") in _LOOPBACK:
-        yield f"http_options.host {options['host']} is reached from inside the pod alone: delete it"
-    where = payload.get("proxy_location")
+        yield ("http_options", "host"), f"{options['host']} is reached from inside the pod alone: delete it"
     if where == "Disabled":
-        yield "with proxy_location Disabled no pod takes requests: delete it"
+        yield ("proxy_location",), "no pod takes requests: delete it"
     if where == "HeadOnly" and spec.exclude_head_pod_from_serve_svc:
-        yield "with proxy_location HeadOnly and excludeHeadPodFromServeSvc no pod takes requests: delete one of both"
+        yield ("proxy_location",), "no pod takes requests with excludeHeadPodFromServeSvc: delete one of both"
 
 
 def _values(spec: RayServiceSpec, annotations: Mapping[str, str]) -> Iterator[Problem]:
