@@ -1,16 +1,24 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 import pytest
 
+from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
-from rayward.operator.job.facts import Ray
+from rayward.operator.job.decide import decide
+from rayward.operator.job.facts import Cluster, Ray, Submitter
 from rayward.operator.job.state import RayView, State
 from tests.kinds.clusters import job_manifest
+from tests.operator.job.world import World, job
+
+RUNS = RayView(True, "shared#0", JobStatus.RUNNING)
+UNKNOWN = RayView(True, "shared#0")
 
 
 @pytest.mark.parametrize(
@@ -30,3 +38,114 @@ def test_a_job_whose_drivers_node_died_does_not_run(said: JobStatus, lost: bool,
     attempt = Attempt(1, "j-abcde", "j-abcde", session="s", **memory.frozen(job.spec))
     state = State(job, attempt, job.spec, ray=RayView(True, "s", said, driver_lost=lost))
     assert state.facts(datetime.now(UTC)).ray is expected
+
+
+def test_an_operator_that_was_away_asks_before_it_calls_a_head_silent() -> None:
+    """The silence on record is older than the time it may last, and nobody knows whether it went on."""
+    world = World(job())
+    for _ in range(4):
+        world.step()
+        world.settle()
+    world.down = True
+    for _ in range(3):
+        world.step()
+        world.settle()
+    assert world.attempt is not None
+    assert world.attempt.silent_since
+    world.away()
+    assert world.step().wake_at == world.now + timedelta(seconds=10)
+    assert world.phase is Phase.RUNNING
+    world.settle(10)
+    world.step()
+    assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
+
+
+def _deleted(view: RayView, seconds: int, submitter: Submitter = Submitter.NONE, **more: Any) -> tuple[list[str], bool]:
+    """What is done about a deleted job on somebody else's cluster so many seconds later, and whether it waits."""
+    world = World(job(clusterSelector={"ray.io/cluster": "shared"}, submissionMode=more.pop("mode", "HTTPMode")))
+    world.clusters["shared"] = Cluster.READY
+    for _ in range(4):
+        world.step()
+        world.settle()
+    assert world.phase is Phase.RUNNING
+    deleted = world.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+    metadata = msgspec.structs.replace(world.job.metadata, deletion_timestamp=deleted)
+    world.job = msgspec.structs.replace(world.job, metadata=metadata)
+    world.now += timedelta(seconds=seconds)
+    state = dataclasses.replace(world.state(view), deleting=True, submitter=submitter, **more)
+    decision = decide(state, world.now)
+    return [action.value for action in decision.actions], decision.wake_at is not None
+
+
+@pytest.mark.parametrize(
+    ("view", "seconds", "submitter", "does", "waits"),
+    [
+        pytest.param(RUNS, 5, Submitter.NONE, ["Stop"], True, id="it is stopped"),
+        pytest.param(
+            RUNS, 9999, Submitter.NONE, ["Stop", "RemoveFinalizer"], False, id="also where the operator was away"
+        ),
+        pytest.param(RayView(), 9999, Submitter.NONE, [], True, id="a head that was not asked yet is asked first"),
+        pytest.param(UNKNOWN, 5, Submitter.NONE, ["RemoveFinalizer"], False, id="Ray does not have it"),
+        pytest.param(UNKNOWN, 5, Submitter.ACTIVE, ["DeleteSubmitter"], True, id="a submitter goes first"),
+        pytest.param(UNKNOWN, 31, Submitter.ACTIVE, ["DeleteSubmitter", "RemoveFinalizer"], False, id="not for long"),
+    ],
+)
+def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
+    view: RayView, seconds: int, submitter: Submitter, does: list[str], waits: bool
+) -> None:
+    mode = "HTTPMode" if submitter is Submitter.NONE else "K8sJobMode"
+    assert _deleted(view, seconds, submitter, mode=mode) == (does, waits)
+
+
+def test_a_head_that_runs_once_is_lost_at_once() -> None:
+    world = World(job(submissionMode="SidecarMode"))
+    for _ in range(4):
+        world.step()
+        world.settle()
+        world.submitter_works()
+    assert world.phase is Phase.RUNNING
+    world.head_restarts()
+    world.step()
+    assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
+    assert "its successor" not in world.job.status.message
+
+
+def test_a_refusal_is_of_one_cluster() -> None:
+    world = World(job(jobId="chosen", backoffLimit=1))
+    for _ in range(2):
+        world.step()
+        world.settle()
+    refused = dataclasses.replace(world.state(), refusal="Ray refused the job: no such field")
+    decision = decide(refused, world.now)
+    assert (decision.status.job_deployment_status, decision.status.reason) == ("Retrying", "SubmissionFailed")
+    assert decision.status.message == "Ray refused the job: no such field"
+
+
+def test_an_edit_before_there_is_a_cluster_counts() -> None:
+    """Its creation may be refused for a while; then the names of the attempt follow the edit too."""
+    world = World(job(jobId="first"))
+    world.step(dies_after=2)
+    assert (world.phase, world.cluster, world.job.status.job_id) == (Phase.INITIALIZING, Cluster.ABSENT, "first")
+    world.edit(job_id="second", entrypoint="other")
+    world.step()
+    world.settle()
+    for _ in range(3):
+        world.step()
+    assert world.job.status.job_id == "second"
+    assert [run.job_id for run in world.runs] == ["second"]
+    assert not [each for each in world.job.status.conditions or () if each.type == "SpecInUse"]
+
+
+def test_an_operator_that_dies_between_the_record_and_the_status_of_an_edit_goes_on() -> None:
+    world = World(job(clusterSelector={"ray.io/cluster": "typo"}))
+    for _ in range(2):
+        world.step()
+        world.settle()
+    world.clusters["shared"] = Cluster.READY
+    world.edit(cluster_selector={"ray.io/cluster": "shared"})
+    world.step(dies_after=1)
+    assert (world.attempt and world.attempt.cluster, world.name) == ("shared", "typo")
+    for _ in range(4):
+        world.step()
+        world.settle()
+    assert (world.phase, world.name, len(world.runs)) == (Phase.RUNNING, "shared", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -36,6 +37,9 @@ THINGS = st.sampled_from(
         "die after a write",
         "time",
         "long time",
+        "nothing starts for long",
+        "operator is away",
+        "reconcile without a cluster in sight",
         "user submits",
         "submitter works",
         "submitter ends",
@@ -78,6 +82,20 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
             world.settle()
         case "long time":
             world.settle(400)
+        case "nothing starts for long":
+            if world.cluster is Cluster.STARTING:
+                world.now += timedelta(seconds=400)
+        case "operator is away":
+            world.away()
+        case "reconcile without a cluster in sight":
+            world.step(cluster=Cluster.ABSENT)
+        case "head blinks":
+            world.down = True
+            world.step()
+            world.settle()
+            world.step()
+            world.down = False
+            world.step()
         case "submitter works":
             world.submitter_works()
         case "submitter ends":
@@ -168,6 +186,49 @@ def test_every_life_ends_once_and_truly(kind: str, limit: int, things: list[str]
             break
     assert world.phase.ended, world.decisions[-3:]
     _check(world)
+
+
+HARMLESS = st.sampled_from(
+    [
+        "reconcile",
+        "die before a write",
+        "die after a write",
+        "time",
+        "nothing starts for long",
+        "operator is away",
+        "head blinks",
+        "submitter works",
+    ]
+)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    slow=st.booleans(),
+    things=st.lists(HARMLESS, max_size=40),
+    then=st.sampled_from([JobStatus.SUCCEEDED, JobStatus.FAILED]),
+)
+def test_while_nothing_is_lost_the_first_attempt_ends_as_ray_said(
+    kind: str, slow: bool, things: list[str], then: JobStatus
+) -> None:
+    """Whatever takes long, and however often the operator dies: nothing is given up that goes on."""
+    world, old = World(job(**KINDS[kind])), list[RayView]()
+    if "clusterSelector" in KINDS[kind]:
+        world.clusters[SHARED] = Cluster.READY
+    for thing in ["reconcile", "nothing starts for long", *things] if slow else things:
+        _happens(world, thing, old)
+        assert not world.phase.ended, world.decisions[-1]
+    for _ in range(40):
+        world.step()
+        world.submitter_works()
+        world.user_submits()
+        world.settle()
+    assert world.phase is Phase.RUNNING
+    world.end(then)
+    world.step()
+    assert world.job.status.job_status == then
+    assert len(world.runs) == 1
 
 
 def test_a_head_that_is_silent_for_ever_does_not_keep_a_job_running() -> None:

@@ -21,6 +21,8 @@ from rayward.operator.job.facts import Cluster, Submitter
 from rayward.operator.job.state import Action, Decision, RayView, State
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
+_ALL = 99
+"""More writes than a reconcile has."""
 
 
 def job(**spec: Any) -> RayJob:
@@ -62,6 +64,8 @@ class World:
     lagging: Cluster | None = None
     """What the cluster was before somebody else changed it, which a cache may still show."""
     log: str | None = None
+    unanswered: datetime | None = None
+    """What the operator's process remembers of a silence."""
     made: int = 0
     shown: list[RayView] = field(default_factory=list[RayView])
     decisions: list[Decision] = field(default_factory=list[Decision])
@@ -100,7 +104,7 @@ class World:
     def view(self) -> RayView:
         """What the head answers now."""
         if self.cluster is not Cluster.READY or self.down or self.name in self.dead:
-            return RayView()
+            return RayView(head_lost=self.name in self.dead)
         run = self.run
         return RayView(True, self.session, run.status if run is not None else JobStatus.NEW)
 
@@ -125,6 +129,11 @@ class World:
         if self.run is not None and self.run.status is JobStatus.RUNNING:
             self.run.status = status
 
+    def away(self) -> None:
+        """The operator is not there for a while, and the world goes on without it."""
+        self.settle(400)
+        self.unanswered = None
+
     def head_restarts(self) -> None:
         if self.cluster is not Cluster.READY:
             return
@@ -146,7 +155,7 @@ class World:
             if self.problems and self.attempt is not None
             else memory.in_force(self.attempt, self.job)
         )
-        return State(
+        state = State(
             job=self.job,
             attempt=self.attempt,
             spec=spec,
@@ -156,12 +165,16 @@ class World:
             ray=self.view() if view is None else view,
             log_tail=self.log,
             suffix=f"{self.made:05}",
-        )
+        ).waiting_since(self.unanswered, self.now)
+        self.unanswered = state.unanswered_since
+        return state
 
-    def step(self, view: RayView | None = None, dies_after: int = 99, cluster: Cluster | None = None) -> Decision:
+    def step(self, view: RayView | None = None, dies_after: int = _ALL, cluster: Cluster | None = None) -> Decision:
         """Reconcile once; an operator that dies after so many writes leaves the rest undone."""
         decision = decide(self.state(view, cluster), self.now)
         self.decisions.append(decision)
+        if dies_after < _ALL:
+            self.unanswered = None
         writes = 0
         if decision.attempt != self.attempt:
             if writes >= dies_after:

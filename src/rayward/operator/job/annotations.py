@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rayward.kinds import labels
 from rayward.kinds.canonical import canonical, canonical_template
-from rayward.kinds.rayjob import RayJob, RayJobSpec
+from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kube.machinery.jsonvalue import Object, is_object
 
 _LIVE: Final = (
@@ -95,12 +95,14 @@ def ignored(attempt: Attempt | None, spec: RayJobSpec) -> tuple[str, ...]:
     """
     if attempt is None or not attempt.digests:
         return ()
-    meant, written = digests(spec), digests(spec, as_written=True)
-    return tuple(
-        path
-        for path in sorted({*meant, *attempt.digests})
-        if attempt.digests.get(path) not in (meant.get(path), written.get(path))
-    )
+    meant = digests(spec)
+    found = {path for path in {*meant, *attempt.digests} if attempt.digests.get(path) != meant.get(path)}
+    if found:
+        written = digests(spec, as_written=True)
+        found = {path for path in found if attempt.digests.get(path) != written.get(path)}
+    if spec.submission_mode == SubmissionMode.INTERACTIVE and attempt.job_id not in ("", spec.job_id):
+        found.add("spec.jobId")
+    return tuple(sorted(found))
 
 
 def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
@@ -122,7 +124,7 @@ def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
             meaning = below if as_written or part in _USERS else _meaning(below, part)
             if as_written or meaning or part in _SWITCHES:
                 found[path] = _digest(meaning)
-    if spec.submission_mode == "InteractiveMode":
+    if spec.submission_mode == SubmissionMode.INTERACTIVE:
         # There it names the job to follow, and is given while the attempt waits.
         found.pop("spec.jobId", None)
     return found

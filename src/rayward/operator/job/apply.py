@@ -21,6 +21,8 @@ from rayward.kube.client.errors import AlreadyExists, ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.verbs import object_path
+from rayward.kube.core.job import Job
+from rayward.kube.core.meta import controller_of, is_controlled_by
 from rayward.kube.core.objects import Condition
 from rayward.kube.core.resource import JOBS, PODS, SERVICES
 from rayward.kube.machinery.jsonvalue import Object, section
@@ -28,6 +30,7 @@ from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import NetworkError
 from rayward.operator.job import annotations as memory
 from rayward.operator.job import children, submission
+from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.facts import Submitter
 from rayward.operator.job.observe import Local, Observed
 from rayward.operator.job.state import Action, Decision, State
@@ -172,13 +175,29 @@ class Applier:
         try:
             await self._writer.create(JOBS, body)
         except AlreadyExists:
+            await self._meet_namesake(attempt)
             return
         self._event("CreatedRayJobSubmitter", f"Created Kubernetes Job {self._job.key}")
+
+    async def _meet_namesake(self, attempt: Attempt) -> None:
+        """The submitter's name is fixed, and another Job may have it."""
+        name = names.submitter_job(self._job.metadata.name)
+        found = await self._writer.get(JOBS, name, Job)
+        owner = controller_of(found)
+        if owner is not None and (owner.kind, owner.name) == (RAY_JOBS.kind, self._job.metadata.name):
+            # Our own, which the cache has not shown yet; or that of a RayJob of this name that is gone: it goes too.
+            return
+        self._refuse(attempt, f"Job {found.key} already exists and is not owned by this RayJob: delete or rename one")
+
+    def _refuse(self, attempt: Attempt, why: str) -> None:
+        self._local.refusals[attempt.cluster, attempt.job_id] = why
 
     async def _delete_submitter(self, decision: Decision) -> None:
         found = self._observed.submitter
         if found is not None and not found.deleting:
-            await self._writer.delete(JOBS, found.metadata.name, found.metadata.uid, "Background")
+            # On a cluster that stays, a pod that outlives its Job could still submit.
+            propagation = "Foreground" if self._state.selected else "Background"
+            await self._writer.delete(JOBS, found.metadata.name, found.metadata.uid, propagation)
             self._event("DeletedRayJobSubmitter", f"Deleted Kubernetes Job {found.key}")
 
     async def _submit(self, decision: Decision) -> None:
@@ -191,7 +210,7 @@ class Applier:
             await dashboard.version(attempt.session)
             await dashboard.submit(submission.request(self._state.spec, attempt.job_id))
         except Refused as refusal:
-            self._local.refusals[attempt.job_id] = str(refusal)
+            self._refuse(attempt, f"Ray refused the job: {refusal}")
         except RayError:
             return
         else:
@@ -259,6 +278,9 @@ class Applier:
                 await self._writer.create(SERVICES, children.head_service(self._job, cluster))
             except AlreadyExists:
                 return
+        elif not is_controlled_by(found, self._job):
+            if not found.deleting:
+                self._event("ServiceNameTaken", f"Service {found.key} already exists and is not owned by this RayJob")
         elif (found.spec.selector or {}).get(labels.CLUSTER) != cluster.metadata.name:
             spec = children.head_service(self._job, cluster)["spec"]
             change = {"metadata": {"uid": found.metadata.uid}, "spec": {"selector": spec["selector"]}}

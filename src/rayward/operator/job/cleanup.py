@@ -34,19 +34,31 @@ def after_the_end(state: State, now: datetime) -> Decision:
         wake = ended + PATIENCE
     elif overdue:
         actions += (_ACTIONS[max(overdue, key=lambda each: _SEVERITY[each])],)
-    stopping = not overdue and now < ended + state.timeout and _may_run(state)
-    if stopping and state.ray.answered:
+    stopping = not overdue and may_run(state, now)
+    if stopping and _may_come(state):
+        if state.hand is Hand.JOB:
+            actions += (Action.DELETE_SUBMITTER,)
+    elif stopping and state.ray.answered:
         actions += state.stop(now)
     again = now + STOP_AGAIN if stopping else None
     wake = min((time for time in (wake, later, again) if time is not None), default=None)
     return Decision(status, state.attempt, actions, wake_at=wake, stopping=stopping)
 
 
-def _may_run(state: State) -> bool:
+def may_run(state: State, now: datetime) -> bool:
     """Whether Ray was to stop the job, and has not said that it did: the first request may not have reached it."""
-    if state.status.reason not in STOPS or state.cluster is not Cluster.READY or state.ray.driver_lost:
+    ended = moment(state.status.end_time) or now
+    if state.status.reason not in STOPS or now >= ended + state.timeout:
         return False
-    return not state.ray.answered or state.ray.status in (JobStatus.PENDING, JobStatus.RUNNING)
+    if state.cluster is not Cluster.READY or state.ray.driver_lost:
+        return False
+    return not state.ray.answered or state.ray.status in (JobStatus.PENDING, JobStatus.RUNNING) or _may_come(state)
+
+
+def _may_come(state: State) -> bool:
+    """Whether a submitter has not handed the job to Ray yet, and still may."""
+    active = state.submitter in _RUNNING and state.hand in (Hand.JOB, Hand.SIDECAR)
+    return active and state.ray.answered and state.ray.status is JobStatus.NEW
 
 
 def policies(spec: RayJobSpec, status: RayJobStatus) -> list[tuple[DeletionPolicy, timedelta]]:

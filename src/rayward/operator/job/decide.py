@@ -18,8 +18,11 @@ from rayward.operator.job.annotations import Attempt, moment, stamp
 from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
 from rayward.operator.job.progress import progress
 from rayward.operator.job.state import NOTICE, PATIENCE, STOP_AGAIN, Action, Decision, Event, State
-from rayward.operator.job.status import reported
+from rayward.operator.job.status import news, reported
 from rayward.operator.job.table import Step, choose
+
+_NAMING: Final = frozenset(("spec.clusterSelector", "spec.jobId", "spec.submissionMode"))
+"""Fields that the names of an attempt follow from."""
 
 
 def decide(state: State, now: datetime) -> Decision:
@@ -35,32 +38,32 @@ def decide(state: State, now: datetime) -> Decision:
     decision = dataclasses.replace(
         decision,
         wake_at=_earliest(decision.wake_at, *_timers(state, decision)),
-        progress=progress(decision.status, decision.attempt, selected=state.selected),
+        progress=progress(
+            decision.status,
+            decision.attempt,
+            selected=state.selected,
+            absent=state.cluster is Cluster.ABSENT,
+            submitter=names.submitter_job(state.job.metadata.name) if state.hand is Hand.JOB else "",
+            chosen=state.chosen,
+        ),
     )
-    return dataclasses.replace(decision, status=reported(state, decision, now))
+    status = reported(state, decision, now)
+    return dataclasses.replace(decision, status=status, events=(*decision.events, *news(state.status, status)))
 
 
 def _listening(state: State, now: datetime) -> State:
-    """With the silence of Ray put on record, or taken off it; before there is a head nobody can say anything."""
+    """With the silence of Ray put on record, or taken off it."""
     attempt = state.attempt
     if attempt is None:
         return state
     silent = attempt.silent_since
-    if not _is_waiting(state):
+    if not state.is_unanswered:
         silent = ""
     elif not silent:
         began = state.unanswered_since
         if began is None or now - began >= NOTICE:
             silent = stamp(began or now)
     return state if silent == attempt.silent_since else _attempting(state, replace(attempt, silent_since=silent))
-
-
-def _is_waiting(state: State) -> bool:
-    return not state.ray.answered and (
-        state.phase is Phase.RUNNING
-        or (state.phase in (Phase.INITIALIZING, Phase.WAITING) and state.cluster is Cluster.READY)
-        or (state.phase is Phase.SUSPENDING and state.selected)
-    )
 
 
 def _remembering(state: State) -> State:
@@ -134,12 +137,25 @@ def _is_unbegun(attempt: Attempt, state: State) -> bool:
 
 
 def _create_cluster(state: State, now: datetime, facts: Facts) -> Decision:
+    return _unfixed(state, now, facts)
+
+
+def _unfixed(state: State, now: datetime, facts: Facts) -> Decision:
     """Until its cluster exists nothing of an attempt is fixed: an edit of this time still counts."""
-    attempt = state.attempt
-    if attempt is not None and not state.problems and memory.ignored(attempt, state.job.spec):
+    attempt, status = state.attempt, state.status
+    edited = memory.ignored(attempt, state.job.spec)
+    if attempt is not None and (not _NAMING.isdisjoint(edited) or _is_unbegun(attempt, state)):
+        return dataclasses.replace(_start(state, now, facts), wake_at=now)
+    if attempt is not None and edited:
         attempt = replace(attempt, **memory.frozen(state.job.spec))
-    status = replace(state.status, job_deployment_status=Phase.INITIALIZING.value)
-    return Decision(status, attempt, (Action.CREATE_CLUSTER,))
+    if not state.selected:
+        status = replace(status, job_deployment_status=Phase.INITIALIZING.value)
+    return Decision(status, attempt, () if state.selected else (Action.CREATE_CLUSTER,))
+
+
+def _await_cluster(state: State, now: datetime, facts: Facts) -> Decision:
+    """A cluster that is not there may be a mistyped name: the correction counts at once."""
+    return _unfixed(state, now, facts)
 
 
 def _await_user(state: State, now: datetime, facts: Facts) -> Decision:
@@ -149,21 +165,30 @@ def _await_user(state: State, now: datetime, facts: Facts) -> Decision:
 def _arm(state: State, now: datetime, facts: Facts) -> Decision:
     """The session is on record before anything is sent there; what Ray already has is followed at once."""
     attempt = state.attempt or Attempt(number=1, cluster=state.status.ray_cluster_name, job_id=state.status.job_id)
+    if state.rival and not attempt.session and state.hand is not Hand.USER:
+        return ending.fail(state, now, "SubmissionFailed", _taken(state, f" of {state.rival}"))
     if not attempt.session:
         attempt = replace(attempt, session=state.ray.session)
     if state.hand is Hand.USER:
         attempt = replace(attempt, job_id=state.job.spec.job_id)
-    status = replace(state.status, job_deployment_status=Phase.RUNNING.value, job_id=attempt.job_id)
+    status = replace(
+        state.status,
+        job_deployment_status=Phase.RUNNING.value,
+        job_id=attempt.job_id,
+        ray_cluster_name=attempt.cluster,
+    )
     return _seen(state, Decision(status, attempt, wake_at=now))
 
 
 def _submit(state: State, now: datetime, facts: Facts) -> Decision:
     if state.refusal:
-        return ending.fail(state, now, "SubmissionFailed", f"Ray refused the job: {state.refusal}")
+        return ending.fail(state, now, "SubmissionFailed", state.refusal)
     return Decision(state.status, state.attempt, (Action.SUBMIT,))
 
 
 def _send(state: State, now: datetime, facts: Facts) -> Decision:
+    if state.refusal:
+        return ending.fail(state, now, "SubmissionFailed", state.refusal)
     return Decision(state.status, state.attempt, (Action.CREATE_SUBMITTER,))
 
 
@@ -231,22 +256,25 @@ def _clean_up(state: State, now: datetime, facts: Facts) -> Decision:
 
 def _finalized(state: State, now: datetime) -> Decision:
     """The object goes: a job on somebody else's cluster is stopped first, one's own goes with its cluster."""
-    since = moment(state.job.metadata.deletion_timestamp) or now
-    waits = state.selected and state.phase in (Phase.RUNNING, Phase.SUSPENDING) and state.cluster is Cluster.READY
+    began = (moment(state.job.metadata.deletion_timestamp), state.unanswered_since)
+    # The operator may have been away since: it asks for a while, too.
+    until = max((time for time in began if time is not None), default=now) + PATIENCE
+    runs = state.phase in (Phase.RUNNING, Phase.SUSPENDING) or cleanup.may_run(state, now)
+    waits = state.selected and runs and state.cluster is Cluster.READY
+    submits = state.hand is Hand.JOB and state.submitter is Submitter.ACTIVE
     ended = state.ray.answered and state.ray.status not in (JobStatus.PENDING, JobStatus.RUNNING)
-    if waits and not ended and now < since + PATIENCE:
-        actions = state.stop(now) if state.ray.answered else ()
-        again = min(now + STOP_AGAIN, since + PATIENCE)
-        return Decision(state.status, state.attempt, actions, wake_at=again)
-    return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,))
+    if not waits or (ended and not submits):
+        return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,))
+    actions = (Action.DELETE_SUBMITTER,) if submits else ()
+    actions += state.stop(now) if state.ray.answered and not ended else ()
+    if now < until:
+        return Decision(state.status, state.attempt, actions, wake_at=min(now + STOP_AGAIN, until), stopping=True)
+    return Decision(state.status, state.attempt, (*actions, Action.REMOVE_FINALIZER))
 
 
 def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:
     if facts.phase is Phase.INITIALIZING and facts.ray is not Ray.SILENT:
-        text = (
-            f"RayCluster {state.status.ray_cluster_name} already has a job with id {state.status.job_id}: "
-            "write another spec.jobId, or none"
-        )
+        text = _taken(state, "")
     elif facts.phase is Phase.INITIALIZING:
         text = (
             f"The dashboard of RayCluster {state.status.ray_cluster_name} has not answered, and nothing was submitted"
@@ -257,10 +285,18 @@ def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:
     return ending.fail(state, now, "SubmissionFailed", text)
 
 
+def _taken(state: State, whose: str) -> str:
+    return (
+        f"RayCluster {state.status.ray_cluster_name} already has a job with id {state.status.job_id}{whose}: "
+        "write another spec.jobId, or none"
+    )
+
+
 def _fail_unknown(state: State, now: datetime, facts: Facts) -> Decision:
     last = f"; last seen {state.status.job_status}" if state.status.job_status else ""
+    lost = "the Ray head that had the job is gone"
     cause = {
-        Ray.LOST: "the Ray head that had the job is gone, and its successor does not know it",
+        Ray.LOST: lost if state.ray.head_lost else f"{lost}, and its successor does not know it",
         Ray.SILENT: f"the dashboard has not answered for {state.timeout.total_seconds():.0f} seconds",
         Ray.UNKNOWN: "Ray does not have the job any more",
     }.get(facts.ray, "the RayCluster was deleted")
@@ -282,11 +318,13 @@ def _fail_start(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _timers(state: State, decision: Decision) -> tuple[datetime | None, ...]:
+    unanswered = state.unanswered_since if state.is_unanswered else None
+    silence = state.silent_until() or (unanswered + NOTICE if unanswered is not None else None)
+    if decision.status.job_deployment_status == Phase.SUSPENDING:
+        return (silence,)
     if decision.status.job_deployment_status not in (Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING):
         return ()
-    active, start = state.deadlines()
-    noticed = state.unanswered_since + NOTICE if state.unanswered_since is not None and _is_waiting(state) else None
-    return active, start, state.silent_until() or noticed
+    return *state.deadlines(), silence
 
 
 def _earliest(*times: datetime | None) -> datetime | None:
@@ -299,6 +337,7 @@ _STEPS: Final[dict[Step, Callable[[State, datetime, Facts], Decision]]] = {
     Step.START: _start,
     Step.RETRY: _start,
     Step.CREATE_CLUSTER: _create_cluster,
+    Step.AWAIT_CLUSTER: _await_cluster,
     Step.AWAIT_USER: _await_user,
     Step.ARM: _arm,
     Step.SUBMIT: _submit,

@@ -16,7 +16,7 @@ from rayward.kinds import labels, names
 from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.durations import duration
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob
+from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kinds.validation import job_problems, listed
 from rayward.kube.core.job import Job
@@ -33,8 +33,8 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.children import SUBMITTER
-from rayward.operator.job.facts import Cluster, Submitter
-from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State
+from rayward.operator.job.facts import Cluster, Hand, Submitter
+from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State, had
 from rayward.operator.ray.jobprobe import JobsSeen
 from rayward.operator.ray.jobs import JobInfo
 
@@ -52,6 +52,7 @@ _SUBMITTERS: Final = Source(
     JOBS, Job, {"label_selector": f"{labels.ORIGIN_KIND}={RAY_JOBS.kind}"}, indexes={BY_OWNER: by_owner}
 )
 _STATUSES: Final = frozenset(JobStatus)
+_SUBMITTING: Final = frozenset(("", "Initializing", "Running", "Suspending"))
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -98,8 +99,8 @@ class Local:
     """What submitters that ended said, by their uid."""
     tails: dict[int, str] = field(default_factory=dict[int, str])
     """Ends of logs, by the number of the attempt."""
-    refusals: dict[str, str] = field(default_factory=dict[str, str])
-    """Why Ray will not take a job, by its id."""
+    refusals: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
+    """Why a job will not be taken, by its cluster and id."""
     sent: tuple[str, int] = ("", 0)
     """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
     unanswered_since: datetime | None = None
@@ -122,6 +123,8 @@ class Observed:
     job_id: str
     info: JobInfo | None
     """What Ray last told of the job."""
+    rival: str = ""
+    """Another RayJob that has the same id on the same cluster."""
 
 
 def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tuple[Observed, RayView]:
@@ -137,6 +140,9 @@ def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tu
     head = _head(caches, cluster)
     submitter = next(iter(caches.submitters.find(BY_OWNER, job.metadata.uid)), None)
     job_id = (attempt.job_id if attempt is not None else "") or job.spec.job_id
+    if attempt is not None and not attempt.job_id and had(job.status, job_id, name):
+        # Of a job that was suspended: the user has not given another id yet.
+        job_id = ""
     observed = Observed(
         job=job,
         attempt=attempt,
@@ -147,13 +153,13 @@ def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tu
         service=caches.services.get(Key(namespace, names.head_service(job.metadata.name))),
         job_id=job_id,
         info=latest.jobs.get(job_id),
+        rival=_rival(caches, job, name, job_id) if selected and job_id else "",
     )
     return observed, _view(observed, latest, local)
 
 
 def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> State:
     """What a decision reads."""
-    local.unanswered_since = None if ray.answered else local.unanswered_since or now
     job, attempt = observed.job, observed.attempt
     problems = _problems(job, local)
     spec = memory.remembered(attempt) if problems and attempt is not None else memory.in_force(attempt, job)
@@ -168,16 +174,37 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
         quota=_quota(observed.cluster),
-        refusal=local.refusals.get(observed.job_id, ""),
-        unanswered_since=local.unanswered_since,
+        refusal=local.refusals.get((attempt.cluster, observed.job_id), "") if attempt is not None else "",
+        rival=observed.rival,
         stop_sent=local.stop_sent,
         timeout=timeout,
         retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
         suffix=_suffix(job.metadata.uid, attempt.number + 1 if attempt is not None else 1),
         deleting=job.deleting,
     )
+    if state.hand is Hand.SIDECAR and not ray.answered and _is_head_lost(observed):
+        state = dataclasses.replace(state, ray=dataclasses.replace(ray, head_lost=True))
     submitter, message = _submitter(observed, state.hand, local)
-    return dataclasses.replace(state, submitter=submitter, submitter_message=message)
+    state = dataclasses.replace(state, submitter=submitter, submitter_message=message)
+    state = state.waiting_since(local.unanswered_since, now)
+    local.unanswered_since = state.unanswered_since
+    return state
+
+
+def _rival(caches: Caches, job: RayJob, cluster: str, job_id: str) -> str:
+    """An older RayJob that submits under the same id to the same cluster, or one that has begun to."""
+    mine = job.metadata
+    for other in caches.jobs.find(BY_SELECTED, f"{mine.namespace}/{cluster}"):
+        if other.key == job.key or other.status.job_deployment_status not in _SUBMITTING:
+            continue
+        if other.spec.submission_mode == SubmissionMode.INTERACTIVE:
+            continue
+        attempt, its = memory.read(other.metadata.annotations), other.metadata
+        older = (its.creation_timestamp, its.uid) < (mine.creation_timestamp, mine.uid)
+        its_id = attempt.job_id if attempt is not None else other.spec.job_id
+        if its_id == job_id and (older or (attempt is not None and attempt.session)):
+            return f"RayJob {other.key}"
+    return ""
 
 
 def _quota(cluster: RayCluster | None) -> Condition | None:
@@ -232,6 +259,18 @@ def _head(caches: Caches, cluster: RayCluster | None) -> RayPod | None:
     pods = caches.pods.find(BY_CLUSTER, f"{metadata.namespace}/{metadata.name}")
     heads = [pod for pod in pods if pod.is_head and is_controlled_by(pod, cluster)]
     return next((pod for pod in heads if not pod.deleting), heads[0] if heads else None)
+
+
+def _is_head_lost(observed: Observed) -> bool:
+    """Whether a head that runs once has ended: there is no other one until the next attempt."""
+    head, cluster = observed.head, observed.cluster
+    if cluster is None or cluster.deleting:
+        return False
+    if head is None or head.deleting or head.status.phase in ("Failed", "Succeeded"):
+        return True
+    name = head.spec.containers[0].name if head.spec.containers else ""
+    states = [each.state for each in head.status.container_statuses or () if each.name == name]
+    return any(state is not None and state.terminated is not None for state in states)
 
 
 def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:

@@ -109,7 +109,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
         again = None if decision.wake_at is None else max((decision.wake_at - now).total_seconds(), 0.1)
         if refused:
             again = min(again or RETRY_SECONDS, RETRY_SECONDS)
-        if _is_waiting_for_log(state, decision):
+        if _is_waiting_for_log(state, decision) or (not state.refusal and _is_refused(observed, local)):
             again = 0.0
         return DONE if again is None else Result(requeue_after=again)
 
@@ -226,4 +226,11 @@ def _started(head: RayPod) -> float:
 
 def _is_waiting_for_log(state: State, decision: Decision) -> bool:
     """A log that was read in this reconcile is put into the status by the next one."""
-    return any(action.startswith("Read") for action in decision.actions) and state.cluster is not Cluster.ABSENT
+    if Action.READ_SUBMITTER_LOG in decision.actions:
+        return True
+    return Action.READ_LOG in decision.actions and state.cluster is not Cluster.ABSENT
+
+
+def _is_refused(observed: Observed, local: Local) -> bool:
+    """Whether a submission was refused in this reconcile: the next one says so."""
+    return observed.attempt is not None and (observed.attempt.cluster, observed.job_id) in local.refusals

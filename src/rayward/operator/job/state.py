@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -39,6 +40,8 @@ class RayView:
     end_time: datetime | None = None
     driver_lost: bool = False
     """Whether the node of the driver died, whatever ``status`` says."""
+    head_lost: bool = False
+    """Whether the head is gone and no other one comes, as in SidecarMode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,11 @@ class State:
     quota: Condition | None = None
     """Whether its cluster has quota, with the cluster's name before its own words; None where it is in no queue."""
     refusal: str = ""
-    """Why Ray will never take the submission."""
+    """Why the submission will never be taken."""
+    rival: str = ""
+    """Another RayJob that submits under the same id to the same cluster."""
     unanswered_since: datetime | None = None
-    """Since when this process waits for an answer; a short wait is not worth a write."""
+    """Since when this process asks and gets no answer; a short silence is not worth a write."""
     stop_sent: datetime | None = None
     """When this process last asked Ray to stop the job."""
     timeout: timedelta = STATUS_CHECK_TIMEOUT
@@ -83,6 +88,12 @@ class State:
         """Where the job is; what nobody ever wrote counts as the beginning."""
         text = self.status.job_deployment_status
         return Phase(text) if text in _PHASES else Phase.NEW
+
+    @property
+    def chosen(self) -> str:
+        """In InteractiveMode the id that the user gave, unless it is of a job of an earlier attempt."""
+        given = self.job.spec.job_id
+        return given if self.hand is Hand.USER and not had(self.status, given, self.status.ray_cluster_name) else ""
 
     @property
     def selected(self) -> bool:
@@ -108,10 +119,30 @@ class State:
             patient=self._patient(now),
         )
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the head ought to answer and does not; before it is ready nobody can say anything."""
+        return not self.ray.answered and (
+            self.phase is Phase.RUNNING
+            or (self.phase in (Phase.INITIALIZING, Phase.WAITING) and self.cluster is Cluster.READY)
+            or (self.phase is Phase.SUSPENDING and self.selected)
+        )
+
+    def waiting_since(self, before: datetime | None, now: datetime) -> State:
+        """With since when this process asks and gets no answer; ``before`` is what it knew a moment ago."""
+        since = (before or now.replace(microsecond=0)) if self.is_unanswered else None
+        return dataclasses.replace(self, unanswered_since=since)
+
     def silent_until(self) -> datetime | None:
-        """When silence becomes an unknown outcome."""
+        """When silence becomes an unknown outcome: not before this process has asked for a while itself.
+
+        The operator may have been away, and nobody knows whether the head was silent all the time.
+        """
         began = moment(self.attempt.silent_since) if self.attempt is not None else None
-        return began + self.timeout if began is not None else None
+        if began is None:
+            return None
+        asked = self.unanswered_since + NOTICE if self.unanswered_since is not None else began
+        return max(began + self.timeout, asked)
 
     def deadlines(self) -> tuple[datetime | None, datetime | None]:
         """Of the attempt, and of its start; neither runs while the cluster waits for quota."""
@@ -143,6 +174,8 @@ class State:
 
     def _ray(self, now: datetime) -> Ray:
         if not self.ray.answered:
+            if self.ray.head_lost and self.phase is Phase.RUNNING:
+                return Ray.LOST
             until = self.silent_until()
             return Ray.SILENT if until is not None and now >= until else Ray.NO_ANSWER
         if self.ray.driver_lost and not self.ray.status.ended:
@@ -167,6 +200,11 @@ class State:
         if until is None or now >= until:
             return False
         return self.phase is not Phase.RETRYING or self.log_tail is None
+
+
+def had(status: RayJobStatus, job_id: str, cluster: str) -> bool:
+    """Whether an attempt that ended had this job on this cluster."""
+    return any((row.job_id, row.ray_cluster_name) == (job_id, cluster) for row in status.attempts or ())
 
 
 class Action(StrEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,7 +14,7 @@ from rayward.kinds.rayjob import JobStatus, RayJobStatus
 from rayward.kube.core.meta import with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.job.annotations import ignored
-from rayward.operator.job.state import Decision, State
+from rayward.operator.job.state import Decision, Event, State
 
 COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
@@ -72,29 +72,56 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
     if state.quota is not None and not phase.ended:
         found.append(said(QUOTA_RESERVED, state.quota.status == "True", state.quota.reason, state.quota.message))
     edited = () if phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
-    known = any(each.type == SPEC_IN_USE for each in status.conditions or ())
     if edited:
-        fields = ", ".join(edited[:_SHOWN]) + (f" and {len(edited) - _SHOWN} more" if len(edited) > _SHOWN else "")
-        message = f"{fields} changed since the attempt began and count from the next one: suspend and resume the RayJob"
-        if phase.ended:
-            message = f"{fields} changed, and the job has ended: create a RayJob of another name, or run rayward rerun"
-        found.append(said(SPEC_IN_USE, False, "EditIgnored", message))
-    elif known:
+        found.append(said(SPEC_IN_USE, False, "EditIgnored", _without_effect(edited, phase, state.job.metadata.name)))
+    elif any(each.type == SPEC_IN_USE for each in status.conditions or ()):
         found.append(said(SPEC_IN_USE, True, "AsWritten"))
     return found
+
+
+def _without_effect(edited: Sequence[str], phase: Phase, name: str) -> str:
+    more = f" and {len(edited) - _SHOWN} more" if len(edited) > _SHOWN else ""
+    fields = ", ".join(edited[:_SHOWN]) + more
+    if phase.ended:
+        return f"{fields} changed since the last attempt began, and the job has ended: rayward rerun {name}"
+    verbs = f"rayward suspend rayjob/{name}, then rayward resume rayjob/{name}"
+    return (
+        f"{fields} changed since the attempt began and count from the next one: suspend and resume the RayJob ({verbs})"
+    )
 
 
 _UNSTARTED: Final = frozenset((Phase.NEW, Phase.VALIDATION_FAILED, Phase.SUSPENDED))
 
 
 def _stalled(state: State, phase: Phase, said: _Said) -> Condition:
-    if state.problems and not phase.ended:
-        running = phase not in _UNSTARTED
-        message = (
-            f"{state.problems}; the running attempt goes on by the spec it began with" if running else state.problems
-        )
-        return said(STALLED, True, "ValidationFailed", message)
+    if state.problems:
+        return said(STALLED, True, "ValidationFailed", f"{state.problems}{_meanwhile(phase)}")
     return said(STALLED, False, "SpecAccepted")
+
+
+def _meanwhile(phase: Phase) -> str:
+    if phase.ended:
+        return "; the job has ended, and is cleaned up by the spec before"
+    if phase is Phase.RETRYING:
+        return "; the next attempt waits until it is corrected"
+    return "" if phase in _UNSTARTED else "; the running attempt goes on by the spec it began with"
+
+
+def news(before: RayJobStatus, after: RayJobStatus) -> tuple[Event, ...]:
+    """Events about edits that do not do what their author may think, when a condition says something new of one."""
+    told = {(each.type, each.reason, each.message) for each in before.conditions or ()}
+    return tuple(
+        Event(_NEWS[each.type, each.reason], each.message, warning=True)
+        for each in after.conditions or ()
+        if (each.type, each.reason) in _NEWS and (each.type, each.reason, each.message) not in told
+    )
+
+
+_NEWS: Final = {
+    (SPEC_IN_USE, "EditIgnored"): "EditIgnored",
+    (STALLED, "ValidationFailed"): "InvalidRayJobSpec",
+    (SUSPENDED, "AlreadyEnded"): "SuspendIgnored",
+}
 
 
 def _suspended(state: State, phase: Phase, said: _Said) -> Condition:

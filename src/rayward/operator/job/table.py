@@ -19,6 +19,7 @@ class Step(StrEnum):
     HOLD = "suspend before the start"
     START = "start an attempt"
     CREATE_CLUSTER = "create the cluster"
+    AWAIT_CLUSTER = "wait for the cluster that clusterSelector names"
     AWAIT_USER = "wait for the user's job"
     ARM = "record Ray's session"
     SUBMIT = "submit"
@@ -72,10 +73,15 @@ N, I, W, R = Phase.NEW, Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING  # noqa
 S, T = Phase.SUSPENDING, Phase.RETRYING
 
 TABLE: Final = (
-    _row(Step.REJECT, "nothing runs yet, and the spec cannot be acted upon", N, intent=Intent.INVALID),
+    _row(
+        Step.REJECT,
+        "nothing runs yet, and the spec cannot be acted upon",
+        N,
+        Phase.VALIDATION_FAILED,
+        intent=Intent.INVALID,
+    ),
     _row(Step.HOLD, "suspended from birth", N, Phase.VALIDATION_FAILED, intent=Intent.SUSPEND),
     _row(Step.START, "", N, Phase.VALIDATION_FAILED, intent=Intent.RUN),
-    _row(Step.WAIT, "until the spec is corrected", Phase.VALIDATION_FAILED),
     #
     _row(Step.SUCCEED, "Ray said so", R, S, ray=Ray.SUCCEEDED),
     _row(Step.FAIL_APP, "Ray said so", R, ray=Ray.FAILED),
@@ -89,8 +95,17 @@ TABLE: Final = (
     _row(Step.FAIL_DEADLINE, "", I, W, R, deadline=Deadline.ACTIVE),
     _row(Step.FAIL_START, "", I, W, deadline=Deadline.START),
     #
-    _row(Step.ARM, "recorded before a restart", I, armed=True),
+    _row(Step.ARM, "recorded before a restart", I, W, armed=True),
     _row(Step.CREATE_CLUSTER, "", I, intent=Intent.RUN, cluster=Cluster.ABSENT, selected=False),
+    _row(
+        Step.AWAIT_CLUSTER,
+        "nothing is fixed yet: an edit counts",
+        I,
+        W,
+        intent=Intent.RUN,
+        cluster=Cluster.ABSENT,
+        selected=True,
+    ),
     _row(Step.WAIT, "for the cluster, or a spec to make it from", I, cluster=frozenset((*GONE, Cluster.STARTING))),
     _row(Step.AWAIT_USER, "", I, hand=Hand.USER),
     _row(
