@@ -102,6 +102,10 @@ async def _end(ray: JobStage) -> list[Any]:
     return [*found, len(await ray.clusters()), len(ray.heads.runs())]
 
 
+def _soak(name: str) -> Any:
+    return pytest.param(name, marks=pytest.mark.soak)
+
+
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("name", _CHANGES)
@@ -112,10 +116,11 @@ async def test_the_job_goes_on_wherever_its_operator_dies(embedded_kubeconfig: P
 @pytest.mark.kube
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("moment", ["before", "after"])
-async def test_a_retry_on_a_real_server_goes_on_wherever_the_operator_dies(
-    real_kubeconfig: Path, moment: Moment
+@pytest.mark.parametrize("name", ["retry", *(_soak(name) for name in _CHANGES if name != "retry")])
+async def test_a_job_on_a_real_server_goes_on_wherever_its_operator_dies(
+    real_kubeconfig: Path, name: str, moment: Moment
 ) -> None:
-    await _dies_everywhere(find_access(real_kubeconfig), "retry", moment)
+    await _dies_everywhere(find_access(real_kubeconfig), name, moment)
 
 
 async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:

@@ -32,6 +32,8 @@ _LIVE: Final = (
     "managed_by",
 )
 """Fields that count at once also while an attempt runs."""
+_LIVE_WRITTEN: Final = frozenset(each.encode_name for each in msgspec.structs.fields(RayJobSpec) if each.name in _LIVE)
+"""The same as they are written. msgspec looks fields up by evaluating their types: too much for every reconcile."""
 _USERS: Final = ("metadata", "clusterSelector", "headServiceAnnotations")
 """Maps whose keys are the user's: an empty value there is a value."""
 _SWITCHES: Final = ("gcsFaultToleranceOptions", "networkPolicy")
@@ -63,10 +65,15 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def frozen(spec: RayJobSpec) -> dict[str, Any]:
     """What an attempt started from ``spec`` has to remember: for ``Attempt.spec`` and ``Attempt.digests``."""
+    return {"spec": packed(spec), "digests": digests(spec)}
+
+
+def packed(spec: RayJobSpec) -> str:
+    """A spec as ``Attempt.spec`` has it."""
     text = msgspec.json.encode(replace(spec, ray_cluster_spec=None), order="deterministic").decode()
     if len(text) > _PLAIN_MAX:
         text = _PACKED + base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-    return {"spec": text, "digests": digests(spec)}
+    return text
 
 
 def in_force(attempt: Attempt | None, job: RayJob) -> RayJobSpec:
@@ -110,13 +117,12 @@ def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
 
     How a field is written does not count: typed clients write empty structures and other spellings of quantities back.
     """
-    live = {each.encode_name for each in msgspec.structs.fields(RayJobSpec) if each.name in _LIVE}
     given = msgspec.to_builtins(spec)
     found: dict[str, str] = {}
     for name, value in given.items():
         if name == "rayClusterSpec":
             parts = {f"spec.{name}.{part}": (part, below) for part, below in value.items()}
-        elif name not in live:
+        elif name not in _LIVE_WRITTEN:
             parts = {f"spec.{name}": (name, value)}
         else:
             continue

@@ -71,7 +71,7 @@ def _remembering(state: State) -> State:
     attempt = state.attempt
     if attempt is None or not attempt.spec or state.problems or state.phase in (Phase.NEW, Phase.SUSPENDED):
         return state
-    text = memory.frozen(state.spec)["spec"]
+    text = memory.packed(state.spec)
     return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
 
 
