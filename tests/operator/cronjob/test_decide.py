@@ -85,6 +85,21 @@ def test_what_is_due_is_made_once(last: str | None, now: str, spec: dict[str, An
 
 
 @pytest.mark.parametrize(
+    ("now", "told"),
+    [
+        pytest.param("2026-01-04 02:00", ["FutureScheduleTime"], id="far"),
+        pytest.param("2026-01-05 00:59:30", [], id="as far as clocks may differ"),
+        pytest.param("2026-01-05 01:30", [], id="not at all"),
+    ],
+)
+def test_a_clock_that_was_set_back_is_told(now: str, told: list[str]) -> None:
+    """Nothing runs until the clock has come so far again, and nobody would know why."""
+    decision = decide(cron_job("2026-01-05T01:00:00Z"), [], "", at(now))
+    assert [reason for reason, _ in decision.events] == told
+    assert decision.wake_at == at("2026-01-05 02:00")
+
+
+@pytest.mark.parametrize(
     ("policy", "makes", "deletes", "moves_on"),
     [("Allow", 1, 0, True), ("Forbid", 0, 0, False), ("Replace", 1, 1, True)],
 )

@@ -21,6 +21,8 @@ from rayward.operator.job.annotations import moment
 STALLED: Final = "Stalled"
 SUSPENDED: Final = "Suspended"
 _MOST_ACTIVE: Final = 100
+_CLOCKS_DIFFER: Final = timedelta(minutes=1)
+"""Clocks of two machines that are right may differ by as much."""
 _LONGEST: Final = 4096
 _ENDED: Final = frozenset((DeploymentStatus.COMPLETE.value, DeploymentStatus.FAILED.value))
 
@@ -97,6 +99,9 @@ def decide(cron_job: RayCronJob, jobs: Sequence[RayJob], problems: str, now: dat
         last = _last(cron_job, jobs, now)
         if last > _said(cron_job):
             status = replace(status, last_schedule_time=rfc3339(last))
+        if last > now + _CLOCKS_DIFFER:
+            text = f"status.lastScheduleTime {rfc3339(last)} is in the future: no tick before it makes a RayJob"
+            events.append(("FutureScheduleTime", text))
         due = schedule.latest(last, now)
         if due is not None:
             late = settings.deadline is not None and now - due > settings.deadline
