@@ -127,7 +127,7 @@ def test_another_edit_or_a_deletion_ends_it(access: Access, client: SyncClient, 
     def edit(own: SyncClient) -> None:
         run(own, writing.change(ref, [Scale("small", 2)]))
 
-    with _after_each_state(access, edit) as tell, pytest.raises(Conflict, match="overtaken"):
+    with _after_each_state(access, edit) as tell, pytest.raises(Conflict, match="superseded"):
         run(client, waiting.wait(ref, generation, timeout=60, tell=tell))
 
     def delete(own: SyncClient) -> None:

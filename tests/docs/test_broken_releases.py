@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.ray import broken
-from tests.ray.test_broken_releases import CASES
+from tests.ray.breaking import CASES
 
 _PAGE: Final = Path(__file__).parents[2] / "docs" / "reference" / "broken-releases.md"
 
@@ -17,5 +17,7 @@ def test_the_page_is_what_was_recorded() -> None:
 
 def test_every_case_was_recorded_with_its_cause_in_the_first_line() -> None:
     recorded = {row.name: row.message for row in broken.load()}
-    assert recorded.keys() == {case.name for case in CASES}
-    assert [case.name for case in CASES if case.says not in recorded[case.name].partition("\n")[0]] == []
+    assert recorded.keys() == {case.name for case in CASES if case.recorded}
+    assert [
+        case.name for case in CASES if case.recorded and case.says not in recorded[case.name].partition("\n")[0]
+    ] == []

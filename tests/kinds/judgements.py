@@ -133,13 +133,13 @@ BAD: Final = (
         "resources of the head as flags too",
         _cluster({f"{_HEAD}.resources": {"CPU": "1"}, f"{_HEAD}.rayStartParams": {"num-cpus": "1"}}),
         "spec.headGroupSpec.rayStartParams",
-        "keep one of both",
+        "keep one, best",
     ),
     Judgement(
         "rayResources of workers as flags too",
         _cluster({f"{_GROUP}.rayResources": {"CPU": "1"}, f"{_GROUP}.rayStartParams": {"memory": "1"}}),
         "spec.workerGroupSpecs[0].rayStartParams",
-        "keep one of both",
+        "keep one, best",
     ),
     Judgement(
         "labels as a flag",

@@ -154,6 +154,16 @@ def test_clusters_print_seven_columns_and_three_more() -> None:
     ]
 
 
+def test_services_print_kuberays_columns_and_what_becomes_of_the_last_edit() -> None:
+    columns = crds.manifest("rayservices")["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert [column["name"] for column in columns if not column.get("priority")] == [
+        "service status",
+        "num serve endpoints",
+        "age",
+        "progress",
+    ]
+
+
 def test_jobs_print_kuberays_columns_and_the_reason_on_demand() -> None:
     columns = crds.manifest("rayjobs")["spec"]["versions"][0]["additionalPrinterColumns"]
     assert [(column["name"], column.get("priority", 0)) for column in columns] == [

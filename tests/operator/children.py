@@ -42,6 +42,8 @@ COLLECTIONS: Final = {
 _NOISE: Final = ("creationTimestamp", "resourceVersion", "generation", "managedFields", "uid")
 _token_volume: Final = re.compile(r"kube-api-access-[a-z0-9]{5}")
 _made_by: Final = re.compile(r"kuberay_version=[^;]*")
+_SAID: Final = re.compile(r" > /dev/null \|\| \{ echo '[^']*'; exit 1; \}")
+"""What our probes print of a check that failed."""
 _PACE: Final = ("initialDelaySeconds", "periodSeconds", "failureThreshold")
 _JOB_LABELS: Final = (
     "batch.kubernetes.io/controller-uid",
@@ -149,6 +151,7 @@ def _mask_job(job: Object) -> None:
 def alike(child: Object) -> Object:
     """A child without what is different in every pod of ours, each of it described in the reference page."""
     text = json.dumps(child).replace("${RAY_START_ULIMIT_OPEN_FILES:-65536}", "65536")
+    text = _SAID.sub("", text)
     child = json.loads(_made_by.sub("kuberay_version=(operator)", text))
     annotations = child["metadata"].get("annotations", {})
     annotations.pop(labels.TEMPLATE, None)

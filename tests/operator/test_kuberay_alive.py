@@ -157,7 +157,7 @@ def test_who_may_not_look_everywhere_looks_in_the_watched_namespaces_and_says_so
 ) -> None:
     found = _found(server, ["team"])
     assert (found.namespace if found else None) == expected
-    assert "KubeRay's operator is looked for in team only" in caplog.text
+    assert "KubeRay's operator was searched in team only" in caplog.text
 
 
 def _found(server: _Server, namespaces: Sequence[str]) -> Holder | None:

@@ -60,12 +60,13 @@ class Row:
 
 
 def save(rows: list[Row]) -> None:
-    """Keep a complete run."""
+    """Keep what a run has recorded, in place of what was recorded before."""
+    rows = list({row.name: row for row in (*load(), *rows)}.values())
     _RECORDING.write_text(json.dumps([asdict(row) for row in sorted(rows, key=lambda row: row.name)], indent=1) + "\n")
 
 
 def load() -> list[Row]:
-    """The last complete run."""
+    """The last recording of each."""
     return [Row(**row) for row in json.loads(_RECORDING.read_text())]
 
 

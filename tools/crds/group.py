@@ -109,7 +109,7 @@ def _common_rules(container: str) -> tuple[Object, ...]:
             f"!({_is_filled('resources')} || {_is_filled('rayResources')}) || !has(self.rayStartParams) || "
             f"!{_RESOURCE_PARAMS}.exists(name, name in self.rayStartParams && self.rayStartParams[name] != '')",
             "num-cpus, num-gpus, memory and resources are given here and the group's resources are set too: "
-            "keep one of both, best resources: {CPU: ..., GPU: ..., memory: ...}",
+            "keep one, best resources: {CPU: ..., GPU: ..., memory: ...}",
             at=".rayStartParams",
             reason="FieldValueForbidden",
         ),

@@ -28,6 +28,7 @@ _COLUMNS: Final = [
     column("active cluster", ".status.activeServiceStatus.rayClusterName", wide=True),
     column("pending cluster", ".status.pendingServiceStatus.rayClusterName", wide=True),
     column("age", ".metadata.creationTimestamp", "date"),
+    column("progress", ".status.conditions[?(@.type=='Progressing')].reason"),
 ]
 
 _STRATEGIES: Final = "['NewCluster', 'NewClusterWithIncrementalUpgrade', 'None']"

@@ -117,8 +117,8 @@ def _field(writer: _Writer, intent: SetField) -> None:
     lost = list(lost_paths(writer.at(path), intent.value, path)) if intent.value is not None else []
     if lost:
         what = f"{intent.path} would lose {len(lost)} item{'s' if len(lost) > 1 else ''} or fields that it has now"
-        following = f"name what is to go: spec.{intent.path}[NAME]=null; or write the value with all that stays"
-        raise Invalid(what, "these would be gone:\n" + "\n".join(lost[:20]), following, field=lost[0])
+        following = f"name what to remove: spec.{intent.path}[NAME]=null; or write the value with everything to keep"
+        raise Invalid(what, "these would be removed:\n" + "\n".join(lost[:20]), following, field=lost[0])
     writer.put(path, intent.value)
 
 
@@ -222,7 +222,7 @@ class _Writer:
                 self.guard((*path, "groupName"), name)
                 return path
         known = ", ".join(str(group.get("groupName")) for group in groups) or "none"
-        following = "name one of these groups" if groups else "there is a head alone, whose name is head"
+        following = "name one of these groups" if groups else "there is only the head group, named head"
         raise NotFound(f"there is no worker group {name!r}", f"groups: {known}", following)
 
     def groups(self, group: str) -> list[Pointer]:

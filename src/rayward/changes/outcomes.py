@@ -170,7 +170,7 @@ def _refused(error: ApiError, about: str) -> ChangeError:
     elif isinstance(error, errors.Forbidden) and "exceeded quota" in error.message:
         kind, following = QuotaBlocked, "rayward describe resourcequota"
     elif isinstance(error, errors.Forbidden | errors.Unauthorized):
-        kind, following = Forbidden, "ask for the right, or act as somebody else: --context NAME"
+        kind, following = Forbidden, "ask for the right, or use another identity: --context NAME"
     elif error.retryable and _UNTYPED not in error.message:
         kind, following = Unavailable, "try again in a moment"
     return kind(headline_of(error, about), why, following, object=about, field=field)

@@ -47,12 +47,12 @@ def recreate(
     Raises:
         UsageError: ``approve`` is not the object's name.
         NotFound: It is not there, and no recreation is pending.
-        WaitTimeout: It is not gone in time; running it again goes on.
+        WaitTimeout: It is not gone in time; run it again to continue.
     """
     live = yield from writing.read_or_none(ref)
     stored = yield from _stored(ref)
     if stored is None and live is None:
-        raise NotFound(f"{ref} is not there", "and none is being made again", f"rayward get {ref.kind.lower()}")
+        raise NotFound(f"{ref} does not exist", "and it is not being recreated", f"rayward get {ref.kind.lower()}")
     if stored is not None and _is_untouched(live, stored):
         # killed before anything was deleted: what is live now counts, and is asked about again
         yield from _forget(ref, stored)
@@ -60,7 +60,7 @@ def recreate(
     if stored is None:
         assert live is not None
         if approve != ref.name:
-            what = f"recreating {ref} needs approval: its pods are deleted, and it is away until it is made again"
+            what = f"recreating {ref} needs approval: it is deleted with its pods and created again"
             raise UsageError(what, "", f"rayward recreate {ref} --approve={ref.name}", object=str(ref))
         yield from history.record(ref, live)
         stored = yield from _store(ref, _manifest(ref, live, wanted), live)
@@ -71,7 +71,7 @@ def recreate(
         yield from _delete(ref, live, timeout)
         live = None
     if live is None:
-        say(f"{ref}: making it again")
+        say(f"{ref}: creating it again")
         body = section(stored["data"], "manifest")
         try:
             live = yield Send(verbs.create(ref.resource, body, ref.namespace, field_manager=manager))
@@ -186,7 +186,7 @@ def _delete(ref: Ref, live: Object, timeout: float) -> Operation[None]:
     while True:
         left = timeout - ((yield Now()) - began) if timeout else 300.0
         if left <= 0:
-            what = f"{ref} is still there after {timeout:g} s; running it again goes on"
+            what = f"{ref} is still there after {timeout:g} s; run it again to continue"
             held = ", ".join(map(str, entries(section(at, "metadata"), "finalizers")))
             why = f"finalizers: {held}" if held else "what it owns is not gone yet"
             raise WaitTimeout(what, why, f"rayward unstick {ref}", object=str(ref))

@@ -215,7 +215,7 @@ def _runtime_env(run: Run, package: Package | None) -> str:
         return run.runtime_env
     if environment.get("working_dir"):
         why = "the runtime environment has a working_dir of its own"
-        raise UsageError("the working directory is given twice", why, "keep one of both")
+        raise UsageError("the working directory is given twice", why, "keep one")
     combined = {**environment, "working_dir": f"file://{codesecrets.path_of(package)}"}
     return msgspec.json.encode(combined).decode()
 

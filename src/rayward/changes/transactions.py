@@ -107,7 +107,7 @@ def run_transaction(
     elif settings:
         begun = yield from writing.change(ref, settings, manager=manager, override_autoscaler=True)
     if pending is None:
-        raise Conflict(f"{ref} was resumed by somebody else", "", f"rayward {verb} {ref}", object=str(ref))
+        raise Conflict(f"{ref} was resumed by another user", "", f"rayward {verb} {ref}", object=str(ref))
     at = (begun or Written(before)).object
     try:
         yield from _until_suspended(ref, at, timeout, tell)

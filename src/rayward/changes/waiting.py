@@ -128,7 +128,7 @@ def _running(ref: Ref, live: Object) -> Operation[Object | None]:
 
 def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> ChangeError:
     if verdict.state is State.SUPERSEDED:
-        what = f"generation {generation} of {ref} was overtaken"
+        what = f"generation {generation} of {ref} was superseded"
         return Conflict(what, verdict.message, f"rayward history {ref}", object=str(ref))
     if verdict.state is State.BLOCKED:
         what = f"generation {generation} of {ref} is blocked by quota; the previous revision keeps running"
@@ -144,5 +144,5 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
 
 
 def _late(ref: Ref, verdict: Verdict, timeout: float) -> WaitTimeout:
-    what = f"{ref} is not there yet after {timeout:g} s; it goes on, and nothing was changed"
+    what = f"{ref} does not match its spec yet after {timeout:g} s; it goes on, and nothing was changed"
     return WaitTimeout(what, str(verdict), f"rayward wait {ref}", object=str(ref))

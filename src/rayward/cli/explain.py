@@ -69,7 +69,7 @@ def _following(error: ApiError) -> str:
     if isinstance(error, errors.Unauthorized):
         return "check the credentials of the kubeconfig, or name another: --kubeconfig FILE, --context NAME"
     if isinstance(error, errors.Forbidden):
-        return "ask for the right, or act as somebody else: --context NAME"
+        return "ask for the right, or use another identity: --context NAME"
     if _is_mistaken(error):
         return "take the field out, or write it as the kind has it"
     if error.retryable:

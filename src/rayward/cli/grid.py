@@ -26,7 +26,11 @@ class Grid:
         return self.rows[row][self.columns.index(column)] if column in self.columns else ""
 
     def with_column(self, name: str, cells: Sequence[str]) -> Grid:
-        """The same with one more column."""
+        """The same with one more column, or with other cells in the one of this name."""
+        if name in self.columns:
+            place = self.columns.index(name)
+            rows = tuple((*row[:place], cell, *row[place + 1 :]) for row, cell in zip(self.rows, cells, strict=True))
+            return replace(self, rows=rows)
         rows = tuple((*row, cell) for row, cell in zip(self.rows, cells, strict=True))
         return replace(self, columns=(*self.columns, name), rows=rows)
 

@@ -111,7 +111,7 @@ def command(name: str, form: str) -> int:
         made = [str(folder / file) for file in texts]
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "Init", "files": made})
     else:
-        answer(f"made {folder}/ with {', '.join(texts)}; next: cd {folder} && rayward up && cat README.md")
+        answer(f"created {folder}/ with {', '.join(texts)}; next: cd {folder} && rayward up && cat README.md")
     return 0
 
 

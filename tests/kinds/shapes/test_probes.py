@@ -80,5 +80,7 @@ def test_a_services_worker_is_ready_when_its_proxy_answers() -> None:
     live, ready = _probes(shapes.worker_pod(made, made.groups[0], "w"))
 
     assert "httpGet" in live
-    assert "http://localhost:8001/-/healthz" in ready["exec"]["command"][2]
+    command = ready["exec"]["command"][2]
+    assert "http://localhost:8001/-/healthz" in command
+    assert "echo 'Serve proxy does not answer at port 8001 yet'; exit 1" in command
     assert ready["failureThreshold"] == 1

@@ -120,7 +120,7 @@ def _effect(edit: ClusterEdit, difference: Difference, pattern: str, role: Role 
     if role is Role.SUSPEND:
         return _suspension(edit)
     if _is_suspended(edit) and role not in (Role.SERVICE, Role.INGRESS, Role.NETWORK, Role.STRATEGY, Role.OWNER):
-        return Effect.NEXT_PODS, "the cluster is suspended: pods have it when they are made again"
+        return Effect.NEXT_PODS, "the cluster is suspended: pods have it when they are created again"
     if _recreates(edit) and edit.hash_changed and role not in outside_release(is_kuberay=edit.is_kuberay):
         return Effect.RECREATE, _RECREATED
     if role in (None, Role.SIZE, Role.BOUND, Role.VICTIMS, Role.GROUP_SUSPEND, Role.HOSTS, Role.NAME):

@@ -165,7 +165,7 @@ def _setting(edit: ServiceEdit, field: str) -> Answer:
 def _config(edit: ServiceEdit) -> Answer:
     before, after = _payload(edit.old.spec), _payload(edit.new.spec)
     if after is None and not edit.is_kuberay:
-        return Effect.REFUSED, "the serve config is not valid"
+        return Effect.REFUSED, _invalid(edit.new.spec)
     if before is not None and before == after:
         return Effect.IGNORED, "the config means the same"
     if edit.release is Effect.NEW_CLUSTER:
@@ -184,6 +184,14 @@ def _payload(spec: RayServiceSpec) -> object:
         return serve_config(spec).payload
     except ServeConfigError:
         return None
+
+
+def _invalid(spec: RayServiceSpec) -> str:
+    try:
+        serve_config(spec)
+    except ServeConfigError as error:
+        return str(error).partition("\n")[0]
+    return "the Serve config is not valid"
 
 
 def _nested(edit: ServiceEdit, difference: Difference) -> Answer:

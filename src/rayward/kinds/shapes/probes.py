@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from rayward.kinds import rayversion
@@ -33,8 +34,12 @@ def add_probes(container: Object, params: dict[str, str], ray_version: str, *, h
             # An upgrade waits for it: asked earlier and more often than by KubeRay, given up after the same time.
             ready = _probe(action, delay=3, timeout=timeout, failures=25, period=2)
         else:
-            action = _shell([*checks, _check(10, _serve_port(container), "-/healthz")])
-            ready = _probe(action, delay=10, timeout=timeout, failures=1)
+            serve = _serve_port(container)
+            saying = (
+                _saying(checks[0], f"Ray node does not answer at port {agent}"),
+                _saying(_check(10, serve, "-/healthz"), f"Serve proxy does not answer at port {serve} yet"),
+            )
+            ready = _probe(_shell(saying), delay=10, timeout=timeout, failures=1)
         container["readinessProbe"] = ready
 
 
@@ -53,8 +58,13 @@ def _http(port: int) -> Object:
     return {"httpGet": {"path": "/api/healthz", "port": port}}
 
 
-def _shell(checks: list[str]) -> Object:
+def _shell(checks: Iterable[str]) -> Object:
     return {"exec": {"command": ["bash", "-c", " && ".join(checks)]}}
+
+
+def _saying(check: str, otherwise: str) -> str:
+    """The check, which says what failed: a kubelet shows the output of a probe, and `success` of the first of two."""
+    return f"{check} > /dev/null || {{ echo '{otherwise}'; exit 1; }}"
 
 
 def _check(timeout: int, port: int, path: str) -> str:

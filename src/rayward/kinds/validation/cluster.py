@@ -88,7 +88,7 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
             message = "autoscaler v1 loses track of restarted workers: write restartPolicy: Never"
             yield Problem(f"{place}.template.spec.restartPolicy", "Invalid", message)
         if group.num_of_hosts == 0:
-            yield Problem(f"{place}.numOfHosts", "Invalid", "a worker of 0 pods is none: write 1 or more")
+            yield Problem(f"{place}.numOfHosts", "Invalid", "a replica has at least one pod: write 1 or more")
         replicas, least, most = group.replicas, group.min_replicas, group.max_replicas
         if replicas is not None and most is not None and replicas > most:
             message = f"replicas is {replicas} and maxReplicas {most}: {most} are made; raise maxReplicas for more"
@@ -147,7 +147,7 @@ def _annotation_warnings(cluster: RayCluster) -> Iterator[Problem]:
         yield from unread_annotations(cluster.metadata.annotations or {})
     rolling = cluster.metadata.annotation(labels.ROLLING_UPDATE)
     if rolling not in ("", "workers"):
-        message = f"{labels.ROLLING_UPDATE} is {rolling[:64]!r}, which does nothing: write workers, or take it away"
+        message = f"{labels.ROLLING_UPDATE} is {rolling[:64]!r}, which does nothing: write workers, or remove it"
         yield Problem("metadata.annotations", "Invalid", message)
 
 

@@ -33,7 +33,9 @@ def fault_tolerance_problems(
     if options is None:
         enabled = annotations.get(labels.FT_ENABLED, "").lower() == "true"
         if "RAY_REDIS_ADDRESS" in variables and not enabled:
-            message = f"RAY_REDIS_ADDRESS switches fault tolerance on unseen: write it into {_OPTIONS}.redisAddress"
+            message = (
+                f"RAY_REDIS_ADDRESS enables fault tolerance unknown to the operator: write {_OPTIONS}.redisAddress"
+            )
             yield Problem(env, "Forbidden", message)
         return
     if annotations.get(labels.FT_ENABLED):

@@ -72,7 +72,7 @@ def _common_problems(group: HeadGroup | WorkerGroup, at: str, container: str) ->
     if given and (group.resources or group.ray_resources):
         message = (
             f"{', '.join(given)} is given here and the group's resources are set too: "
-            "keep one of both, best resources: {CPU: ..., GPU: ..., memory: ...}"
+            "keep one, best resources: {CPU: ..., GPU: ..., memory: ...}"
         )
         yield Problem(f"{at}.rayStartParams", "Forbidden", message)
     if "labels" in params:

@@ -73,7 +73,7 @@ def job_spec_warnings(spec: RayJobSpec, at: str) -> Iterator[Problem]:
         message = "a cluster that clusterSelector names is never deleted: delete the field"
         yield Problem(f"{at}.shutdownAfterJobFinishes", "Invalid", message)
     if spec.cluster_selector and spec.ray_cluster_spec is not None:
-        message = "clusterSelector names the cluster, and this one is not made: delete one of both"
+        message = "clusterSelector names an existing cluster, so this one is not created: delete one of the two"
         yield Problem(f"{at}.rayClusterSpec", "Invalid", message)
     if spec.submission_mode != SubmissionMode.K8S_JOB and spec.submitter_pod_template is not None:
         message = f"{spec.submission_mode} has no submitter pod: delete it, or write submissionMode: K8sJobMode"
@@ -148,7 +148,7 @@ def _selector_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
         message = "the cluster is chosen by name: write ray.io/cluster: NAME"
         yield Problem(f"{at}.clusterSelector", "Required", message)
     if spec.submission_mode == SubmissionMode.SIDECAR:
-        message = "a cluster that is there already gets no sidecar: write K8sJobMode or HTTPMode"
+        message = "no sidecar can be added to an existing cluster: write K8sJobMode or HTTPMode"
         yield Problem(f"{at}.submissionMode", "Invalid", message)
     if spec.backoff_limit:
         message = "every retry needs a cluster of its own, and clusterSelector names one: write 0, or rayClusterSpec"
@@ -178,7 +178,7 @@ def _legacy_problems(spec: RayJobSpec, strategy: DeletionStrategy, at: str) -> I
             yield Problem(f"{at}.{field}.policy", "Required", message)
             continue
         if given.policy == DeletionPolicy.NONE and spec.shutdown_after_job_finishes:
-            message = "shutdownAfterJobFinishes deletes the cluster: delete one of both"
+            message = "shutdownAfterJobFinishes deletes the cluster too: delete one of the two"
             yield Problem(f"{at}.{field}.policy", "Invalid", message)
         yield from _policy_problems(spec, given.policy, f"{at}.{field}.policy")
 
@@ -250,7 +250,7 @@ def _resource_problems(text: str, at: str) -> Iterator[Problem]:
     try:
         value = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        yield Problem(at, "Invalid", f"it is no JSON ({error}): {example}")
+        yield Problem(at, "Invalid", f"it is not valid JSON ({error}): {example}")
         return
     amounts = list(cast("dict[str, object]", value).values()) if isinstance(value, dict) else None
     if amounts is None or any(isinstance(each, bool) or not isinstance(each, int | float) for each in amounts):

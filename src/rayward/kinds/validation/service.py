@@ -104,8 +104,8 @@ def config_problems(config: ServeConfig, spec: RayServiceSpec) -> Iterator[Findi
     size = len(msgspec.json.encode(config.payload))
     if size > CONFIG_MAX:
         yield Finding(
-            f"it has {size} bytes as JSON and may have {CONFIG_MAX}: annotations of the RayCluster keep it twice, to "
-            "go back to it too. Move large values into the image or a ConfigMap",
+            f"the config has {size} bytes as JSON and the limit is {CONFIG_MAX}, because annotations of the "
+            "RayCluster hold it twice: move large values into the image or a ConfigMap",
             line=1,
             column=1,
         )
@@ -153,7 +153,7 @@ def _annotation_problems(service: RayService) -> Iterator[Problem]:
     for name, value in ((labels.PAUSE, "true"), (labels.WAIT_FOR_WORKERS, "false")):
         given = service.metadata.annotation(name)
         if given not in _YES_OR_NO:
-            message = f"{name} is {given[:64]!r}: write {value}, or take it away"
+            message = f"{name} is {given[:64]!r}: write {value}, or remove it"
             yield Problem("metadata.annotations", "Invalid", message)
 
 

@@ -49,9 +49,9 @@ class Leftovers:
             except NotFound:
                 continue
             except (ApiError, NetworkError, SandboxError) as error:
-                _log.warning("node %s is no more, but is not cleared away: %s", name, error)
+                _log.warning("node %s is gone, but its objects are not deleted: %s", name, error)
             else:
-                _log.info("node %s is no more", name)
+                _log.info("node %s is gone", name)
 
     async def _living(self) -> list[str]:
         try:

@@ -106,8 +106,8 @@ async def _list(client: Client, resource: Resource, namespaces: Sequence[str], *
             return []
     watched = ", ".join(namespaces)
     _log.warning(
-        "this account may not list %s in all namespaces: KubeRay's operator is looked for in %s only; see to it that "
-        "none elsewhere watches %s",
+        "this account may not list %s in all namespaces: KubeRay's operator was searched in %s only; make sure that "
+        "no other one watches %s",
         resource.plural,
         watched,
         watched,

@@ -300,7 +300,7 @@ def _fail_unknown(state: State, now: datetime, facts: Facts) -> Decision:
         Ray.SILENT: f"the dashboard has not answered for {state.timeout.total_seconds():.0f} seconds",
         Ray.UNKNOWN: "Ray does not have the job any more",
     }.get(facts.ray, "the RayCluster was deleted")
-    text = f"Nobody can know how job {state.status.job_id} ended: {cause}{last}"
+    text = f"It is unknown how job {state.status.job_id} ended: {cause}{last}"
     return ending.fail(state, now, "OutcomeUnknown", text)
 
 

@@ -1,0 +1,154 @@
+"""Ways to break a release: what is edited, and what has to be said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.client.options import PatchType
+from tests.ray.service import HelloService
+from tests.ray.variants import MODULES as _TUNED
+from tests.ray.variants import broken, tuned
+
+_DEPLOYMENT: Final = """
+from ray import serve
+
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Tuned:
+    %s
+
+
+app = Tuned.bind()
+"""
+MODULES: Final = {
+    **_TUNED,
+    "ctor.py": _DEPLOYMENT % 'def __init__(self) -> None:\n        raise RuntimeError("no weights")',
+    "dependency.py": "import no_such_dependency\n\napp = None\n",
+    "syntax.py": "app = (\n",
+    "sick.py": _DEPLOYMENT % 'def check_health(self) -> None:\n        raise RuntimeError("it is sick")',
+    "nothing.py": "app = 7\n",
+    "killed.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import os\n\n        os.kill(os.getpid(), 9)",
+    "exits.py": "import os\n\nos._exit(7)\n",
+    "hangs.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import time\n\n        time.sleep(3600)",
+    "builder.py": 'def app(args: dict) -> None:\n    raise ValueError("no such variant")\n',
+}
+_HEAD: Final = "/spec/rayClusterConfig/headGroupSpec"
+_WORKERS: Final = "/spec/rayClusterConfig/workerGroupSpecs/0"
+_STRATEGY: Final = "/spec/upgradeStrategy"
+_FLAG: Final = f"{_HEAD}/rayStartParams/no-such-flag"
+_CONTAINER: Final = "template/spec/containers/0"
+_ACCOUNT: Final = f"{_HEAD}/template/spec/serviceAccountName"
+_CODE: Final = f"{_HEAD}/template/spec/volumes/0/configMap/name"
+_NO_SECRET: Final = {"name": "DB", "valueFrom": {"secretKeyRef": {"name": "no-such-secret", "key": "password"}}}
+_INIT: Final = f"{_WORKERS}/template/spec/initContainers"
+_FETCH: Final = {"name": "fetch", "image": "busybox", "command": ["sh", "-c", "echo no model store; exit 3"]}
+
+
+def _serve(**application: Any) -> Callable[[HelloService], None]:
+    whole = {"name": "hello", "route_prefix": "/", "import_path": "tuned:app", **application}
+    text = yaml.safe_dump({"applications": [whole]})
+    return lambda service: service.set(serveConfigV2=text)
+
+
+def _patch(*changes: tuple[str, Any]) -> Callable[[HelloService], None]:
+    operations = [{"op": "add", "path": path, "value": value} for path, value in changes]
+
+    def change(service: HelloService) -> None:
+        service.stack.client.patch(RAY_SERVICES, service.name, operations, PatchType.JSON, "default")
+
+    return change
+
+
+def _set(**spec: Any) -> Callable[[HelloService], None]:
+    return lambda service: service.set(**spec)
+
+
+def _tuned(**deployment: Any) -> Callable[[HelloService], None]:
+    return lambda service: service.set(serveConfigV2=tuned(**deployment))
+
+
+def _hangs(service: HelloService) -> None:
+    """Given up after seconds, where the setting is minutes for models that load."""
+    service.annotate(replica_start_timeout="5s")
+    _serve(import_path="hangs:app")(service)
+
+
+def _new(config: str) -> Callable[[HelloService], None]:
+    """Another cluster, so that the old one serves all the while."""
+    return lambda service: service.set_release("broken", serveConfigV2=config)
+
+
+@dataclass(frozen=True)
+class Case:
+    name: str
+    change: Callable[[HelloService], None]
+    says: str
+    added: str = ""
+    """A field that the service did not have before, to be removed."""
+    recorded: bool = True
+    """Whether the page of broken releases has it; else it has it from the next recording on."""
+
+
+CASES: Final = [
+    Case("import path without module", _serve(import_path="nope:app"), "ModuleNotFoundError"),
+    Case("import path without attribute", _serve(import_path="tuned:nope"), "AttributeError"),
+    Case("module that raises", _serve(import_path="crash:app"), "RuntimeError: the weights are missing"),
+    Case("missing dependency", _serve(import_path="dependency:app"), "No module named 'no_such_dependency'"),
+    Case("syntax error", _serve(import_path="syntax:app"), "SyntaxError"),
+    Case("not an application", _serve(import_path="nothing:app"), "TypeError"),
+    Case("builder that raises", _serve(import_path="builder:app"), "ValueError: no such variant"),
+    Case("constructor that raises", _serve(import_path="ctor:app"), "RuntimeError: no weights"),
+    Case("unhealthy from the start", _serve(import_path="sick:app"), "it is sick"),
+    Case("reconfigure that raises", _tuned(user_config={"other": 1}), "KeyError"),
+    Case("deployment that is not there", _serve(deployments=[{"name": "Nope"}]), "Nope"),
+    Case("replica that can never fit", _tuned(ray_actor_options={"num_cpus": 64}), "asks for 64 CPU"),
+    Case("custom resource of no node", _tuned(ray_actor_options={"resources": {"blue": 1}}), "asks for 1 blue"),
+    Case("no replicas", _tuned(num_replicas=0), "num_replicas"),
+    Case("local working_dir", _serve(runtime_env={"working_dir": "/home/me"}), "is a path"),
+    Case("route without slash", _serve(route_prefix="shop"), "begins with /"),
+    Case("config that is no YAML", _set(serveConfigV2="applications: ["), "YAML"),
+    Case(
+        "config without applications", lambda service: service.set(serveConfigV2="applications: []"), "no application"
+    ),
+    Case("config of 130 kB", _serve(args={"text": "x" * 130_000}), "limit is 120000"),
+    Case("service type", _patch((f"{_HEAD}/serviceType", "Foo")), "not a type of a Service", f"{_HEAD}/serviceType"),
+    Case("incremental strategy", _patch((_STRATEGY, {"type": "NewClusterWithIncrementalUpgrade"})), "once", _STRATEGY),
+    Case("new cluster, module that raises", _new(broken("crash")), "RuntimeError: the weights are missing"),
+    Case("new cluster, constructor that raises", _new(broken("ctor")), "RuntimeError: no weights"),
+    Case("image that is not there", lambda service: service.set_image("example.com/ray:missing"), "example.com/ray"),
+    Case("ConfigMap that is not there", _patch((_CODE, "no-such-code")), "MountVolume.SetUp failed", recorded=False),
+    Case(
+        "Secret that is not there",
+        _patch((f"{_HEAD}/{_CONTAINER}/env/-", _NO_SECRET)),
+        'secret "no-such-secret" not found',
+        recorded=False,
+    ),
+    Case(
+        "service account that is not there",
+        _patch((_ACCOUNT, "nope")),
+        'serviceaccount "nope" not found',
+        _ACCOUNT,
+        recorded=False,
+    ),
+    Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _INIT, recorded=False),
+    Case("constructor that does not return", _hangs, "no replica has started within 5 s", recorded=False),
+    Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", recorded=False),
+    Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", recorded=False),
+    Case("flag that Ray does not know", _patch((_FLAG, "1")), "no-such-flag", _FLAG),
+    Case(
+        "worker larger than the node",
+        _patch((f"{_WORKERS}/{_CONTAINER}/resources", {"requests": {"cpu": "500"}, "limits": {"cpu": "500"}})),
+        "Insufficient cpu",
+    ),
+]
+
+
+def told(service: HelloService, says: str) -> str:
+    """The message of the condition that says so; empty while none does."""
+    messages = (service.condition(kind)[2] for kind in ("Stalled", "Progressing"))
+    return next((message for message in messages if says in message), "")
