@@ -2,7 +2,8 @@
 
 A pass of the engine is the reconcile of one key of its own, so passes never overlap; what it decided about a workload
 is written by that workload's reconcile, many of them at once. Until a decision is written, the engine does not listen
-to what the caches say of that workload; if the write fails, it takes their word again.
+to what the caches say of that workload. A write that failed may have been carried out all the same, and the caches may
+not know: what was decided counts until the server was asked.
 """
 
 from __future__ import annotations
@@ -20,14 +21,10 @@ from rayward.kinds.kueue import (
     Workload,
     names,
 )
-from rayward.kinds.kueue.workload import WorkloadStatus
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
     WORKLOADS,
 )
-from rayward.kube.client import verbs
-from rayward.kube.client.errors import NotFound
-from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.objects import Key, KubeObject, version_number
 from rayward.kube.core.resource import NAMESPACES
@@ -42,8 +39,10 @@ from rayward.quota.engine.engine import Engine, Settings
 from rayward.quota.engine.item import Item
 from rayward.quota.engine.pendingmessages import PendingMessages
 from rayward.quota.engine.queuereports import QueueReports
+from rayward.quota.engine.surroundings import SurroundingsOf
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
-from rayward.quota.engine.upkeep import PodsReady, Surroundings, upkeep
+from rayward.quota.engine.upkeep import PodsReady, upkeep
+from rayward.quota.engine.writes import WorkloadWrites
 from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, ALL_LOCAL_QUEUES, ALL_WORKLOADS
 
 NAME: Final = "quota"
@@ -112,9 +111,15 @@ class EngineReconciler:
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
         """Workloads of which the engine knows more than the caches."""
+        self._unsure: dict[str, Admit | Evict] = {}
+        """Decisions whose write failed: nobody knows whether the server carried it out."""
         self._versions: dict[str, int] = {}
         """The newest version of each workload that the engine was given."""
         self._messages = PendingMessages()
+        self._writes = WorkloadWrites(environment.client, self._shield, self._wrote)
+        self._surroundings = SurroundingsOf(
+            self.engine, self._local_queues, self._cluster_queues, self._settings.pods_ready
+        )
         self._listen(cache)
 
     async def drain(self, seconds: float = 5.0) -> None:
@@ -179,6 +184,7 @@ class EngineReconciler:
         text = str(key)
         if new is None:
             self._decided.pop(text, None)
+            self._unsure.pop(text, None)
             self._versions.pop(text, None)
             self._writing.discard(text)
             self._messages.drop(text)
@@ -261,26 +267,44 @@ class EngineReconciler:
 
     async def _workload(self, key: Key) -> Result:
         text = str(key)
+        if text in self._unsure:
+            await self._ask(key)
         workload = self._workloads.get(key)
         decision = self._decided.pop(text, None)
         if decision is not None:
-            written = False
             try:
-                if workload is not None:
-                    written = await self._carry_out(workload, decision)
-            finally:
-                if not written and isinstance(decision, Evict):
-                    self.engine.not_evicted(text)
-                # where nothing was written, the engine takes back what it assumed
-                self._hear(text, again=not written)
-                if isinstance(decision, Admit) and decision.replaces:
-                    self._hear(decision.replaces, again=not written)
+                written = workload is not None and await self._carry_out(workload, decision)
+            except BaseException:
+                self._unsure[text] = decision
+                raise
+            # where nothing was written, the engine takes back what it assumed
+            self._hear(text, again=not written)
+            if not written and isinstance(decision, Evict):
+                self.engine.not_evicted(text)
+            if isinstance(decision, Admit) and decision.replaces:
+                self._hear(decision.replaces, again=not written)
             return DONE
         if workload is None or text in self._writing:
             return DONE
         if workload.reserved and workload.replaces and await self._finish_replaced(workload):
             return DONE
         return await self._keep(workload)
+
+    async def _ask(self, key: Key) -> None:
+        """What became of a write that failed: taken from the server, because caches may not show it yet."""
+        text = str(key)
+        found = await self._writes.read(key)
+        decision = self._unsure.pop(text, None)
+        self._writing.discard(text)
+        if found is not None:
+            self._give(found, again=True)
+        else:
+            self.engine.remove_workload(text)
+            self._soon()
+        if isinstance(decision, Evict) and not (found and found.evicted):
+            self.engine.not_evicted(text)
+        if isinstance(decision, Admit) and decision.replaces:
+            self._hear(decision.replaces, again=True)
 
     async def _carry_out(self, workload: Workload, decision: Admit | Evict) -> bool:
         """Write a decision; False where the workload is not the one that was decided upon any longer."""
@@ -289,16 +313,18 @@ class EngineReconciler:
             return False
         now = self._now()
         if isinstance(decision, Evict):
+            if not workload.reserved:
+                return False
             preemptor = self.engine.workload(decision.preemptor)
             message = preemption_message(decision, preemptor.metadata.label(names.JOB_UID) if preemptor else "")
             status = to.evicted(workload, names.BY_PREEMPTION, message, now, preempted=decision.reason)
-            await self._apply(workload, status)
+            await self._writes.apply(workload, status)
             self._recorder.event(WORKLOADS, workload, "Normal", "Preempted", message)
             return True
         flavors = {flavor for grant in decision.grants for flavor in grant.flavors.values()}
         required = self.engine.inventory.checks_for(decision.cluster_queue, flavors)
         status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
-        await self._apply(workload, status)
+        await self._writes.apply(workload, status)
         message = f"Quota reserved in ClusterQueue {decision.cluster_queue}"
         self._recorder.event(WORKLOADS, workload, "Normal", "QuotaReserved", message)
         if is_true(status.conditions, names.ADMITTED):
@@ -314,19 +340,17 @@ class EngineReconciler:
         if replaced is None or replaced.finished or replaced.key == workload.key:
             return False
         message = f"Replaced to accommodate workload {workload.key} due to workload slice aggregation"
-        await self._apply(replaced, to.finished(replaced, names.SLICE_REPLACED, message, self._now()))
+        await self._writes.apply(replaced, to.finished(replaced, names.SLICE_REPLACED, message, self._now()))
         self._recorder.event(WORKLOADS, replaced, "Normal", names.SLICE_REPLACED, message)
         return True
 
     async def _keep(self, workload: Workload) -> Result:
-        found = upkeep(workload, self._around(workload), self._now())
+        found = upkeep(workload, self._surroundings.of(workload), self._now())
         if found.deactivate:
-            change = {"metadata": {"uid": workload.metadata.uid}, "spec": {"active": False}}
-            meta = workload.metadata
-            await self._send(verbs.patch(WORKLOADS, meta.name, change, PatchType.MERGE, meta.namespace), workload.key)
+            await self._writes.deactivate(workload)
             return DONE
         if found.status is not None:
-            await self._apply(workload, found.status)
+            await self._writes.apply(workload, found.status, decided=False)
             if found.event is not None:
                 self._recorder.event(WORKLOADS, workload, found.event.kind, found.event.reason, found.event.message)
             return DONE
@@ -336,7 +360,7 @@ class EngineReconciler:
 
     async def _say_why(self, workload: Workload) -> float | None:
         """Tells a waiting workload what it waits for; otherwise in how many seconds that is due."""
-        text, queue = str(workload.key), self._queue_of(workload)
+        text, queue = str(workload.key), self._surroundings.queue_of(workload)
         if workload.reserved or text not in self.engine.pending.get(queue, ()):
             return None
         if not self.engine.inventory.state(queue).active:
@@ -347,49 +371,16 @@ class EngineReconciler:
             return found
         self._messages.told(text, self._clock.now())
         item = self.engine.item(text)
-        await self._apply(workload, to.unreserved(workload, found.reason, found.message, self._now(), item))
+        status = to.unreserved(workload, found.reason, found.message, self._now(), item)
+        await self._writes.apply(workload, status, decided=False)
         self._recorder.event(WORKLOADS, workload, "Warning", found.reason, found.message)
         return None
 
-    def _queue_of(self, workload: Workload) -> str:
-        if workload.status.admission is not None:
-            return workload.status.admission.cluster_queue
-        local = self._local_queues.get(Key(workload.metadata.namespace, workload.spec.queue_name))
-        return local.spec.cluster_queue if local else ""
-
-    def _around(self, workload: Workload) -> Surroundings:
-        name = self._queue_of(workload)
-        queue = self._cluster_queues.get(Key("", name))
-        admission = workload.status.admission
-        flavors: set[str] | None = None
-        if admission is not None:
-            flavors = {flavor for one in admission.pod_set_assignments for flavor in (one.flavors or {}).values()}
-        return Surroundings(
-            local_queue=self._local_queues.get(Key(workload.metadata.namespace, workload.spec.queue_name)),
-            cluster_queue=name,
-            state=self.engine.inventory.state(name),
-            stopped=(queue.spec.stop_policy or "") if queue else "",
-            checks=tuple(self.engine.inventory.checks_for(name, flavors)),
-            refused=self.engine.refused.get(str(workload.key), ""),
-            pods_ready=self._settings.pods_ready,
-        )
-
-    # writes
-
-    async def _apply(self, workload: Workload, status: WorkloadStatus) -> None:
-        """Write the whole of what admission owns, unless the workload has changed meanwhile."""
-        body = to.apply_body(workload, status)
-        body["metadata"]["resourceVersion"] = workload.metadata.resource_version
-        request = verbs.apply(WORKLOADS, body, names.ADMISSION_MANAGER, force=True, subresource="status")
-        await self._send(request, workload.key)
-
-    async def _send(self, request: Any, key: Key) -> None:
-        try:
-            answer = await self._shield(self._client.send_as(request, Workload))
-        except NotFound:
-            return
-        self.controller.wrote(key, self._workloads, answer)
-        self._give(answer)
+    def _wrote(self, answer: Workload, decided: bool) -> None:
+        self.controller.wrote(answer.key, self._workloads, answer)
+        if decided or str(answer.key) not in self._writing:
+            # Quota may have been reserved since this was sent: an answer without it would free that.
+            self._give(answer)
 
     def _hear(self, text: str, *, again: bool) -> None:
         """Listen to the caches again."""
