@@ -111,8 +111,7 @@ def command(
             if len(wanted) > 1:
                 tell("nothing was applied")
             return applying.code
-        for manifest in wanted:
-            applying.one(manifest, form)
+        applying.all(wanted, form)
         if form is not None:
             _show(applying.done, form)
         if not applying.code and dry_run == "none":
@@ -271,6 +270,15 @@ class _Applying:
         failure.object, failure.field = told.object, told.field
         tell_failure(failure, as_json=form is not None and form.name == "json")
         self.code = self.code or told.code
+
+    def all(self, wanted: Sequence[Manifest], form: Form | None) -> None:
+        """Apply one after the other, and say how far it came where it is interrupted."""
+        for count, manifest in enumerate(wanted):
+            try:
+                self.one(manifest, form)
+            except KeyboardInterrupt:
+                tell(f"interrupted: {count} of {len(wanted)} objects were applied; the same command applies the rest")
+                raise
 
     def one(self, manifest: Manifest, form: Form | None) -> None:
         """Apply one manifest and say how it went; one that fails does not keep the others back."""

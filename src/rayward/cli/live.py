@@ -18,8 +18,18 @@ _CLEAR: Final = "\r\x1b[K"
 
 
 @contextmanager
-def progress(about: str) -> Generator[Callable[[Verdict], None]]:
-    """Says each new state of an object, for as long as it is waited for."""
+def progress(about: str, following: str = "") -> Generator[Callable[[Verdict], None]]:
+    """Says each new state of an object, for as long as it is waited for; and what to do where that is interrupted."""
+    try:
+        with _shown(about) as say:
+            yield say
+    except KeyboardInterrupt:
+        tell(f"{about}: interrupted; {following or f'the change goes on without you: rayward wait {about}'}")
+        raise
+
+
+@contextmanager
+def _shown(about: str) -> Generator[Callable[[Verdict], None]]:
     if not sys.stderr.isatty():
         yield lambda verdict: tell(f"{about}: {verdict}")
         return

@@ -57,7 +57,8 @@ def _command(name: str) -> click.Command:
             else:
                 timeout = waits.timeout if waits else 600.0
                 verb = client.edit if name == "edit" else client.reassemble
-                with progress(str(ref)) as say:
+                following = f"rayward {name} {ref} goes on, and with --undo takes the change back"
+                with progress(str(ref), following) as say:
                     done = verb(ref, *settings, cause=cause, timeout=timeout, tell=say)
             show(ref, done, form, dry=False)
             settle(client, ref, done, waits)
