@@ -282,7 +282,9 @@ def test_an_initialising_timeout_recovers_when_the_spec_does() -> None:
     assert not world.clusters
     assert decision.failure
     assert decision.failure.reason == "InitializingTimeout"
-    assert decision.failure.message.startswith("RayService failed to become ready within 30 s: ")
+    assert decision.failure.message.startswith(
+        "RayService failed to become ready within the configured timeout of 30 s: "
+    )
 
     world.edit(B)
     world.settle()

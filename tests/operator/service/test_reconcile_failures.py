@@ -88,7 +88,7 @@ async def test_a_first_release_that_is_not_ready_in_time_is_given_up(ray: Servic
         await ray.create(service(metadata={"annotations": {labels.INITIALIZING_TIMEOUT: "2s"}}))
         late = await ray.until("Ready", "False", "InitializingTimeout")
         # KubeRay's own tests look for these words.
-        assert "RayService failed to become ready" in late["message"]
+        assert "RayService failed to become ready within the configured timeout of " in late["message"]
         await ray.until_names(lambda names: names == set())
         ray.kubelet.starts = lambda pod: True
         patience = {"metadata": {"annotations": {labels.INITIALIZING_TIMEOUT: "10m"}}}

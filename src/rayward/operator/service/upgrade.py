@@ -19,6 +19,8 @@ from rayward.operator.service.state import (
 )
 
 _INITIALIZING_TIMEOUT = "InitializingTimeout"
+_TIMED_OUT = "RayService failed to become ready within the configured timeout"
+"""KubeRay's words: its own end-to-end test looks for them."""
 
 
 def decide(
@@ -81,9 +83,7 @@ def _failure(
     timeout = policy.initializing_timeout if active is None else None
     if timeout and pending.released and now - pending.released >= timeout:
         seconds = int(timeout.total_seconds())
-        return Failure(
-            _INITIALIZING_TIMEOUT, f"RayService failed to become ready within {seconds} s: {readiness.message}"
-        )
+        return Failure(_INITIALIZING_TIMEOUT, f"{_TIMED_OUT} of {seconds} s: {readiness.message}")
     since = pending.progressed_at or pending.created
     # An operator that has just started has asked no dashboard yet: what may be ready for long is not late.
     known = readiness.stage is Stage.WAITING and readiness.reason != UNKNOWN
