@@ -58,3 +58,25 @@ async def test_the_old_path_of_watches_is_no_way_around_the_right_to_more(tmp_pa
                 assert answer.code == 405, (method, caller)
         seen = await api.call("GET", f"{old}/configmaps?timeoutSeconds=1", **reader)
         assert seen.code == 200
+
+
+@pytest.mark.anyio
+async def test_a_token_is_asked_for_where_its_account_is(tmp_path: Path) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    async with serving(tmp_path) as api:
+        assert (await api.call("POST", accounts, {"metadata": {"name": "sa"}})).code == 201
+        asked = {"metadata": {"name": "sa", "namespace": "kube-system"}, "spec": {}}
+        answer = await api.call("POST", f"{accounts}/sa/token", asked)
+        text = "the namespace of the provided object does not match the namespace sent on the request"
+        assert (answer.code, answer.body["message"]) == (400, text)
+        assert (await api.call("POST", f"{accounts}/sa/token", {"spec": {}})).code == 201
+
+
+@pytest.mark.anyio
+async def test_a_patch_makes_no_object_of_another_kind(tmp_path: Path) -> None:
+    maps = "/api/v1/namespaces/default/configmaps"
+    async with serving(tmp_path) as api:
+        assert (await api.call("POST", maps, {"metadata": {"name": "m"}})).code == 201
+        answer = await api.call("PATCH", f"{maps}/m", {"kind": "Secret"}, "application/merge-patch+json")
+        assert answer.code == 422
+        assert answer.body["message"].endswith("converting (v1.Secret) to (core.ConfigMap): unknown conversion")

@@ -24,7 +24,7 @@ from rayward.local.apiserver.request import Request, Response
 from rayward.local.apiserver.respond import shown_object
 from rayward.local.apiserver.scale import get_scale, patch_scale, put_scale
 from rayward.local.apiserver.tokens import ISSUER, Tokens
-from rayward.local.apiserver.verbs.create import posted_part
+from rayward.local.apiserver.verbs.create import ensure_namespace, posted_part
 from rayward.local.apiserver.verbs.incoming import body_of
 from rayward.local.apiserver.verbs.patch import patch
 from rayward.local.apiserver.verbs.read import get
@@ -141,6 +141,7 @@ def _token_handler(tokens: Tokens) -> Handler:
 
 def _token_request(core: Core, request: Request, options: WriteOptions) -> Object:
     review = body_of(request, "authentication.k8s.io", "TokenRequest")
+    ensure_namespace(request, section(review, "metadata"))
     if section(review, "spec").get("boundObjectRef", review) is None:
         # what was not given is nobody's
         del review["spec"]["boundObjectRef"]

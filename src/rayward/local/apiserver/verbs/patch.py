@@ -132,8 +132,8 @@ def _check_patched_identity(resource: Resource, obj: Object, shown_value: str) -
         other.coerce(obj)
     except DecodeError as error:
         raise refuse_patch(shown_value, str(error)) from None
-    wanted = f"{resource.group}/{resource.version}, Kind={resource.kind}"
-    raise refuse_patch(shown_value, f"unable to decode {group}/{version}, Kind={kind} into {wanted}")
+    text = f"converting ({version}.{kind}) to ({resource.go_name}): unknown conversion"
+    raise refuse_patch(shown_value, text)
 
 
 _MISFIT = re.compile(r"json: cannot unmarshal (\w+)(?: [\d.e+-]+)? into .* of type (.+)$")
