@@ -108,6 +108,25 @@ def test_nothing_of_a_home_folder_but_the_project(beside: Machine, home: Path) -
     beside.delete(name)
 
 
+def test_what_is_hidden_in_the_project_folder_cannot_be_moved_to_where_it_shows(machine: Machine, home: Path) -> None:
+    del machine
+    project = home / "other"
+    data = project / "own" / "deep" / "data"
+    data.mkdir(parents=True)
+    (data / "secret").write_text("secret")
+    (project / "own" / "notes").write_text("notes")
+    with Machine("--project", str(project), "--hide", str(data), place=home / "data") as running:
+        moves = f"mv {project}/own {project}/x; mv {project}/own/deep {project}/x; mv {data} {project}/x"
+        exchange = f"mkdir {project}/y; mv -T --exchange {project}/own {project}/y"
+        nested = f"unshare -Urm sh -c 'umount -R {project}/own; {moves}'"
+        running.output(sh(f"({moves}; {exchange}; {nested}) 2>&1; true"))
+        # Its neighbours are the project's, and can be written and moved as ever.
+        running.output(sh(f"echo more >> {project}/own/notes; mv {project}/own/notes {project}/notes"))
+        assert (project / "notes").read_text() == "notesmore\n"
+        assert (data / "secret").read_text() == "secret"
+        assert running.output(sh(f"grep -rs secret {project}; ls -A {data}; true")) == ""
+
+
 def test_devices_are_those_of_every_container_and_of_no_gpu(beside: Machine) -> None:
     said = beside.output(sh("ls /dev"))
     own = {"fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"}

@@ -51,6 +51,7 @@ def build(
     ``devices`` are names below /dev, ``hidden`` folders and files that stay out of sight even where a mount shows
     what is around them.
     """
+    mounts = list(mounts)
     linux.mount("tmpfs", root, "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
     for path in visible.SYSTEM:
         _show(path, f"{root}{path}", follow=False)
@@ -66,7 +67,21 @@ def build(
     for mount in mounts:
         _place(root, mount)
     for path in hidden:
+        for folder in _between(path, [mount["target"] for mount in mounts]):
+            _pin(root + folder)
         _hide(root + path)
+
+
+def _between(path: str, targets: Iterable[str]) -> list[str]:
+    """The folders that lead from what is mounted to a hidden path, outer ones first."""
+    found = {str(folder) for folder in Path(path).parents for target in targets if Path(target) in folder.parents}
+    return sorted(found, key=len)
+
+
+def _pin(path: str) -> None:
+    # Moved, a folder would take what is hidden in it to where the next container does not look for it: a mount stays.
+    if Path(path).is_dir():
+        linux.mount(path, path, None, linux.BIND | linux.RECURSIVE)
 
 
 def _hide(path: str) -> None:
