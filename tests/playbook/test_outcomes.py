@@ -150,7 +150,7 @@ async def test_without_rights_it_is_six(ray: ServiceStage, tmp_path: Path, reque
         (("reassemble", "raycluster/x", "--undo", "image=a"), "", 2, "takes no settings"),
         (("edit", "rayjob/x", "spec.a=["), "", 2, "no YAML"),
         (("timeline", "rayservice/nobody"), "", 4, "not found"),
-        (("recreate", "raycluster/nobody", "--approve=nobody"), "", 4, "is not there"),
+        (("recreate", "raycluster/nobody", "--approve=nobody"), "", 4, "does not exist"),
     ],
 )
 async def test_bad_input(
