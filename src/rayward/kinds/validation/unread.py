@@ -88,17 +88,17 @@ def _unreached(payload: Object, spec: RayServiceSpec) -> Iterator[tuple[Path, st
     if where == "Disabled":
         yield ("proxy_location",), "no pod takes requests: delete it"
     if where == "HeadOnly" and spec.exclude_head_pod_from_serve_svc:
-        yield ("proxy_location",), "no pod takes requests with excludeHeadPodFromServeSvc: delete one of both"
+        yield ("proxy_location",), "no pod takes requests with excludeHeadPodFromServeSvc: delete one of the two"
 
 
 def _values(spec: RayServiceSpec, annotations: Mapping[str, str]) -> Iterator[Problem]:
     given = annotations.get(labels.SERVE_CONFIG_UPGRADE, "")
     if given not in ("", "NewCluster"):
-        yield _annotation(labels.SERVE_CONFIG_UPGRADE, given, "write NewCluster, or take it away")
+        yield _annotation(labels.SERVE_CONFIG_UPGRADE, given, "write NewCluster, or remove it")
     rolling = annotations.get(labels.ROLLING_UPDATE, "")
     in_place = spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None"
     if rolling not in ("", "workers"):
-        yield _annotation(labels.ROLLING_UPDATE, rolling, "write workers, or take it away")
+        yield _annotation(labels.ROLLING_UPDATE, rolling, "write workers, or remove it")
     elif rolling and not in_place:
         yield _annotation(labels.ROLLING_UPDATE, rolling, "write upgradeStrategy.type: None beside it")
 
