@@ -24,4 +24,8 @@ def test_kinds_then_names_from_the_server(rayward: Rayward) -> None:
     assert _offered(words, "rayc") == ["raycluster/"]
     assert _offered(words, "raycluster/tr") == ["raycluster/train", "raycluster/trial"]
     assert _offered(["why", "--data-dir", "/nowhere"], "raycluster/t") == []
+    assert _offered(["history", *words[1:], "raycluster"], "tr") == ["train", "trial"]
+    assert _offered(["get", *words[1:]], "rayclusters/o") == ["rayclusters/other"]
+    assert _offered(["describe", *words[1:], "serviceaccount"], "def") == ["default"]
+    assert _offered(["logs", *words[1:]], "raycluster/tra") == ["raycluster/train"]
     assert "reassemble" in _offered([], "rea")

@@ -8,8 +8,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from rayward.cli.main import commands
 from rayward.stack import control
 from rayward.stack.errors import StackError
 from tests.cli.rayward import run
@@ -85,3 +87,35 @@ def test_a_stack_that_cannot_start_says_what_why_and_what_next(monkeypatch: pyte
         "  why: see above",
         "  next: read the logs",
     ]
+
+
+_NAMELESS = {"init", "run", "crds", "lint"}
+"""Their arguments are no objects of a server."""
+_UNREAD = {
+    "apply",
+    "set",
+    "scale",
+    "patch",
+    "replace",
+    "logs",
+    "exec",
+    "port-forward",
+    "run",
+    "stop",
+    "rerun",
+    "crds",
+    "operator",
+}
+"""They change something, or print what others wrote."""
+
+
+@pytest.mark.parametrize("name", commands.list_commands(click.Context(commands)))
+def test_every_command_has_examples_completion_and_json(name: str) -> None:
+    found = commands.get_command(click.Context(commands), name)
+    assert found is not None
+    assert "Examples:\n" in (found.help or "")
+    arguments = [one for one in found.params if isinstance(one, click.Argument)]
+    if name not in _NAMELESS and arguments:
+        assert getattr(arguments[0], "_custom_shell_complete", None) is not None
+    if name not in _UNREAD:
+        assert "-o" in [option for one in found.params for option in one.opts]

@@ -14,7 +14,8 @@ def command(plurals: tuple[str, ...]) -> None:
     """Print the CustomResourceDefinitions of Ray's kinds, for kubectl apply.
 
     \b
-    rayward crds | kubectl apply --server-side --force-conflicts -f -
+    Examples:
+      rayward crds | kubectl apply --server-side --force-conflicts -f -
 
     They have every field of KubeRay's own definitions, and replace those where they are installed. KIND is a plural
     such as rayservices; without one all of Ray's kinds are printed. Kueue's kinds (workloads, clusterqueues and so

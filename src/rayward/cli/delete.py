@@ -10,6 +10,7 @@ import click
 from rayward.changes.deleting import propagation_of
 from rayward.cli import fetch, manifests, naming
 from rayward.cli.catalogue import Catalogue, Kind, read_catalogue
+from rayward.cli.completion import complete_any
 from rayward.cli.durations import DurationType
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
@@ -41,7 +42,7 @@ class _Doomed:
 
 
 @click.command("delete")
-@click.argument("words", nargs=-1, metavar="[KIND NAME... | KIND/NAME...]")
+@click.argument("words", nargs=-1, metavar="[KIND NAME... | KIND/NAME...]", shell_complete=complete_any)
 @click.option("-f", "--filename", "files", multiple=True, help="Objects of a file, folder, or - for stdin.")
 @click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @click.option("-l", "--selector", "labels", default="", help="All objects with these labels.")

@@ -8,6 +8,7 @@ import click
 
 from rayward.cli import fetch, naming, reach
 from rayward.cli.catalogue import read_catalogue
+from rayward.cli.completion import complete_any
 from rayward.cli.describing import general, pod
 from rayward.cli.fetch import Scope
 from rayward.cli.output import answer, answer_json, output_option, tell
@@ -18,7 +19,7 @@ from rayward.kube.machinery.jsonvalue import Object
 
 
 @click.command("describe")
-@click.argument("words", nargs=-1, metavar="KIND [NAME...] | KIND/NAME...")
+@click.argument("words", nargs=-1, metavar="KIND [NAME...] | KIND/NAME...", shell_complete=complete_any)
 @click.option("-l", "--selector", "labels", default="", help="Only objects with these labels.")
 @output_option
 @target_options

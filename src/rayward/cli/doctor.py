@@ -18,7 +18,13 @@ _MARKS = {Verdict.OK: ("ok  ", "green"), Verdict.WARN: ("warn", "yellow"), Verdi
 @data_option
 @output_option
 def command(data: Path | None, form: str) -> int:
-    """Check whether pods can run on this machine; print the command that fixes what is missing. Exits with 1 if not."""
+    """Check whether pods can run on this machine; print the command that fixes what is missing. Exits with 1 if not.
+
+    \b
+    Examples:
+      rayward doctor
+      rayward doctor -o json
+    """  # noqa: D301 -- click reads the backspace
     found = checks.all_of(folder_of(data))
     bad = any(check.verdict is Verdict.FAIL for check in found)
     if form == "json":

@@ -15,7 +15,13 @@ from rayward.stack import control, state
 @data_option
 @output_option
 def command(purge: bool, data: Path | None, form: str) -> None:
-    """Stop the local stack. Objects are kept for the next `rayward up`, unless --purge."""
+    """Stop the local stack. Objects are kept for the next `rayward up`, unless --purge.
+
+    \b
+    Examples:
+      rayward down
+      rayward down --purge
+    """  # noqa: D301 -- click reads the backspace
     folder = folder_of(data)
     try:
         ran = control.down(folder, purge=purge)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rayward.cli import podfind
+from rayward.cli.completion import complete_pods
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import tell
 from rayward.cli.target import Session, Target, target_options
@@ -17,7 +18,7 @@ _PROTOCOLS = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 
 
 @click.command("exec")
-@click.argument("word", metavar="POD | KIND/NAME")
+@click.argument("word", metavar="POD | KIND/NAME", shell_complete=complete_pods)
 @click.argument("program", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND...")
 @click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
 @click.option("-i", "--stdin", "interactive", is_flag=True, help="Pass stdin to the command.")

@@ -6,6 +6,7 @@ import click
 
 from rayward.cli import fetch, jobtable, naming, raytoken, reach, watching
 from rayward.cli.catalogue import read_catalogue
+from rayward.cli.completion import complete_any
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
@@ -19,7 +20,7 @@ from rayward.kube.machinery.jsonvalue import Object
 
 
 @click.command("get")
-@click.argument("words", nargs=-1, metavar="KIND[,KIND] [NAME...] | KIND/NAME...")
+@click.argument("words", nargs=-1, metavar="KIND[,KIND] [NAME...] | KIND/NAME...", shell_complete=complete_any)
 @click.option("-A", "--all-namespaces", is_flag=True, help="Objects of every namespace.")
 @click.option("-l", "--selector", "labels", default="", help="Only objects with these labels.")
 @click.option("--field-selector", "fields", default="", help="Only objects with these fields.")

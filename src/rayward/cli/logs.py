@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 import click
 
 from rayward.cli import podfind, replicalogs
+from rayward.cli.completion import complete_pods
 from rayward.cli.durations import DurationType
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import tell
@@ -45,7 +46,7 @@ class Source:
 
 
 @click.command("logs")
-@click.argument("word", required=False, metavar="POD | KIND/NAME")
+@click.argument("word", required=False, metavar="POD | KIND/NAME", shell_complete=complete_pods)
 @click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
 @click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until interrupted.")
 @click.option("-p", "--previous", is_flag=True, help="Print the log of the container before its last restart.")

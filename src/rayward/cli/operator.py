@@ -21,7 +21,13 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands)
 def command() -> None:
-    """Run the operator on any Kubernetes cluster, or print the manifests that it needs there."""
+    """Run the operator on any Kubernetes cluster, or print the manifests that it needs there.
+
+    \b
+    Examples:
+      rayward operator rbac | kubectl apply -f -
+      rayward operator run --namespace team
+    """  # noqa: D301 -- click reads the backspace
 
 
 @command.command("rbac")

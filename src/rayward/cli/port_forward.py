@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rayward.cli import podfind
+from rayward.cli.completion import complete_pods
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, tell
 from rayward.cli.target import Session, Target, target_options
@@ -27,7 +28,7 @@ _HIGHEST = 65535
 
 
 @click.command("port-forward")
-@click.argument("word", metavar="POD | KIND/NAME")
+@click.argument("word", metavar="POD | KIND/NAME", shell_complete=complete_pods)
 @click.argument("ports", nargs=-1, required=True, metavar="[LOCAL:]REMOTE...")
 @click.option("--address", default="127.0.0.1", show_default=True, help="Where to listen.")
 @target_options

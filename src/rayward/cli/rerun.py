@@ -6,13 +6,14 @@ import click
 
 from rayward.changes.refs import Ref
 from rayward.cli.changing import changing
+from rayward.cli.completion import complete_jobs
 from rayward.cli.following import follow, how_to_return, name_of
 from rayward.cli.output import answer, tell
 from rayward.cli.target import Target, target_options
 
 
 @click.command("rerun")
-@click.argument("job", metavar="NAME")
+@click.argument("job", metavar="NAME", shell_complete=complete_jobs)
 @click.option("--name", default="", help="Name of the new RayJob (default: the old one's, with a number).")
 @click.option("--detach", "-d", is_flag=True, help="Create the job and do not wait for it.")
 @target_options

@@ -6,6 +6,7 @@ import click
 
 from rayward.changes.timeline.stats import Stats
 from rayward.cli.changing import changing, ref_of
+from rayward.cli.completion import complete_objects
 from rayward.cli.grid import Grid, lay_out
 from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
@@ -14,7 +15,7 @@ _COLUMNS = ("OBJECT", "CHANGES", "FAILED", "FAILURE RATE", "LEAD TIME", "TIME TO
 
 
 @click.command("stats")
-@click.argument("words", nargs=-1, metavar="[KIND/NAME...]")
+@click.argument("words", nargs=-1, metavar="[KIND/NAME...]", shell_complete=complete_objects)
 @output_option
 @target_options
 def command(words: tuple[str, ...], form: str, target: Target) -> int:

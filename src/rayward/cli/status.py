@@ -17,7 +17,13 @@ from rayward.stack.state import PartState
 @data_option
 @output_option
 def command(data: Path | None, form: str) -> int:
-    """Show the processes of the local stack. Exits with 1 when nothing runs."""
+    """Show the processes of the local stack. Exits with 1 when nothing runs.
+
+    \b
+    Examples:
+      rayward status
+      rayward status -o json
+    """  # noqa: D301 -- click reads the backspace
     folder = folder_of(data)
     supervised = control.status(folder)
     seen = supervised or state.unsupervised(folder)

@@ -6,6 +6,7 @@ import click
 
 from rayward.changes.refs import Ref
 from rayward.cli.changing import changing
+from rayward.cli.completion import complete_jobs
 from rayward.cli.durations import DurationType
 from rayward.cli.output import answer, tell
 from rayward.cli.target import Target, target_options
@@ -13,7 +14,7 @@ from rayward.kube.machinery.jsonvalue import section
 
 
 @click.command("stop")
-@click.argument("job", metavar="NAME")
+@click.argument("job", metavar="NAME", shell_complete=complete_jobs)
 @click.option("--timeout", type=DurationType(), default="2m", help="How long to wait until the job has ended.")
 @target_options
 def command(job: str, timeout: float, target: Target) -> int:
