@@ -2,6 +2,8 @@
 PY := .venv/bin/python
 # On a busy machine of yours: `make test RERUNS=1` tries a test that failed once more, and shows why it failed.
 RERUNS ?= 0
+# Tests start hundreds of programs of ours, and each would compile all of Rayward anew where this is set.
+export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
