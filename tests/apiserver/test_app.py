@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 
-from tests.apiserver.inprocess import serving
+from tests.apiserver.inprocess import Answer, serving
 
 
 @pytest.mark.anyio
@@ -80,3 +81,26 @@ async def test_a_patch_makes_no_object_of_another_kind(tmp_path: Path) -> None:
         answer = await api.call("PATCH", f"{maps}/m", {"kind": "Secret"}, "application/merge-patch+json")
         assert answer.code == 422
         assert answer.body["message"].endswith("converting (v1.Secret) to (core.ConfigMap): unknown conversion")
+
+
+@pytest.mark.anyio
+async def test_what_a_write_is_refused_for_is_there_for_whoever_looks(tmp_path: Path) -> None:
+    maps = "/api/v1/namespaces/default/configmaps"
+    async with serving(tmp_path) as api:
+
+        async def create_or_look(name: str) -> Answer:
+            made = await api.call("POST", maps, {"metadata": {"name": name}})
+            return await api.call("GET", f"{maps}/{name}") if made.code == 409 else made
+
+        async def claim(name: str, owner: str) -> Answer:
+            free = {"op": "test", "path": "/data", "value": None}
+            patch = [free, {"op": "add", "path": "/data", "value": {"owner": owner}}]
+            done = await api.call("PATCH", f"{maps}/{name}", patch, "application/json-patch+json")
+            return await api.call("GET", f"{maps}/{name}") if done.code == 422 else done
+
+        for number in range(50):
+            name = f"m{number}"
+            created = await asyncio.gather(*(create_or_look(name) for _ in range(3)))
+            assert sorted(answer.code for answer in created) == [200, 200, 201]
+            claimed = await asyncio.gather(*(claim(name, owner) for owner in "abc"))
+            assert len({answer.body["data"]["owner"] for answer in claimed}) == 1

@@ -190,10 +190,17 @@ class App:
         if info.namespace and not resource.namespaced and not resource.builtin:
             return _NOT_FOUND
         handler = self._handler(info, resource, query)
-        if resource.conversion is None:
-            answer = await handler(self._core, request)
-        else:
-            answer = await converting(self._core, request, handler)
+        try:
+            if resource.conversion is None:
+                answer = await handler(self._core, request)
+            else:
+                answer = await converting(self._core, request, handler)
+        except status.ApiError:
+            if method != "GET":
+                # A write is judged by what is queued; whoever is refused for it and looks must find it there.
+                store = self._core.objects.store
+                await store.committed(store.newest_revision)
+            raise
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
 
