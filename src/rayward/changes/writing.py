@@ -161,7 +161,9 @@ def json_patch(
     except errors.Invalid as error:
         if error.message != _MISFIT:
             raise
-        raise _misfit(ref, live, given) from error
+        following = f"rayward get {ref.kind.lower()} {ref.name} -o yaml   # shows what there is"
+        moved = Invalid(f"the patch did not fit {ref} as it was: nothing was changed", "", following, object=str(ref))
+        raise (_misfit(ref, live, given) or moved) from error
     return Written(answer, live, patch=tuple(given))
 
 
@@ -192,10 +194,10 @@ def change(
             if isinstance(error, errors.Invalid) and error.message != _MISFIT:
                 raise
             yield Backoff(attempt)
-            before, live = live, (yield from read(ref))
-            if isinstance(error, errors.Invalid) and _version(before) == _version(live):
-                # nobody wrote, so the next attempt would end the same
-                raise _misfit(ref, live, compiled.operations) from error
+            if (wrong := _misfit(ref, live, compiled.operations)) is not None:
+                # it does not fit what it was made for, so the next attempt would end the same
+                raise wrong from error
+            live = yield from read(ref)
             continue
         return Written(answer, live, attempt, patch=compiled.operations)
     raise _exhausted(ref)
@@ -279,12 +281,8 @@ def _taken(live: Object, after: Object, manager: str) -> tuple[FieldConflict, ..
     )
 
 
-def _version(obj: Object) -> Any:
-    return section(obj, "metadata").get("resourceVersion")
-
-
-def _misfit(ref: Ref, live: Object, operations: Sequence[Object]) -> Invalid:
-    """Which operation of a JSON patch the object does not fit: the server does not say."""
+def _misfit(ref: Ref, live: Object, operations: Sequence[Object]) -> Invalid | None:
+    """Which operation of a JSON patch the object does not fit, for the server does not say; None where all do."""
     following = f"rayward get {ref.kind.lower()} {ref.name} -o yaml   # shows what there is"
     doc: Any = live
     for number, operation in enumerate(operations, 1):
@@ -294,7 +292,7 @@ def _misfit(ref: Ref, live: Object, operations: Sequence[Object]) -> Invalid:
             what = f"operation {number} of the patch does not fit {ref}: nothing was changed"
             why = f"{orjson.dumps(operation).decode()[:_SHOWN]}: {error.detail}"
             return Invalid(what, why, following, object=str(ref), field=str(operation.get("path") or ""))
-    return Invalid(f"the patch did not fit {ref} as it was: nothing was changed", "", following, object=str(ref))
+    return None
 
 
 def _exhausted(ref: Ref) -> Conflict:
