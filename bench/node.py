@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import uvloop
-from tests.node.machine import Machine, ground_processes
+from tests.node.machine import Machine, sandbox_processes
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
@@ -138,8 +138,8 @@ async def _all_at_once(machine: Machine) -> None:
         took = time.perf_counter() - began
         spent, server = _spent(node) - spent, _spent(machine.pid_of("api")) - server
         peak = _kilobytes(f"/proc/{node}/status", "VmHWM:") / 1e3
-        grounds = ground_processes(machine.folder)
-        inits = sum(_kilobytes(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in grounds) / 1e3
+        sandboxes = sandbox_processes(machine.folder)
+        inits = sum(_kilobytes(f"/proc/{pid}/smaps_rollup", "Pss:") for pid in sandboxes) / 1e3
         last = max(times)
         print(f"  {_TOGETHER} pods at once, all Running  {took:7.1f} s    {_TOGETHER / last:.0f} pods per second")
         print(f"  CPU of the node               {spent:7.1f} s    {spent / _TOGETHER * 1e3:.1f} ms per pod")
