@@ -36,6 +36,7 @@ def test_the_recording_is_not_stale(client: SyncClient) -> None:
     assert files.same(RECORDED, said), f"{RECORDED.name} is stale: look at it, then run python -m tests.kube.kuberay"
 
 
+@pytest.mark.timeout(900)
 def test_generated_manifests_get_the_same_children(client: SyncClient) -> None:
     manifests = [Manifest(f"generated-{seed}", [], generated(seed)) for seed in _SEEDS]
     made = [kuberay.apply(client, manifest) for manifest in manifests]
