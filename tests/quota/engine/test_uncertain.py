@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
-from rayward.kinds.resources import CLUSTER_QUEUES
+from rayward.kinds.resources import CLUSTER_QUEUES, WORKLOADS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.request import Request, Response
@@ -135,3 +135,26 @@ async def test_a_wait_that_is_told_late_frees_no_quota_that_was_reserved_since(q
         assert await _holders(quota) == {"w"}
         await quota.finish("w")
         await quota.until_admitted("urgent")
+
+
+async def test_what_a_slice_that_is_gone_was_to_replace_goes_on_and_holds_its_quota(quota: QuotaStage) -> None:
+    await quota.queue(cpu=4)
+
+    async def it_goes() -> None:
+        await quota.client.delete(WORKLOADS, "grown", quota.namespace)
+
+    late = _Late(quota.client.transport, r'PATCH .*/grown/status.*"admission"', it_goes, loses=False)
+    await quota.ask("slice", count=2)
+    async with quota.engine(Client(late, namespace=quota.client.namespace)):
+        await quota.until_admitted("slice")
+        await quota.ask("grown", count=3, replaces="slice")
+
+        async def is_gone() -> bool:
+            return "grown" not in await quota.workloads()
+
+        await quota.until(is_gone)
+        await quota.ask("other", count=3)
+        await quota.until_condition("other", "QuotaReserved", False)
+        assert await _holders(quota) == {"slice"}
+        await quota.finish("slice")
+        await quota.until_admitted("other")

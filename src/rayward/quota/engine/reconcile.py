@@ -183,13 +183,15 @@ class EngineReconciler:
         key = (new or old or Workload()).key
         text = str(key)
         if new is None:
-            self._decided.pop(text, None)
-            self._unsure.pop(text, None)
             self._versions.pop(text, None)
             self._writing.discard(text)
             self._messages.drop(text)
             self._told(self.engine.item(text))
             self.engine.remove_workload(text)
+            for gone in (self._decided.pop(text, None), self._unsure.pop(text, None)):
+                if isinstance(gone, Admit) and gone.replaces:
+                    # What this one was to replace goes on, and holds its quota.
+                    self._hear(gone.replaces, again=True)
             self._soon()
         elif text not in self._writing:
             self._give(new)
@@ -292,8 +294,7 @@ class EngineReconciler:
 
     async def _ask(self, key: Key) -> None:
         """What became of a write that failed: taken from the server, because caches may not show it yet."""
-        text = str(key)
-        found = await self._writes.read(key)
+        text, found = str(key), await self._writes.read(key)
         decision = self._unsure.pop(text, None)
         self._writing.discard(text)
         if found is not None:
@@ -309,7 +310,7 @@ class EngineReconciler:
     async def _carry_out(self, workload: Workload, decision: Admit | Evict) -> bool:
         """Write a decision; False where the workload is not the one that was decided upon any longer."""
         known = self.engine.item(decision.key)
-        if known is None or known.generation != workload.metadata.generation:
+        if known is None or known.generation != workload.metadata.generation or workload.finished:
             return False
         now = self._now()
         if isinstance(decision, Evict):
@@ -324,7 +325,8 @@ class EngineReconciler:
         flavors = {flavor for grant in decision.grants for flavor in grant.flavors.values()}
         required = self.engine.inventory.checks_for(decision.cluster_queue, flavors)
         status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
-        await self._writes.apply(workload, status)
+        if not await self._writes.apply(workload, status):
+            return False
         message = f"Quota reserved in ClusterQueue {decision.cluster_queue}"
         self._recorder.event(WORKLOADS, workload, "Normal", "QuotaReserved", message)
         if is_true(status.conditions, names.ADMITTED):

@@ -25,11 +25,11 @@ class WorkloadWrites:
         self._shield = shield
         self._wrote = wrote
 
-    async def apply(self, workload: Workload, status: WorkloadStatus, *, decided: bool = True) -> None:
-        """Write the whole of what admission owns, unless the workload has changed meanwhile."""
+    async def apply(self, workload: Workload, status: WorkloadStatus, *, decided: bool = True) -> bool:
+        """Write the whole of what admission owns, unless the workload has changed meanwhile; False where it is gone."""
         body = to.apply_body(workload, status)
         body["metadata"]["resourceVersion"] = workload.metadata.resource_version
-        await self._send(
+        return await self._send(
             verbs.apply(WORKLOADS, body, names.ADMISSION_MANAGER, force=True, subresource="status"), decided
         )
 
@@ -46,9 +46,10 @@ class WorkloadWrites:
         except NotFound:
             return None
 
-    async def _send(self, request: Request, decided: bool) -> None:
+    async def _send(self, request: Request, decided: bool) -> bool:
         try:
             answer = await self._shield(self._client.send_as(request, Workload))
         except NotFound:
-            return
+            return False
         self._wrote(answer, decided)
+        return True
