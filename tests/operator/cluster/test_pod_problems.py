@@ -15,6 +15,7 @@ from rayward.kube.core.pod import (
     ContainerStatus,
     PodStatus,
 )
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.operator.cluster.pod import PodContainer, RayPod, RayPodSpec
 from rayward.operator.cluster.pod_problems import (
     log_requests,
@@ -220,9 +221,31 @@ def test_pods_whose_status_says_why_or_that_run_have_no_events_asked_for() -> No
         assert warning_request(pods, {}, late) == (None, None)
 
 
+def _event(reason: str, message: str, kind: str = "Warning", **times: object) -> Object:
+    return {"type": kind, "reason": reason, "message": message, **times}
+
+
+def test_a_warning_that_something_followed_has_passed_and_the_schedulers_is_of_another_time() -> None:
+    mount = _event("FailedMount", _UNMOUNTED, lastTimestamp="2026-01-01T00:00:01Z")
+    pulling = _event("Pulling", "Pulling image", "Normal", lastTimestamp="2026-01-01T00:00:02Z")
+    unfit = _event("FailedScheduling", "0/3 nodes are available", eventTime="2026-01-01T00:00:00.5Z")
+    for events in ([mount, pulling], [unfit], [unfit, pulling]):
+        assert warning_of(events, 1, _STARTED) == PodWarning("", "", 1, _STARTED)
+    assert warning_of([unfit, mount], 1, _STARTED).reason == "FailedMount"
+
+
+def test_a_pod_that_is_slow_hides_none_that_fails() -> None:
+    containers, began = (_waiting("ContainerCreating"),), "2026-01-01T00:00:00Z"
+    pods = [_pod(each, phase="Pending", start_time=began, container_statuses=containers) for each in ("a", "b")]
+    later = _STARTED + timedelta(seconds=5)
+    known = {"uid-a": PodWarning("", "", 1, later)}
+    assert warning_request(pods, {}, later) == (WarningRequest("a", "uid-a", 0), None)
+    assert warning_request(pods, known, later) == (WarningRequest("b", "uid-b", 0), None)
+
+
 def test_the_last_warning_event_is_what_keeps_a_pod_from_starting() -> None:
-    older = {"reason": "FailedAttachVolume", "message": "busy", "lastTimestamp": "2026-01-01T00:00:01Z"}
-    newer = {"reason": "FailedMount", "message": _UNMOUNTED, "eventTime": "2026-01-01T00:00:02.5Z", "series": None}
+    older = _event("FailedAttachVolume", "busy", lastTimestamp="2026-01-01T00:00:01Z")
+    newer = _event("FailedMount", _UNMOUNTED, eventTime="2026-01-01T00:00:02.5Z", series=None)
     warning = warning_of([newer, older], 1, _STARTED)
     assert warning == PodWarning("FailedMount", _UNMOUNTED, 1, _STARTED)
     (problem,) = pod_problems((_creating(),), {}, {"uid-w": warning})

@@ -87,6 +87,12 @@ def test_a_constructor_that_does_not_return_while_nobody_answers_is_taken_back()
     assert decided(dataclasses.replace(active, deserted_since=None), seconds=310).failure is None, "old replicas answer"
 
 
+def test_an_application_that_a_config_adds_may_take_long_to_start() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START, served=frozenset({"other"}))
+    assert decided(active, seconds=310).failure is None, "nobody is without answers who had any"
+    assert decided(dataclasses.replace(active, served=frozenset({"app"})), seconds=310).failure is not None
+
+
 def test_a_replica_that_found_its_node_late_has_its_whole_time_to_start() -> None:
     active = dataclasses.replace(cluster(deserted=True), deserted_since=START)
     policy = Policy(scheduling_timeout=timedelta(minutes=3))

@@ -12,7 +12,6 @@ from rayward.kinds.durations import duration
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
 from rayward.kinds.serveconfig.finding import Finding
-from rayward.kinds.shapes import desired_workers, max_workers
 from rayward.kinds.validation import template
 from rayward.kinds.validation.cluster import (
     label_problems,
@@ -183,9 +182,8 @@ def _endpoint_problems(spec: RayServiceSpec) -> Iterator[Problem]:
     """A service of whose pods none may take a request."""
     if not spec.exclude_head_pod_from_serve_svc:
         return
-    cluster = spec.ray_cluster_config
-    autoscaled = bool(cluster.enable_in_tree_autoscaling)
-    if not any((max_workers if autoscaled else desired_workers)(group) for group in cluster.worker_group_specs or ()):
+    # Workers that are parked for a while (replicas: 0) may come back.
+    if not any(group.max_replicas != 0 for group in spec.ray_cluster_config.worker_group_specs or ()):
         message = "no worker group may have a worker, so no pod would take requests: delete it, or ask for workers"
         yield Problem("spec.excludeHeadPodFromServeSvc", "Invalid", message)
 

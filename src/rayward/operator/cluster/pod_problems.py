@@ -70,25 +70,36 @@ def pod_problems(pods: Iterable[RayPod], logs: Logs, warnings: Warnings = _NO_WA
 def warning_request(
     pods: Iterable[RayPod], warnings: Warnings, now: datetime
 ) -> tuple[WarningRequest | None, float | None]:
-    """The first pod whose containers are not created, to ask for its events now, or in how many seconds to do so.
+    """A pod whose containers are not created, to ask for its events now, or in how many seconds to do so.
+
+    Of several each has its turn: a pod that is slow hides none that fails.
 
     An event wakes nobody here: all events of a cluster would have to be watched for the few that say why a pod waits.
     """
     pods = list(pods)
-    pod = next(_unstarted(pods), None)
+
+    def due_at(pod: RayPod) -> datetime:
+        known = warnings.get(pod.metadata.uid)
+        return parse_time(pod.status.start_time or "") + _UNTOLD if known is None else known.at + _pause(known)
+
+    pod = min(_unstarted(pods), key=due_at, default=None)
     if pod is None or _findings(pods):
         return None, None
-    known = warnings.get(pod.metadata.uid)
-    due = parse_time(pod.status.start_time or "") + _UNTOLD if known is None else known.at + _pause(known)
+    known, due = warnings.get(pod.metadata.uid), due_at(pod)
     if due > now:
         return None, (due - now).total_seconds()
     return WarningRequest(pod.metadata.name, pod.metadata.uid, known.asked if known else 0), None
 
 
 def warning_of(events: Iterable[Object], asked: int, at: datetime) -> PodWarning:
-    """The latest of a pod's warning events."""
+    """A pod's latest event, where it is a warning: one that something else followed has passed.
+
+    The scheduler's are of the time before the pod had a node.
+    """
     none: Object = {}
     last = max(events, key=_told_at, default=none)
+    if last.get("type") != "Warning" or last.get("reason") == "FailedScheduling":
+        last = none
     return PodWarning(str(last.get("reason") or ""), str(last.get("message") or ""), asked, at)
 
 

@@ -153,7 +153,7 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         await asyncio.gather(*(read(log) for log in requests))
 
     async def _read_warning(self, cluster: RayCluster, local: LocalState, pod: WarningRequest) -> None:
-        about = f"involvedObject.uid={pod.uid},type=Warning"
+        about = f"involvedObject.uid={pod.uid}"
         events: list[Object] = []
         # Without an answer the pod counts as one that starts, and is asked about again later.
         with contextlib.suppress(ApiError, NetworkError):

@@ -77,8 +77,9 @@ class ServiceEvents:
 
     def ray_version(self, cluster: RayCluster, running: str) -> None:
         """The Ray that answers is another one than the spec, or the tag of the image, says."""
-        spec, name = self._service.spec.ray_cluster_config, cluster.metadata.name
-        tag = image_version(cluster.spec.head_group_spec.template)
+        # The cluster's own spec: during an upgrade the service's is of a release that does not answer yet.
+        spec, name = cluster.spec, cluster.metadata.name
+        tag = image_version(spec.head_group_spec.template)
         for what, written in (("rayVersion", spec.ray_version), ("the tag of the head's image", tag)):
             if running and written and rayversion.parse(running) != rayversion.parse(written):
                 message = f"RayCluster {name} runs Ray {running} and {what} in spec.rayClusterConfig is {written[:64]}"

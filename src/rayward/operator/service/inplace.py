@@ -135,7 +135,9 @@ def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | N
             return Failure("ReplicasUnschedulable", f"{message}less in ray_actor_options, or for larger workers")
     if now - since < policy.scheduling_timeout + policy.start_timeout or active.serve.config != active.config:
         return None
-    deserted = next((app for app in active.serve.applications if app.deserted), None)
+    # An application that this config adds has taken no request yet: it has the progress deadline.
+    former = (app for app in active.serve.applications if active.served is None or app.name in active.served)
+    deserted = next((app for app in former if app.deserted), None)
     return None if deserted is None else Failure("ReplicasNotStarted", _not_started(deserted, policy))
 
 
