@@ -163,6 +163,52 @@ def test_a_path_that_leads_nowhere_and_a_value_that_loses_items_are_refused(path
     assert caught.value.following
 
 
+def _full() -> Object:
+    """A head whose container has more than an image, in a template that has more than containers."""
+    body = _live(changed(manifest(), "spec.headGroupSpec.template.spec.volumes", [{"name": "v", "emptyDir": {}}]))
+    more = {
+        "env": [{"name": "A", "value": "1"}],
+        "volumeMounts": [{"name": "v", "mountPath": "/v"}],
+        "resources": {"requests": {"cpu": "1"}, "limits": {"cpu": "2", "memory": "2Gi"}},
+    }
+    at = body["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    at |= more
+    return body
+
+
+_POD_SPEC = "headGroupSpec.template.spec"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "lost"),
+    [
+        (f"{_POD_SPEC}.containers[ray]", {"name": "ray", "image": "x"}, ["env", "volumeMounts", "resources"]),
+        (f"{_POD_SPEC}.containers", [{"name": "ray", "image": "x"}], ["env", "volumeMounts", "resources"]),
+        (_POD_SPEC, {"containers": [{"name": "ray"}]}, ["image", "env", "volumeMounts", "resources", "volumes"]),
+        (f"{_POD_SPEC}.containers[ray].resources", {"limits": {"cpu": "3"}}, ["requests", "limits.memory"]),
+        ("workerGroupSpecs[small]", {"groupName": "small", "replicas": 3}, ["minReplicas", "maxReplicas", "template"]),
+    ],
+)
+def test_an_object_that_lacks_what_the_live_one_has_is_refused(path: str, value: Any, lost: list[str]) -> None:
+    with pytest.raises(Invalid, match="would lose") as caught:
+        compile_patch("RayCluster", _full(), [SetField(path, value)])
+    for one in lost:
+        assert f".{one}\n" in f"{caught.value.why}\n"
+    assert "=null" in caught.value.following
+
+
+def test_an_object_that_has_all_that_the_live_one_has_replaces_it() -> None:
+    live = _full()
+    wanted = {**live["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0], "image": "x", "args": ["a"]}
+    after = _patched("RayCluster", live, SetField(f"{_POD_SPEC}.containers[ray]", wanted))
+    assert after["spec"]["headGroupSpec"]["template"]["spec"]["containers"] == [wanted]
+
+
+def test_what_an_object_would_lose_goes_where_it_is_named() -> None:
+    after = _patched("RayCluster", _full(), SetField(f"{_POD_SPEC}.containers[ray][env]", None))
+    assert "env" not in after["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+
+
 def test_an_item_that_is_named_may_go() -> None:
     assert not _patched("RayCluster", _live(), SetField("workerGroupSpecs[small]", None))["spec"]["workerGroupSpecs"]
 

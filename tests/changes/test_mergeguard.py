@@ -55,6 +55,16 @@ def test_a_list_that_is_deleted_as_a_whole_is_refused_and_has_no_patch_instead(p
     assert "remove" in caught.value.following
 
 
+def test_what_an_item_holds_is_replaced_whole_too() -> None:
+    live = {"spec": {"containers": [{"name": "ray", "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}}
+    patch = {"spec": {"containers": [{"name": "ray", "resources": {"limits": {"cpu": "2"}}}]}}
+    loss = loss_of(live, patch)
+    assert loss is not None
+    assert loss.paths == ("spec.containers[ray].resources.limits.memory",)
+    (after,) = apply_json_patch(live, list(loss.instead))["spec"]["containers"]
+    assert after["resources"]["limits"] == {"cpu": "2", "memory": "1Gi"}
+
+
 def test_items_without_names() -> None:
     live = {"spec": {"args": ["a", "b"]}}
     loss = loss_of(live, {"spec": {"args": ["a"]}})

@@ -23,7 +23,7 @@ from rayward.changes.intents import (
     SetResources,
     Suspend,
 )
-from rayward.changes.mergeguard import lost_paths
+from rayward.changes.mergeguard import replaced_paths
 from rayward.changes.outcomes import Invalid, NotFound
 from rayward.changes.pointers import NAMES, Pointer, names_of, place_of, pointer, steps_of
 from rayward.changes.refs import cluster_path, cluster_spec
@@ -114,7 +114,7 @@ def _field(writer: _Writer, intent: SetField) -> None:
         raise Invalid(f"cannot read the path {intent.path!r}", why, "write it as rayward plan does: a.b[name].c")
     base = cluster_path(writer.kind) if steps[0] in _IN_CLUSTER else ("spec",)
     path = writer.place(base, steps)
-    lost = list(lost_paths(writer.at(path), intent.value, path)) if intent.value is not None else []
+    lost = list(replaced_paths(writer.at(path), intent.value, path)) if intent.value is not None else []
     if lost:
         what = f"{intent.path} would lose {len(lost)} item{'s' if len(lost) > 1 else ''} or fields that it has now"
         following = f"name what to remove: spec.{intent.path}[NAME]=null; or write the value with everything to keep"

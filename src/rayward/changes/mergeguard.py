@@ -69,6 +69,21 @@ def lost_paths(live: Any, patch: Any, at: tuple[str, ...]) -> Iterator[str]:
         yield from _items(live, at)
 
 
+def replaced_paths(live: Any, value: Any, at: tuple[str, ...]) -> Iterator[str]:
+    """What putting ``value`` in the place of ``live`` would take: items of lists, and fields that it does not name."""
+    if is_object(live) and is_object(value):
+        for name, part in live.items():
+            here = (*at, name)
+            if name in value:
+                yield from replaced_paths(part, value[name], here)
+            elif part is not None:
+                yield render(here)
+    elif is_list(live) and is_list(value):
+        yield from _lost_items(live, value, at)
+    else:
+        yield from _items(live, at)
+
+
 def _items(live: Any, at: tuple[str, ...]) -> Iterator[str]:
     """The items of the lists in a value that is replaced or deleted as a whole."""
     if is_object(live):
@@ -90,12 +105,9 @@ def _lost_items(live: list[Any], patch: list[Any], at: tuple[str, ...]) -> Itera
         here = (*at, f"[{name}]")
         if name not in after:
             yield render(here)
-        elif is_object(item):
-            for field in item:
-                if field not in after[name]:
-                    yield render((*here, field))
-                else:
-                    yield from lost_paths(item[field], after[name][field], (*here, field))
+        else:
+            # a list is replaced whole, and so is all that its items hold
+            yield from replaced_paths(item, after[name], here)
 
 
 def _operations(live: Any, patch: Any, at: Pointer) -> Iterator[Object | None]:
