@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from rayward import Client
+from rayward.kinds import labels
+from rayward.kinds.kueue import Workload
 from rayward.kinds.resources import CLUSTER_QUEUES, LOCAL_QUEUES
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import NODES
+from rayward.quota.ledger import Ledger, Objects
+from rayward.sdk.queueing import check, refusals
 from tests.kinds.clusters import Object, changed, manifest
+from tests.quota.engine.building import cluster_queue, flavor, local_queue, workload
 from tests.quota.engine.stage import FLAVOR
 from tests.quota.engine.stage import install as install_queues
 
@@ -58,6 +64,59 @@ def test_a_plan_says_that_the_queue_never_has_so_much(queued: Client) -> None:
     assert answer.document()["fits"] == "never"
     assert queued.quota_check(manifest()) is None, "it is in no queue"
     assert queued.plan(manifest()).blocked == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.headGroupSpec.template.spec.containers", []),
+        ("spec.workerGroupSpecs.0.template.spec", {}),
+        (f"spec.headGroupSpec.{_CONTAINER}.requests.cpu", "many"),
+        ("spec.workerGroupSpecs", "none"),
+    ],
+)
+def test_of_an_object_that_nobody_can_read_a_plan_says_nothing_about_quota(path: str, value: object) -> None:
+    asked = refusals(changed(_asking("1"), path, value), "ns")
+    next(asked)
+    with pytest.raises(StopIteration) as ended:  # noqa: PT012 - it asks for lists until it has an answer
+        while True:
+            asked.send({"items": []})
+    assert ended.value.value == ()
+
+
+def _held(cluster: str, cpu: str) -> Workload:
+    body = workload(cluster, "q", {"cpu": cpu}, admitted={"queue": "cq", "flavor": "f"})
+    metadata = msgspec.structs.replace(body.metadata, labels={labels.CLUSTER: cluster})
+    return msgspec.structs.replace(body, metadata=metadata)
+
+
+@pytest.mark.parametrize(
+    ("quota", "others", "cpu", "fits"),
+    [
+        ("4", "2", "1", "now"),
+        ("4", "1", "1500m", "now"),
+        ("4", "2", "2", "later"),
+        ("4", "2", "3", "never"),
+        # quota was lowered under what is used: nobody takes from it what it has
+        ("3", "2", "1", "now"),
+    ],
+)
+def test_what_a_cluster_holds_counts_for_its_edit_and_what_others_hold_does_not(
+    quota: str, others: str, cpu: str, fits: str
+) -> None:
+    found = Objects(
+        flavors=[flavor("f")],
+        cluster_queues=[cluster_queue("cq", {"f": {"cpu": quota, "memory": "8Gi"}})],
+        local_queues=[local_queue("q", "cq")],
+        workloads=[_held("c", "2"), _held("d", others)],
+    )
+    wanted = _asking(cpu)
+    for group in (wanted["spec"]["headGroupSpec"], wanted["spec"]["workerGroupSpecs"][0]):
+        group["template"]["spec"]["containers"][0]["resources"] = {"requests": {"cpu": cpu}}
+    asked = check(Ledger(found, 0), wanted, "ns")
+    with pytest.raises(StopIteration) as ended:
+        next(asked)
+    assert ended.value.value.document()["fits"] == fits
 
 
 def test_a_plan_says_that_no_node_has_room(client: SyncClient, namespace: str) -> None:

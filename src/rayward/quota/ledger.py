@@ -90,11 +90,11 @@ class Ledger:
             engine.set_workload(workload, now)
         self._now = now
 
-    def verdict(self, workload: Workload, beside: Usage | None = None) -> Verdict:
+    def verdict(self, workload: Workload, beside: Usage | None = None, freed: Usage | None = None) -> Verdict:
         """How a Workload stands, one that does not exist yet too.
 
         ``beside`` is what its owner goes on holding until the Workload's pods have taken over; without it, what the
-        owner's other Workloads hold now.
+        owner's other Workloads hold now. ``freed`` is what its owner holds and gives up for it.
         """
         key = str(workload.key)
         problem = self._problem(workload)
@@ -103,10 +103,10 @@ class Ledger:
         if key not in self.workloads:
             self.engine.set_workload(workload, self._now)
             try:
-                return self._verdict(workload, key, beside)
+                return self._verdict(workload, key, beside, freed)
             finally:
                 self.engine.remove_workload(key)
-        return self._verdict(workload, key, beside)
+        return self._verdict(workload, key, beside, freed)
 
     def usage_of(self, owner: str, without: Iterable[str] = ()) -> Usage:
         """What an owner's Workloads hold, in all."""
@@ -142,7 +142,7 @@ class Ledger:
             return f"LocalQueue {namespace}/{name} is stopped (stopPolicy {local.spec.stop_policy})"
         return ""
 
-    def _verdict(self, workload: Workload, key: str, beside: Usage | None) -> Verdict:
+    def _verdict(self, workload: Workload, key: str, beside: Usage | None, freed: Usage | None) -> Verdict:
         item = self.engine.item(key)
         if item is None:
             return Verdict(problem=self.engine.refused.get(key, "") or f"Workload {key} cannot be queued")
@@ -155,6 +155,7 @@ class Ledger:
         over = self.engine.exceeds(item, own)
         need = _need(item, replaced)
         free = {name: self._best(queue, node, name, potential=False) for name in need}
+        within = {name: self._best(queue, node, name, potential=False, freed=freed) for name in need}
         pending = self.engine.pending[queue].ordered()
         place = next((at for at, one in enumerate(pending, 1) if one.key == key), 0)
         return Verdict(
@@ -165,18 +166,19 @@ class Ledger:
             held_by=self._held_by(queue, key),
             position=place,
             waiting=len(pending),
-            fits_now=all(amount <= free[name] for name, amount in need.items()),
+            fits_now=not over and all(amount <= within[name] for name, amount in need.items()),
             never_fits=_never(owner, queue, over, own) if over else "",
         )
 
-    def _best(self, queue: str, node: Node, resource: str, *, potential: bool) -> float:
+    def _best(self, queue: str, node: Node, resource: str, *, potential: bool, freed: Usage | None = None) -> float:
         group = self.engine.inventory.rules[queue].group_of(resource)
         if group is None:
             return 0
-        each = (
-            node.potential((flavor, resource)) if potential else node.available((flavor, resource))
-            for flavor in group.flavors
-        )
+        frs = [(flavor, resource) for flavor in group.flavors]
+        if potential:
+            return max((node.potential(fr) for fr in frs), default=0)
+        # quota may have been lowered under what is used: who gives up what it holds may go on with as much
+        each = (max(node.available(fr), 0) + freed.get(fr, 0) if freed else node.available(fr) for fr in frs)
         return max(each, default=0)
 
     def _held_by(self, queue: str, key: str) -> tuple[tuple[str, Mapping[str, str]], ...]:

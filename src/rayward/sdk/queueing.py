@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -100,10 +99,14 @@ def is_queued(manifest: Object) -> bool:
 
 def refusals(manifest: Object, namespace: str) -> Operation[tuple[str, ...]]:
     """Why the queue of an object would not let it run now, for a plan; empty where it would, or where there is none."""
-    if not is_queued(manifest):
+    try:
+        if not is_queued(manifest):
+            return ()
+        ledger = yield from read_ledger()
+        found = yield from check(ledger, manifest, namespace)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError, msgspec.ValidationError):
+        # a spec that validation refuses asks its queue for nothing that could be told
         return ()
-    ledger = yield from read_ledger()
-    found = yield from check(ledger, manifest, namespace)
     if found is None or (found.verdict.fits_now and not found.verdict.problem):
         return ()
     verdict = found.verdict
@@ -143,11 +146,8 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     if kind == RAY_SERVICES.kind:
         asks = _holds_another_release if applied else _is_another_release
         surges = yield from asks(manifest, namespace)
-    replaces = not surges
-    verdict = ledger.verdict(asked, {} if replaces else own)
-    if replaces and own:
-        # what it holds now is given back, or goes on being used
-        return Answer(owner, dataclasses.replace(verdict, fits_now=not verdict.never_fits))
+    # what it holds now is given back, or goes on being used
+    verdict = ledger.verdict(asked, own) if surges else ledger.verdict(asked, {}, own)
     return Answer(owner, verdict)
 
 
