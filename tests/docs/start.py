@@ -52,7 +52,7 @@ def check(said: Mapping[str, str]) -> None:
     assert "back to revision" in of("undo")
     assert "import_pth" in of("import_pth")
     assert "rolled back to revision" in of("nope:app")
-    assert "blocked: " in of("plan -f large.yaml")
+    assert "blocked: Can never fit in ClusterQueue" in of("plan -f large.yaml")
     assert "blocked by quota; the previous revision keeps running" in of("apply -f large.yaml")
     assert "next: " in of("why")
     assert "second release" in of("timeline")

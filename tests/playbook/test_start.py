@@ -14,7 +14,10 @@ import yaml
 
 from rayward.kinds.resources import LOCAL_QUEUES
 from rayward.kube.client.access import Access
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import NODES
 from tests.docs import start
+from tests.operator.kubelet import NODE
 from tests.operator.service.heads import BEHAVIOURS
 from tests.quota.gate.stage import GateStage
 
@@ -30,7 +33,15 @@ async def queued(access: Access) -> AsyncGenerator[GateStage]:
         body |= {"metadata": {"name": "default"}, "spec": {"clusterQueue": stage.namespace}}
         await stage.client.create(LOCAL_QUEUES, body, stage.namespace)
         stage.heads.behaviours |= {"app:app": BEHAVIOURS["app:one"], "nope:app": BEHAVIOURS["app:broken"]}
+        # an operator's tests need no room on the node, a plan does
+        await _room(stage, {"cpu": "1000", "memory": "1000Gi", "pods": "1000"})
         yield stage
+        await _room(stage, None)
+
+
+async def _room(stage: GateStage, amounts: dict[str, str] | None) -> None:
+    status = {"status": {"allocatable": amounts}}
+    await stage.client.patch(NODES, NODE, status, PatchType.MERGE, subresource="status")
 
 
 def _kubeconfig(given: Path, namespace: str, folder: Path) -> Path:
@@ -65,4 +76,7 @@ async def test_the_first_ten_minutes(queued: GateStage, tmp_path: Path, embedded
             stderr=asyncio.subprocess.STDOUT,
         )
         output, _ = await shell.communicate()
-    start.check(start.read(output.decode(), commands))
+    said = start.read(output.decode(), commands)
+    start.check(said)
+    blocked = ["large.yaml" in command for command, text in said.items() if " plan " in command and "blocked: " in text]
+    assert blocked == [True], "only what can never fit"
