@@ -21,6 +21,7 @@ from rayward.kube.machinery.patch.json_patch import apply as apply_json_patch
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
 GROUP = "/spec/workerGroupSpecs/0"
+_RAY = "spec.headGroupSpec.template.spec.containers[ray]"
 NAME = {"op": "test", "path": f"{GROUP}/groupName", "value": "small"}
 
 
@@ -115,6 +116,44 @@ def test_of_two_settings_of_one_thing_the_later_counts() -> None:
     after = _patched("RayCluster", after, SetEnv("B", "2", "small"), SetEnv("B", None, "small"), SetEnv("C", "1"))
     container = after["spec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"][0]
     assert container["env"] == [{"name": "A", "value": "2"}, {"name": "C", "value": "1"}]
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("small.max=8", "spec.workerGroupSpecs[small].maxReplicas=9"),
+        ("spec.workerGroupSpecs[small].maxReplicas=9", "small.max=8"),
+        (f"{_RAY}.env[A].value=1", "head.env.A=2"),
+        ("head.env.B=2", f"{_RAY}.env=[{{name: A, value: b}}]"),
+        (f"{_RAY}.env[A]=null", f"{_RAY}.env[A].value=2"),
+    ],
+)
+def test_settings_of_one_field_in_two_words_are_refused(settings: tuple[str, str]) -> None:
+    live = _live(
+        changed(manifest(), "spec.headGroupSpec.template.spec.containers.0.env", [{"name": "A", "value": "0"}])
+    )
+    with pytest.raises(UsageError, match="two settings") as caught:
+        compile_patch("RayCluster", live, map(parse_setting, settings))
+    assert caught.value.following
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        ("image=x", f"{_RAY}.image=y"),
+        (f"{_RAY}.image=x", f"{_RAY}.image=y"),
+        (f"{_RAY}.env[A].value=1", f"{_RAY}.image=y", "head.env.B=2", "small.max=8"),
+        (f"{_RAY}.args=[a]", f"{_RAY}.args=null", f"{_RAY}.image=y"),
+    ],
+)
+def test_of_two_settings_in_the_same_words_the_later_counts(settings: tuple[str, ...]) -> None:
+    live = _live(
+        changed(manifest(), "spec.headGroupSpec.template.spec.containers.0.env", [{"name": "A", "value": "0"}])
+    )
+    after = _patched("RayCluster", live, *map(parse_setting, settings))
+    container = after["spec"]["headGroupSpec"]["template"]["spec"]["containers"][0]
+    assert container["image"] == "y"
+    assert "args" not in container
 
 
 def test_bounds_that_are_set_together_are_judged_together() -> None:

@@ -24,7 +24,7 @@ from rayward.changes.intents import (
     Suspend,
 )
 from rayward.changes.mergeguard import replaced_paths
-from rayward.changes.outcomes import Invalid, NotFound
+from rayward.changes.outcomes import Invalid, NotFound, UsageError
 from rayward.changes.pointers import NAMES, Pointer, names_of, place_of, pointer, steps_of
 from rayward.changes.refs import cluster_path, cluster_spec
 from rayward.kube.machinery.jsonvalue import Object, entries, is_list, is_object, section
@@ -66,6 +66,7 @@ def compile_patch(
     Raises:
         NotFound: A group that is named is not there.
         Invalid: The kind has no such field, or the autoscaler owns it.
+        UsageError: A field by its path is part of what another intent sets, so that none of the two is the later.
     """
     writer = _Writer(kind, live)
     sizes: dict[str, Scale] = {}
@@ -97,6 +98,7 @@ def compile_patch(
         _scale(writer, size, override_autoscaler=override_autoscaler)
     for (path, name), value in variables.items():
         _env(writer, path, name, value)
+    writer.refuse_overlaps()
     return writer.patch()
 
 
@@ -119,6 +121,7 @@ def _field(writer: _Writer, intent: SetField) -> None:
         what = f"{intent.path} would lose {len(lost)} item{'s' if len(lost) > 1 else ''} or fields that it has now"
         following = f"name what to remove: spec.{intent.path}[NAME]=null; or write the value with everything to keep"
         raise Invalid(what, "these would be removed:\n" + "\n".join(lost[:20]), following, field=lost[0])
+    writer.fields[path] = intent.path
     writer.put(path, intent.value)
 
 
@@ -148,12 +151,14 @@ def _scale(writer: _Writer, intent: Scale, *, override_autoscaler: bool) -> None
         raise Invalid(what, "", f"set {intent.group}.min={replicas} too")
     for name, value in sizes.items():
         if value is not None:
+            writer.late.add((*path, name))
             writer.put((*path, name), value)
 
 
 def _env(writer: _Writer, path: Pointer, name: str, value: str | None) -> None:
     variables: list[Any] = writer.at((*path, "env")) or []
     index = next((i for i, one in enumerate(variables) if is_object(one) and one.get("name") == name), None)
+    writer.late.add((*path, "env", "-" if index is None else str(index)))
     if index is None:
         if value is not None:
             writer.append((*path, "env"), {"name": name, "value": value})
@@ -172,6 +177,11 @@ class _Writer:
 
     kind: str
     live: Object
+    fields: dict[Pointer, str] = field(default_factory=dict[Pointer, str])
+    """The paths that were set as they are written, by where they lead."""
+    late: set[Pointer] = field(default_factory=set[Pointer])
+    """What is written after all else, wherever it was said."""
+    _set: set[Pointer] = field(default_factory=set[Pointer])
     _guards: dict[str, Object] = field(default_factory=dict[str, Object])
     _writes: dict[str, Object] = field(default_factory=dict[str, Object])
     _appended: list[Object] = field(default_factory=list[Object])
@@ -250,10 +260,22 @@ class _Writer:
     def guard(self, path: Pointer, value: Any) -> None:
         self._guards[pointer(path)] = {"op": "test", "path": pointer(path), "value": value}
 
+    def refuse_overlaps(self) -> None:
+        """Raise where a path leads into what another intent sets, or to what is written late: the later would lose."""
+        for path, text in self.fields.items():
+            within = (one for one in self._set | self.late if one != path and one[: len(path)] == path[: len(one)])
+            other = path if path in self.late else next(within, None)
+            if other is not None:
+                why = f"another setting is of {'.'.join(other)}, and one would undo what the other says"
+                raise UsageError(f"spec.{text} is set by two settings", why, "keep one of them", field=f"spec.{text}")
+
     def put(self, path: Pointer, value: Any) -> None:
+        self._set.add(path)
         if value is None:
             if self.at(path) is not None:
                 self.remove(path)
+            else:
+                self._writes.pop(pointer(path), None)
             return
         if self.at(path) == value and type(self.at(path)) is type(value):
             self._writes.pop(pointer(path), None)
