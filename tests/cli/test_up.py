@@ -167,3 +167,10 @@ def test_the_size_and_the_images_of_the_last_time_are_remembered(tmp_path: Path)
     assert up._remembered(place, None, None, ()) == ("8", "16Gi", (f"ray={environment}",))
     assert up._remembered(place, "2", None, ("ray=x",)) == ("2", "16Gi", ("ray=x",))
     assert up._remembered(Folder(tmp_path / "new"), None, None, ()) == (None, None, ())
+
+
+def test_the_project_is_named_by_where_it_really_is(tmp_path: Path) -> None:
+    (tmp_path / "real" / "code").mkdir(parents=True)
+    (tmp_path / "linked").symlink_to("real")
+    for spelled in ("linked", "real/code/..", "linked/code/.."):
+        assert up._node_flags(None, None, (), str(tmp_path / spelled)) == ["--project", str(tmp_path / "real")]

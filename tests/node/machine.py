@@ -61,7 +61,7 @@ class Machine:
         place: Path | None = None,
     ) -> None:
         self._node_options = node_options
-        self._python = python
+        self.python = python
         self._user = user
         self._packages = packages
         self._wrapper = wrapper
@@ -166,7 +166,7 @@ class Machine:
         return (self.folder / f"{part}.log").read_text()
 
     def _start(self, name: str, module: str, *options: str, user: int | None = None) -> None:
-        python = sys.executable if user is None else self._python
+        python = sys.executable if user is None else self.python
         environment = dict(os.environ)
         if user is not None:
             environment |= {"PYTHONPATH": os.pathsep.join(self._packages), "HOME": str(self.folder)}

@@ -37,7 +37,9 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
     default="any",
     help="What becomes of images without --image: any runs them in Rayward's environment, strict rejects them.",
 )
-@click.option("--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to.")
+@click.option(
+    "--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to, at its real path."
+)
 @click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Operator for Ray's kinds.")
 @data_option
 @output_option
@@ -218,8 +220,8 @@ def _node_flags(cpus: str | None, memory: str | None, images: tuple[str, ...], p
             why = "ENV is the folder of a Python environment, with a bin folder in it"
             following = "rayward up --image rayproject/ray=.venv"
             raise CommandError(Code.USAGE, f"--image {image} does not name an environment", why, following)
-    # the node runs in a folder of its own
-    place = str(Path(project).absolute()) if project else None
+    # the node runs in a folder of its own, and hides the data folder by where it really is
+    place = str(Path(project).resolve()) if project else None
     absolute = [f"{name}={Path(env).absolute()}" for name, _, env in (image.partition("=") for image in images)]
     pairs = [("--cpus", cpus), ("--memory", memory), ("--project", place), *(("--image", one) for one in absolute)]
     return [item for name, value in pairs if value for item in (name, value)]

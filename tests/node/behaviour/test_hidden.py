@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
-import platform
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,17 +10,11 @@ from typing import Final
 
 import pytest
 
+from tests.node.behaviour.keyring import SEARCH
 from tests.node.machine import Machine, sh
 
 _OWN: Final = Path(__file__).parents[3] / ".cache"
 """Not below /tmp, of which every pod has its own."""
-_SEARCH: Final = """
-import ctypes, platform
-libc, number = ctypes.CDLL(None), {"x86_64": 250, "aarch64": 219}[platform.machine()]
-session = ctypes.c_long(-3)
-found = libc.syscall(ctypes.c_long(number), ctypes.c_long(10), session, b"user", b"rayward-test", ctypes.c_long(0))
-print("found" if found > 0 else "nothing")
-"""
 _SECRETS: Final = (".ssh/id_ed25519", ".kube/config", ".aws/credentials", ".docker/config.json", ".netrc", "notes.txt")
 _LOOK: Final = """
 import sys
@@ -49,16 +39,6 @@ def home() -> Iterator[Path]:
     (folder / "project" / "code.py").write_text("code")
     yield folder
     shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="module")
-def ticket() -> bool:
-    """A key in the keyring of this session, which all that is started from now on has; False: there is none here."""
-    number = {"x86_64": 248, "aarch64": 217}[platform.machine()]
-    secret = (b"user", b"rayward-test", b"secret", ctypes.c_size_t(6))
-    ctypes.CDLL(None).syscall(ctypes.c_long(number), *secret, ctypes.c_long(-3))
-    said = subprocess.run([sys.executable, "-c", _SEARCH], capture_output=True, text=True, check=True)
-    return said.stdout == "found\n"
 
 
 @pytest.fixture(scope="module")
@@ -127,6 +107,52 @@ def test_what_is_hidden_in_the_project_folder_cannot_be_moved_to_where_it_shows(
         assert running.output(sh(f"grep -rs secret {project}; ls -A {data}; true")) == ""
 
 
+@pytest.mark.parametrize(
+    ("shown", "hidden"),
+    [("linked", "real/data"), ("real/code/..", "real/data"), ("real", "linked/code/../data")],
+    ids=["linked project", "project with dots", "linked data folder"],
+)
+def test_the_data_folder_is_hidden_however_it_and_the_project_are_spelled(
+    machine: Machine, home: Path, shown: str, hidden: str
+) -> None:
+    del machine
+    real, linked = home / "real", home / "linked"
+    (real / "code").mkdir(parents=True)
+    (real / "code" / "notes").write_text("notes")
+    (real / "data").mkdir()
+    (real / "data" / "store").write_text("secret")
+    linked.symlink_to(real)
+    try:
+        with Machine("--project", str(home / shown), "--hide", str(home / hidden), place=home / hidden) as running:
+            assert len(_files(running.folder)) > 1
+            readable = running.output(sh(f"grep -rs --devices=skip --files-with-matches '' {real} {linked}; true"))
+            assert readable == f"{real}/code/notes\n"
+            assert running.output(sh(f"ls -A {real}/data {linked}/data {linked}/code/../data 2>/dev/null; true")) in (
+                "",
+                f"{real}/data:\n",
+            )
+            running.output(sh(f"mv {real}/data {real}/x; echo more >> {real}/code/notes"))
+            assert (real / "code" / "notes").read_text() == "notesmore\n"
+            assert (real / "data" / "store").exists()
+    finally:
+        linked.unlink()
+        shutil.rmtree(real)
+
+
+def test_what_leads_to_a_hidden_folder_stays_in_place_however_a_mount_is_spelled(machine: Machine, home: Path) -> None:
+    del machine
+    project = home / "dots"
+    data = project / "own" / "data"
+    data.mkdir(parents=True)
+    (data / "secret").write_text("secret")
+    with Machine("--hide", str(data), place=home / "data") as running:
+        mounted = {"volumeMounts": [{"name": "p", "mountPath": f"{project}/../dots"}]}
+        volumes = [{"name": "p", "hostPath": {"path": str(project)}}]
+        running.output(sh(f"mv {project}/own {project}/x; true", **mounted), volumes=volumes)
+        assert running.output(sh(f"grep -rs secret {project}; true", **mounted), volumes=volumes) == ""
+    assert (data / "secret").read_text() == "secret"
+
+
 def test_devices_are_those_of_every_container_and_of_no_gpu(beside: Machine) -> None:
     said = beside.output(sh("ls /dev"))
     own = {"fd", "full", "null", "ptmx", "pts", "random", "shm", "stderr", "stdin", "stdout", "urandom", "zero"}
@@ -137,4 +163,4 @@ def test_no_key_of_the_session_that_started_the_node(beside: Machine, ticket: bo
     # Tickets and disk keys are kept so, and no namespace keeps them apart.
     if not ticket:
         pytest.skip("this machine keeps no keys, or lets nobody have some")
-    assert beside.output({"name": "c", "image": "busybox", "command": ["python3", "-c", _SEARCH]}) == "nothing\n"
+    assert beside.output({"name": "c", "image": "busybox", "command": ["python3", "-c", SEARCH]}) == "nothing\n"

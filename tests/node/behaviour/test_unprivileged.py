@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import rayward
+from tests.node.behaviour.keyring import FILL, SEARCH
 from tests.node.behaviour.test_files import cannot_change_the_kernel
 from tests.node.behaviour.test_limits import shows_limits, shows_use
 from tests.node.machine import Machine, sh
@@ -36,8 +38,8 @@ def _interpreter() -> str | None:
 
 
 @pytest.fixture(scope="module")
-def plain(machine: Machine) -> Iterator[Machine]:
-    del machine
+def plain(machine: Machine, ticket: bool) -> Iterator[Machine]:
+    del machine, ticket
     if os.geteuid() != 0:
         pytest.skip("already a user without rights: all other tests are this test")
     python = _interpreter()
@@ -126,3 +128,18 @@ def test_limits_that_are_only_stated_are_called_so(plain: Machine) -> None:
     assert plain.execute(name, "sh", "-c", "echo 9 > /sys/fs/cgroup/memory.max")[0] != 0
     assert plain.execute(name, "cat", "/sys/fs/cgroup/memory.max")[1][1] == b"67108864\n"
     plain.delete(name)
+
+
+def test_no_key_of_the_session_where_the_user_may_have_no_more_keyrings(plain: Machine, ticket: bool) -> None:
+    if not ticket:
+        pytest.skip("this machine keeps no keys, or lets nobody have some")
+    command = [plain.python, "-c", FILL]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, stdin=pipe, stdout=pipe, user=_NOBODY, group=_NOBODY, extra_groups=[], text=True
+    ) as full:
+        assert full.stdout is not None
+        assert int(full.stdout.readline()) == errno.EDQUOT
+        said = plain.output({"name": "c", "image": "busybox", "command": ["python3", "-c", SEARCH]})
+        full.communicate("\n")
+    assert said == "nothing\n"

@@ -64,14 +64,15 @@ def main(
     """Run pods as processes of this machine, until told to stop."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     raise_open_files()
-    data = data_dir.absolute()
+    # What is hidden is compared with what is mounted as text: a link or ".." on the way would show it all the same.
+    data = data_dir.resolve()
     try:
         settings = Settings(
             _environments(images),
             "" if unnamed == "strict" else sys.prefix,
-            project.absolute() if project else None,
+            project.resolve() if project else None,
             # Whoever reads it is the administrator of the cluster.
-            hidden=(str(kubeconfig.absolute()), *(str(path.absolute()) for path in hide)),
+            hidden=(str(kubeconfig.resolve()), *(str(path.resolve()) for path in hide)),
             variables=variables(BRIDGE_ADDRESS, PORT),
         )
         shape = _shape(data, cpus, memory, gpus)

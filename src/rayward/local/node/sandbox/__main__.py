@@ -85,6 +85,11 @@ def _live(listener: int, ready: int) -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     try:
+        # Before anything is forked: whatever fails later, no pod has the keys of the session that started us.
+        linux.leave_keyring()
+    except OSError as error:
+        os.write(2, f"pods see the keys of this session, if there are any: {error.strerror}\n".encode())
+    try:
         linux.mount(None, "/", None, linux.SLAVE | linux.RECURSIVE)
         linux.mount("proc", "/proc", "proc")
         with Netlink() as network:

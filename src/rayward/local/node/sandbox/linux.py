@@ -125,11 +125,16 @@ def change_root(root: str) -> None:
 
 
 def leave_keyring() -> None:
-    """Keep the next program from the keys that its starter's session holds, which no namespace keeps apart."""
+    """Begin with an empty keyring instead of the session's, whose keys no namespace keeps apart.
+
+    Raises:
+        OSError: The old one is still there: the kernel refuses the call, or the user has too many keys already.
+    """
     number = _KEYCTL.get(platform.machine())
-    if number is not None:
-        # Where the kernel has no keys, or refuses the call, the program gets none either.
-        _libc.syscall(ctypes.c_long(number), ctypes.c_long(_JOIN_SESSION_KEYRING), ctypes.c_void_p(None))
+    if number is None:
+        raise OSError(errno.ENOSYS, f"keyctl: {os.strerror(errno.ENOSYS)}")
+    answer: int = _libc.syscall(ctypes.c_long(number), ctypes.c_long(_JOIN_SESSION_KEYRING), ctypes.c_void_p(None))
+    _checked(min(answer, 0), "keyctl")
 
 
 def drop_capabilities() -> None:

@@ -29,6 +29,10 @@ def live(settings: dict[str, Any], host: socket.socket) -> Never:
     """Be the init of a pod; ``host`` says when the network is plugged in, and later who wants to talk."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+    # Of its own, so that pods leave each other no keys. Users may have few keyrings: without one this is the sandbox
+    # host's, which is as empty of the user's keys.
+    with contextlib.suppress(OSError):
+        linux.leave_keyring()
     channel.receive(host)
     try:
         _furnish(settings)

@@ -98,7 +98,6 @@ def run(command: Sequence[str], environment: Mapping[str, str], folder: str, use
     if user is not None:
         become_user(user[0], user[1])
     program = _find(command[0], environment.get("PATH", "/usr/bin:/bin"))
-    linux.leave_keyring()
     linux.drop_capabilities()
     # What is ignored or blocked here would stay so in the program.
     for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:

@@ -64,17 +64,18 @@ def build(
     _close_kernel(root)
     linux.mount("tmpfs", f"{root}/run", "tmpfs", linux.NO_SUID | linux.NO_DEV, "mode=755")
     _lay_devices(f"{root}/dev", shared_memory, devices)
-    for mount in mounts:
-        _place(root, mount)
+    # Where they really are: a target may be spelled with ".." or lead through links.
+    targets = [_place(root, mount).removeprefix(root) or "/" for mount in mounts]
     for path in hidden:
-        for folder in _between(path, [mount["target"] for mount in mounts]):
+        for folder in _between(path, targets):
             _pin(root + folder)
         _hide(root + path)
 
 
 def _between(path: str, targets: Iterable[str]) -> list[str]:
     """The folders that lead from what is mounted to a hidden path, outer ones first."""
-    found = {str(folder) for folder in Path(path).parents for target in targets if Path(target) in folder.parents}
+    around = Path(os.path.normpath(path)).parents
+    found = {str(folder) for folder in around for target in targets if Path(target) in folder.parents}
     return sorted(found, key=len)
 
 
@@ -144,19 +145,19 @@ def _lay_devices(folder: str, shared_memory: str, more: Iterable[str]) -> None:
     linux.mount(shared_memory, f"{folder}/shm", None, linux.BIND)
 
 
-def _place(root: str, mount: dict[str, Any]) -> None:
+def _place(root: str, mount: dict[str, Any]) -> str:
     if "volume" in mount:
         with part.opened(mount["volume"], mount["part"]) as found:
-            _bind(root, f"/proc/self/fd/{found}", mount)
-    else:
-        _bind(root, mount["source"], mount)
+            return _bind(root, f"/proc/self/fd/{found}", mount)
+    return _bind(root, mount["source"], mount)
 
 
-def _bind(root: str, source: str, mount: dict[str, Any]) -> None:
+def _bind(root: str, source: str, mount: dict[str, Any]) -> str:
     target = make_point(root, mount["target"], is_folder=Path(source).is_dir())
     linux.mount(source, target, None, linux.BIND | linux.RECURSIVE)
     if mount.get("readOnly"):
         linux.make_read_only(target)
+    return target
 
 
 def make_point(root: str, path: str, *, is_folder: bool) -> str:
