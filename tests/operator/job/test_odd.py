@@ -197,10 +197,14 @@ async def test_a_deadline_before_the_submitter_came_stops_the_submitter(ray: Job
     assert ray.heads.runs() == []
 
 
-async def test_a_suspension_while_the_next_attempt_is_prepared_counts(ray: JobStage) -> None:
+async def test_a_suspension_between_attempts_counts_for_none(ray: JobStage) -> None:
+    async def has_failed_once() -> bool:
+        return ((await ray.job()).get("status") or {}).get("failed", 0) >= 1
+
     async with ray.operator():
-        await ray.create(ray_job("fail", backoffLimit=3))
-        await ray.until("Retrying")
+        # So many that the edit comes before the last, however late it is.
+        await ray.create(ray_job("fail", backoffLimit=1000))
+        await ray.eventually(has_failed_once)
         await ray.edit(suspend=True)
         found = await ray.until("Suspended")
         assert await ray.clusters() == []
@@ -209,7 +213,9 @@ async def test_a_suspension_while_the_next_attempt_is_prepared_counts(ray: JobSt
         found = await ray.until("Complete")
         assert (found["status"]["succeeded"], found["status"]["failed"]) == (1, failed)
     runs = ray.heads.runs()
-    assert len(runs) == len(set(runs)) == failed + 1
+    # The attempt that was stopped, if one had begun, is among the runs and not among the failed.
+    assert len(runs) == len(set(runs))
+    assert failed + 1 <= len(runs) <= failed + 2
 
 
 async def test_a_job_that_is_deleted_while_it_is_suspended_is_stopped_on_its_cluster(ray: JobStage) -> None:

