@@ -114,6 +114,23 @@ def test_a_key_does_not_run_before_the_caches_show_what_it_wrote() -> None:
     run(scenario())
 
 
+def test_a_key_that_waited_for_its_own_write_keeps_its_place_before_what_is_new() -> None:
+    async def scenario() -> None:
+        process = Process(priority=lambda key: HIGH if key == N else 0)
+        process.clusters.replace([], "1")
+        process.pods.replace([], "5")
+        process.controller.wrote(N, process.pods, pod("p", 9)[0])
+        process.pods.put(*pod("q", 6, ownerReferences=owned("u")))
+        assert await process.settle(1) == []
+        process.clusters.put(*cluster("other", 7))
+        process.clusters.put(*cluster("another", 8))
+        process.pods.advance("9")
+        assert await process.settle() == [N, Key("a", "other"), Key("a", "another")]
+        process.task.cancel()
+
+    run(scenario())
+
+
 def test_a_write_that_never_shows_holds_its_key_for_half_a_minute() -> None:
     async def scenario() -> None:
         process = Process()

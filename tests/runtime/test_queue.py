@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from rayward.kube.runtime.backoff import Backoff
-from rayward.kube.runtime.queue import LOW, WorkQueue
+from rayward.kube.runtime.queue import HIGH, LOW, WorkQueue
 
 
 def drain(queue: WorkQueue[str], now: float) -> list[str]:
@@ -62,6 +62,16 @@ def test_a_key_that_is_worked_on_is_given_to_nobody_else_and_runs_again_if_it_wa
     assert queue.pop(0.0) == "a"
     queue.done("a", 0.0)
     assert queue.pop(0.0) is None
+
+
+def test_a_key_that_is_postponed_keeps_its_priority_and_runs_no_earlier() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("nearly done", 0.0, priority=HIGH)
+    queue.add("new", 0.0, after=5.0)
+    assert queue.pop(0.0) == "nearly done"
+    queue.postpone("nearly done", 0.0, 5.0)
+    assert (queue.pop(4.0), queue.ready_in(4.0)) == (None, 1.0)
+    assert drain(queue, 5.0) == ["nearly done", "new"]
 
 
 def test_delays() -> None:

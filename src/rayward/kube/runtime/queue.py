@@ -59,7 +59,8 @@ class WorkQueue(Generic[K]):
         self._entries: dict[K, _Entry] = {}
         self._ready: list[tuple[int, int, K]] = []
         self._delayed: list[tuple[float, int, K]] = []
-        self._running: dict[K, float] = {}
+        self._running: dict[K, tuple[float, int]] = {}
+        """Since when, and with which priority."""
         self._failures: dict[K, int] = {}
         self._numbers = 0
 
@@ -109,7 +110,7 @@ class WorkQueue(Generic[K]):
             if entry is None or entry.number != number:
                 continue
             del self._entries[key]
-            self._running[key] = now
+            self._running[key] = now, entry.priority
             if self._observer is not None:
                 self._observer.started(now - entry.ready_at)
             return key
@@ -117,12 +118,18 @@ class WorkQueue(Generic[K]):
 
     def done(self, key: K, now: float) -> None:
         """The worker has finished; if the key was added meanwhile, it is up again."""
-        begun = self._running.pop(key)
+        begun, _ = self._running.pop(key)
         if self._observer is not None:
             self._observer.finished(now - begun)
         entry = self._entries.get(key)
         if entry is not None:
             self._push(key, entry, now)
+
+    def postpone(self, key: K, now: float, after: float) -> None:
+        """Give a key back that must not run for ``after`` seconds; it keeps its priority."""
+        _, priority = self._running[key]
+        self.add(key, now, after=after, priority=priority)
+        self.done(key, now)
 
     def ready_in(self, now: float) -> float | None:
         """Seconds until ``pop`` may give a key; None when only an ``add`` or a ``done`` can change that."""

@@ -103,8 +103,7 @@ class Workers(Generic[K]):
                 return
             wait = self.hold(key, now)
             if wait is not None:
-                self._queue.add(key, now, after=wait)
-                self._queue.done(key, now)
+                self._queue.postpone(key, now, wait)
                 continue
             task = asyncio.create_task(self._run_one(key))
             self._tasks.add(task)
