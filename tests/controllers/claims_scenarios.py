@@ -9,10 +9,11 @@ from uuid import uuid4
 
 import pytest
 
+from rayward.kinds.labels import PROVISIONER
 from rayward.kube.client.api import Client
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import EVENTS, PERSISTENT_VOLUME_CLAIMS
-from rayward.local.controllers.claims.volume import CLASSES, PROVISIONER, VOLUMES
+from rayward.local.controllers.claims.volume import CLASSES, VOLUMES
 from tests.controllers.scenarios import Object, gone, running, space, until
 
 

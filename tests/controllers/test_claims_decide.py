@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from rayward.kinds.labels import PROVISIONER
 from rayward.local.controllers.claims.decide import Refusal, Step, next_for_claim, next_for_volume
-from rayward.local.controllers.claims.volume import PROVISIONER, Claim, StorageClass, Volume
+from rayward.local.controllers.claims.volume import Claim, StorageClass, Volume
 
 _OURS = StorageClass(provisioner=PROVISIONER)
 _DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}

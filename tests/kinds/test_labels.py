@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
-from rayward.kinds import labels
+import pytest
+
+from rayward.kinds import labels, managedby
 
 _SOURCE = Path(labels.__file__).parent.parent
-_NAME = re.compile(r"rayward\.dev/[a-z-]+")
-_NO_LABELS = {"rayward.dev/local", "rayward.dev/loopback"}
-"""The name of a provisioner and a class of load balancers."""
 
 
-def test_names_of_ours_are_spelled_in_one_module() -> None:
+def _texts(path: Path) -> Iterator[str]:
+    """What a module's code says, docstrings left out."""
+    tree = ast.parse(path.read_text())
+    prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+@pytest.mark.parametrize(
+    ("home", "spelled"),
+    [(labels, (labels.PREFIX,)), (managedby, managedby.ACCEPTED)],
+    ids=["names of ours", "who acts on an object"],
+)
+def test_names_are_spelled_in_one_module(home: ModuleType, spelled: tuple[str, ...]) -> None:
     found = {
-        f"{path.relative_to(_SOURCE)}: {node.value}"
+        f"{path.relative_to(_SOURCE)}: {text}"
         for path in _SOURCE.rglob("*.py")
-        if path != Path(labels.__file__)
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-        if _NAME.fullmatch(node.value) and node.value not in _NO_LABELS
+        if path != Path(str(home.__file__))
+        for text in _texts(path)
+        if any(name in text for name in spelled)
     }
     assert found == set()
 

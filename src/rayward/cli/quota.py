@@ -11,6 +11,7 @@ from rayward.cli import manifests
 from rayward.cli.failure import Code
 from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
+from rayward.kinds import labels
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.sdk.queueing import Answer, check, read_ledger
 
@@ -72,7 +73,7 @@ def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Ta
         for one in answers:
             answer(one.line())
         if not answers:
-            answer("None of these objects is in a queue: label them with rayward.dev/queue-name.")
+            answer(f"None of these objects is in a queue: label them with {labels.QUEUE_NAME}.")
     return Code.QUOTA if any(_is_blocked(one) for one in answers) else 0
 
 

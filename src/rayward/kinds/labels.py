@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+PREFIX: Final = "rayward.dev/"
+"""Of all that is ours."""
+
 CLUSTER: Final = "ray.io/cluster"
 NODE_TYPE: Final = "ray.io/node-type"
 GROUP: Final = "ray.io/group"
@@ -180,3 +183,7 @@ WORKER_CLUSTER: Final = "rayward.dev/worker-cluster"
 """On a RayService of a manager cluster: the MultiKueueCluster that it runs on. Kept as long as it runs anywhere."""
 RELEASE: Final = "rayward.dev/release"
 """A label on a Workload of a manager cluster: the hash of the release that it asks quota for."""
+PROVISIONER: Final = "rayward.dev/local"
+"""In a StorageClass: volumes are folders of this machine. No label."""
+LOAD_BALANCER: Final = "rayward.dev/loopback"
+"""The ``loadBalancerClass`` of Services that get an address of this machine; no label either."""

@@ -9,11 +9,11 @@ from typing import Any, Final
 from rayward.changes.lint.finding import Edit, Finding, Severity
 from rayward.changes.lint.source import Document
 from rayward.changes.refs import cluster_path, cluster_spec
+from rayward.kinds import managedby
 from rayward.kinds.serveconfig.finding import Path, written
 from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
-_MANAGERS: Final = ("ray.io/kuberay-operator", "kueue.x-k8s.io/multikueue")
 _GROUPS: Final = "workerGroupSpecs"
 _NOT_IN_V1: Final = frozenset({"status", "appStatus", "startTime", "endTime", "deploymentStatuses", "rayClusterName"})
 _ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?(?::([^@]+))?(?:@.*)?$").search
@@ -38,8 +38,8 @@ def rule_findings(document: Document, kind: str) -> Iterator[Finding]:
     """Findings of an object of one of our kinds."""
     yield from _status(document)
     manager = section(document.value, "spec").get("managedBy")
-    if manager is not None and manager not in _MANAGERS:
-        message = f"write {' or '.join(_MANAGERS)}, or delete the field"
+    if manager is not None and manager not in managedby.ACCEPTED:
+        message = f"write {' or '.join(managedby.ACCEPTED)}, or delete the field"
         yield _at(document, "RW202", _E, message, ("spec", "managedBy"))
     yield from _cluster(document, kind)
     spec = section(document.value, "spec")

@@ -13,12 +13,12 @@ from typing import Any, Final
 from rayward.changes.why.evidence import Evidence
 from rayward.changes.why.match import Match, about, joined, last_exit, name_of, short, told, warnings
 from rayward.kinds import labels
+from rayward.kinds.managedby import is_managed_here
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
 _CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerError"})
 _CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "StartError"})
-_OURS: Final = (None, "", "ray.io/kuberay-operator")
 _REJECTED: Final = frozenset({"ValidationFailed", "FeatureNotAvailable", "FeatureMissing", "InvalidSpec"})
 _NOT_CREATED: Final = frozenset({"FailedCreateHeadPod", "FailedCreateWorkerPod"})
 _NOT_STARTED: Final = (None, "", "Pending")
@@ -61,7 +61,9 @@ def _children(evidence: Evidence) -> Match | None:
 
 def _elsewhere(evidence: Evidence) -> Match | None:
     manager = evidence.spec.get("managedBy")
-    return None if manager in _OURS else Match((f"spec.managedBy: {manager}",), {"manager": str(manager)})
+    if is_managed_here(manager):
+        return None
+    return Match((f"spec.managedBy: {manager}",), {"manager": str(manager)})
 
 
 def _unseen(evidence: Evidence) -> Match | None:

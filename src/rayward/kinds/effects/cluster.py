@@ -14,13 +14,13 @@ from rayward.kinds.effects.decisions import renewal
 from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
 from rayward.kinds.hashing import release_hash
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.shapes.totals import desired_workers
 from rayward.kube.core.meta import condition_of
 
 Answer = tuple[Effect, str]
 
-OURS: Final = (None, "", "ray.io/kuberay-operator")
 GROUPS: Final = "workerGroupSpecs"
 _ENTRY: Final = "workerGroupSpecs[]"
 _FT: Final = "gcsFaultToleranceOptions"
@@ -159,7 +159,7 @@ def _outside_rules(edit: ClusterEdit, difference: Difference, pattern: str, role
     """What is settled before anything about pods is asked."""
     if role is Role.OWNER and difference.old and difference.new:
         return Effect.REFUSED, "managedBy cannot be changed once set: recreate the object"
-    if edit.new.spec.managed_by not in OURS:
+    if not is_managed_here(edit.new.spec.managed_by):
         return Effect.IGNORED, f"managedBy is {edit.new.spec.managed_by}: {edit.rules.operator} leaves the object alone"
     if role is Role.BACKEND and difference.old and difference.new:
         return Effect.REFUSED, "the backend cannot be changed: recreate the object"

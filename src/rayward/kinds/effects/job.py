@@ -8,11 +8,10 @@ from typing import Any, Final
 
 from rayward.kinds.effects.change import Change, Effect, Rules
 from rayward.kinds.effects.differences import Difference
+from rayward.kinds.managedby import is_managed_here
 from rayward.kube.machinery.jsonvalue import Object, section
 
 Answer = tuple[Effect, str]
-
-_OURS: Final = (None, "", "ray.io/kuberay-operator")
 
 
 class Phase(StrEnum):
@@ -104,7 +103,7 @@ def _spec(old: Object, new: Object, rules: Rules, difference: Difference, field:
         return Effect.IGNORED, "no definition of this kind has the field"
     if kind is Kind.OWNER and difference.old and difference.new:
         return Effect.REFUSED, "managedBy cannot be changed once set: recreate the object"
-    if spec.get("managedBy") not in _OURS:
+    if not is_managed_here(spec.get("managedBy")):
         return Effect.IGNORED, f"managedBy is {spec['managedBy']}: {rules.operator} leaves the object alone"
     phase = phase_of(old)
     if phase is Phase.INVALID and rules is not Rules.RAYWARD:

@@ -10,11 +10,12 @@ import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Change, Effect, Rules
-from rayward.kinds.effects.cluster import GROUPS, OURS, ClusterEdit, as_hashed, size_effect
+from rayward.kinds.effects.cluster import GROUPS, ClusterEdit, as_hashed, size_effect
 from rayward.kinds.effects.decisions import release_change
 from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
 from rayward.kinds.hashing import release_hash
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfigError
@@ -112,7 +113,7 @@ def _spec(edit: ServiceEdit, difference: Difference, field: str) -> Answer:
     spec = edit.new.spec
     if field == "managedBy" and difference.old and difference.new:
         return Effect.REFUSED, "managedBy cannot be changed once set: recreate the object"
-    if spec.managed_by not in OURS:
+    if not is_managed_here(spec.managed_by):
         return Effect.IGNORED, f"managedBy is {spec.managed_by}: {edit.rules.operator} leaves the object alone"
     if edit.is_kuberay and (field in _NOT_IN_KUBERAY or (field == "suspend" and edit.rules is Rules.KUBERAY_1_6)):
         return Effect.IGNORED, f"{edit.rules.operator} has no such field"

@@ -9,6 +9,7 @@ import msgspec
 
 from rayward.kinds import labels, names
 from rayward.kinds.durations import duration
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
 from rayward.kinds.serveconfig.finding import Finding
@@ -30,7 +31,6 @@ CONFIG_MAX: Final = 120_000
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
-_MANAGER: Final = "ray.io/kuberay-operator"
 _YES_OR_NO: Final = ("", "true", "false")
 _DURATIONS: Final = (
     labels.INITIALIZING_TIMEOUT,
@@ -193,7 +193,7 @@ def _nested_problems(spec: RayServiceSpec) -> Iterator[Problem]:
     if cluster.auth_options is not None and cluster.auth_options.enable_k8s_token_auth:
         message = "a RayService cannot use Kubernetes' tokens: delete it; mode: token makes a token of its own"
         yield Problem(f"{_CLUSTER}.authOptions.enableK8sTokenAuth", "Forbidden", message)
-    if cluster.managed_by not in (None, "", _MANAGER):
+    if not is_managed_here(cluster.managed_by):
         message = "nobody would run the RayCluster: delete it; spec.managedBy of the service says who acts"
         yield Problem(f"{_CLUSTER}.managedBy", "Forbidden", message)
     if template.name_in(cluster.head_group_spec.head_service):

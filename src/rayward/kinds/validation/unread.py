@@ -16,10 +16,9 @@ from rayward.kinds.validation import template
 from rayward.kinds.validation.problem import Problem
 from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 
-_OURS: Final = "rayward.dev/"
 _KNOWN: Final = frozenset(
-    value for value in vars(labels).values() if isinstance(value, str) and value.startswith(_OURS)
-)
+    value for value in vars(labels).values() if isinstance(value, str) and value.startswith(labels.PREFIX)
+) - {labels.PREFIX, labels.PROVISIONER, labels.LOAD_BALANCER}
 _SERVE: Final = "serve"
 _PORT: Final = 8000
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
@@ -29,7 +28,7 @@ _SELECTOR: Final = "the operator sets the selector: delete it"
 def unread_annotations(annotations: Mapping[str, str], at: str = "metadata.annotations") -> Iterator[Problem]:
     """Names under ``rayward.dev/`` that nobody reads, such as misspelt ones."""
     for name in sorted(annotations):
-        if not name.startswith(_OURS) or name in _KNOWN:
+        if not name.startswith(labels.PREFIX) or name in _KNOWN:
             continue
         near = get_close_matches(name, sorted(_KNOWN), 1)
         advice = f"did you mean {near[0]}?" if near else "delete it"

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 import msgspec
 
-from rayward.kinds.labels import DRAINING, SERVING
+from rayward.kinds.labels import DRAINING, LOAD_BALANCER, SERVING
 from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.local import addresses
 from rayward.local.traffic.endpoints import speaks_http
-
-BALANCER: Final = "rayward.dev/loopback"
-"""The load balancer class that is ours; services without a class are ours too."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -51,7 +47,7 @@ def status_patch(service: Service) -> Object | None:
     """The merge patch that gives a load balancer its address; None if it has one or is somebody else's."""
     spec = service.spec
     host = addresses.shell_host(service)
-    if spec.type != "LoadBalancer" or host is None or spec.load_balancer_class not in (None, BALANCER):
+    if spec.type != "LoadBalancer" or host is None or spec.load_balancer_class not in (None, LOAD_BALANCER):
         return None
     balancer = service.status.load_balancer
     if balancer is not None and balancer.ingress:

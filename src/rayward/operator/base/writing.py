@@ -17,9 +17,3 @@ the next moment changes."""
 WRITE: Final[WriteOptions] = {"field_manager": MANAGER, "field_validation": "Ignore"}
 APPLIED: Final = AppliedMark(labels.APPLIED)
 """On what a RayCluster owns."""
-_MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
-
-
-def is_managed_here(managed_by: str | None) -> bool:
-    """Whether ``spec.managedBy`` leaves an object to this operator, which also answers to KubeRay's name."""
-    return managed_by in _MANAGERS

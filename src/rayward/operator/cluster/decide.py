@@ -10,12 +10,12 @@ from typing import Final
 
 from rayward.kinds import labels
 from rayward.kinds.effects import Effect, renewal
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus, WorkerGroup
 from rayward.kinds.shapes import desired_workers, features
 from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features
 from rayward.kube.core.meta import condition_of, is_true, parse_time
 from rayward.kube.core.resource import PODS
-from rayward.operator.base.writing import is_managed_here
 from rayward.operator.cluster import conditions
 from rayward.operator.cluster.drift import (
     Drift,

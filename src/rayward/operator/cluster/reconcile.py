@@ -12,6 +12,7 @@ import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.admission import NO_QUEUES, Queueing
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.errors import ApiError
@@ -27,7 +28,7 @@ from rayward.kube.runtime.predicates import controller_key, label_key
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.net.errors import NetworkError
-from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.base.writing import WRITE
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.apply import apply
 from rayward.operator.cluster.decide import decide

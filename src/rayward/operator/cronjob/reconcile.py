@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
@@ -24,7 +25,7 @@ from rayward.kube.runtime.predicates import controller_key
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.writer import Writer
-from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.base.writing import WRITE
 from rayward.operator.cluster.observe import BY_OWNER
 from rayward.operator.cronjob.children import ray_job
 from rayward.operator.cronjob.decide import Creation, decide

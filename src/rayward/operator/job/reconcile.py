@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from rayward.kinds import labels
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_JOBS
@@ -17,7 +18,7 @@ from rayward.kube.runtime.predicates import controller_key
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.operator.base.tokens import RETRY_SECONDS
-from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.base.writing import WRITE
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier

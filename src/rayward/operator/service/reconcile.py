@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.effects import ReleaseChange, release_change
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import Object, RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
@@ -24,7 +25,7 @@ from rayward.kube.runtime.predicates import controller_key
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment
 from rayward.operator.base.tokens import RETRY_SECONDS, Tokens
-from rayward.operator.base.writing import WRITE, is_managed_here
+from rayward.operator.base.writing import WRITE
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import Reach
 from rayward.operator.ray.serve import ServeProbe

@@ -46,7 +46,7 @@ def decide(
     if failure is not None and (active is not None or failure.reason == _INITIALIZING_TIMEOUT):
         return _give_up(pending, active, failure, policy, readiness, now)
     if readiness.stage is Stage.READY:
-        message = f"{readiness.message}; the switch is paused by annotation rayward.dev/pause"
+        message = f"{readiness.message}; the switch is paused by annotation {labels.PAUSE}"
         readiness = Readiness(Stage.WAITING, "Paused", message)
     return Decision(
         active=active,

@@ -17,6 +17,7 @@ from rayward.kinds.kueue import (
     WorkloadPriorityClass,
     names,
 )
+from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
@@ -44,7 +45,6 @@ BASE: Final = "base"
 READY: Final = "Ready"
 """The condition of a RayCluster."""
 SURGE: Final = "surge"
-_MANAGERS: Final = (None, "", "ray.io/kuberay-operator")
 _TERMINAL: Final = ("Succeeded", "Failed")
 _ENDED: Final = (DeploymentStatus.COMPLETE, DeploymentStatus.FAILED)
 """RayJobs that run no more: suspending one would do nothing for the cluster that it left behind."""
@@ -147,7 +147,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
         submitters = _submitters(caches, key.namespace, job_of(workloads)) if live is None else live.submitters
         lingering |= {pod.metadata.annotation(labels.WORKLOAD) for pod in submitters if _runs(pod)}
         return State(workloads=tuple(workloads), pods=_by_uid(pods), lingering=frozenset(lingering))
-    queue = queueing.queue_of(cluster.metadata) if cluster.spec.managed_by in _MANAGERS else ""
+    queue = queueing.queue_of(cluster.metadata) if is_managed_here(cluster.spec.managed_by) else ""
     job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
     found = caches.jobs.get(Key(key.namespace, job)) if job else None
     demand, problem = _demand(cluster, _submitter(cluster, found)) if queue else (None, None)

@@ -20,8 +20,6 @@ from rayward.kube.machinery.jsonvalue import Object
 from rayward.quota.gate.demand import Demand, counts_of, origin_of, recounted, reshaped
 from rayward.quota.multicluster.state import State
 
-MANAGED_BY: Final = "kueue.x-k8s.io/multikueue"
-"""The value of ``spec.managedBy`` that leaves a RayService of a manager cluster to a worker cluster's operator."""
 ORIGIN: Final = "rayward"
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 

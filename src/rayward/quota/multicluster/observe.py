@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from rayward.kinds import labels
+from rayward.kinds import labels, managedby
 from rayward.kinds.admission import Queueing
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.kueue import AdmissionCheck, MultiKueueConfig, Workload, WorkloadPriorityClass, names
@@ -30,7 +30,7 @@ from rayward.kube.machinery.quantity import QuantityError
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
 from rayward.quota.gate.demand import demand_of
-from rayward.quota.multicluster.claims import MANAGED_BY, ORIGIN
+from rayward.quota.multicluster.claims import ORIGIN
 from rayward.quota.multicluster.remote import BY_SERVICE, Remotes
 from rayward.quota.multicluster.state import Goal, RemoteService, State, Worker
 
@@ -103,7 +103,7 @@ def observe(caches: Caches, remotes: Remotes, key: Key, queueing: Queueing) -> S
 
 def is_dispatched(service: RayService, queueing: Queueing) -> bool:
     """Whether a RayService is to run on a worker cluster, by its ``managedBy`` and its queue."""
-    return service.spec.managed_by == MANAGED_BY and bool(queueing.queue_of(service.metadata))
+    return service.spec.managed_by == managedby.MULTIKUEUE and bool(queueing.queue_of(service.metadata))
 
 
 def goal_of(service: RayService, whole: Object) -> tuple[Goal | None, str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final, Never
 
+from rayward.kinds.labels import PROVISIONER
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, Conflict, NotFound
@@ -22,7 +23,6 @@ from rayward.local.controllers.claims.decide import Refusal, Step, next_for_clai
 from rayward.local.controllers.claims.fit import best
 from rayward.local.controllers.claims.volume import (
     BIND_COMPLETED,
-    PROVISIONER,
     VOLUMES,
     Claim,
     StorageClass,

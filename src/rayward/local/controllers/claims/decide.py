@@ -7,8 +7,9 @@ from typing import Final, Literal
 
 import msgspec
 
+from rayward.kinds.labels import PROVISIONER
 from rayward.local.controllers.claims.fit import misfit
-from rayward.local.controllers.claims.volume import PROTECTION, PROVISIONER, Claim, StorageClass, Volume
+from rayward.local.controllers.claims.volume import PROTECTION, Claim, StorageClass, Volume
 
 
 class Step(Enum):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from rayward.kinds.labels import PROVISIONER
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object
 
 VOLUMES: Final = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
 CLASSES: Final = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)
-PROVISIONER: Final = "rayward.dev/local"
 CLASS: Final = "standard"
 PROTECTION: Final = "kubernetes.io/pv-protection"
 _PROVISIONED_BY: Final = "pv.kubernetes.io/provisioned-by"
