@@ -65,3 +65,11 @@ def test_a_note_is_told_once_for_each_generation() -> None:
     assert local.new_events((event,), 1) == [event]
     assert local.new_events((event,), 1) == []
     assert local.new_events((event,), 2) == [event]
+
+
+def test_what_was_emitted_is_remembered_within_bounds() -> None:
+    local = LocalState()
+    events = [Event("Warning", "Odd", f"it is odd: {number}") for number in range(10_000)]
+    assert local.new_events(events, 1) == events
+    again = local.new_events(events[:1], 1)
+    assert again == events[:1], "a problem that is told in ever new words costs repetitions, not memory"

@@ -7,14 +7,11 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
-from rayward.kube.client.values import as_dict
 from rayward.kube.core.meta import condition_of, is_true, rfc3339
 from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, ContainerStatus, PodStatus
-from rayward.kube.machinery.patch import merge_patch
+from rayward.kube.core.status import status_body
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
 from rayward.operator.cluster.state import CreatePod, Observed
@@ -118,23 +115,9 @@ def test_readiness_does_not_wait() -> None:
 
 
 def test_conditions_are_whole_as_the_schema_asks() -> None:
-    for condition in statuses.body(settled().cluster.status)["conditions"]:
+    for condition in status_body(settled().cluster.status)["conditions"]:
         assert set(condition) >= {"type", "status", "reason", "message", "lastTransitionTime"}
         assert condition["reason"]
-
-
-_VALUES = st.recursive(
-    st.integers(0, 3) | st.sampled_from(["a", "b"]),
-    lambda inner: st.dictionaries(st.sampled_from("abc"), inner, max_size=3) | st.lists(inner, max_size=2),
-    max_leaves=8,
-)
-_MAPS = st.dictionaries(st.sampled_from("abcd"), _VALUES, max_size=4)
-
-
-@given(_MAPS, _MAPS)
-def test_a_patch_leads_from_one_status_to_the_other(before: dict[str, object], after: dict[str, object]) -> None:
-    assert as_dict(merge_patch.apply(before, statuses.patch(before, after))) == after
-    assert statuses.patch(after, after) == {}
 
 
 def test_a_refused_spec_tells_what_runs() -> None:

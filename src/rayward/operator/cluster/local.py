@@ -15,6 +15,7 @@ import msgspec
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.core.objects import version_number
 from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.events import EventFilter
 from rayward.operator.cluster.desired import Desired
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.state import Event, PodWarning
@@ -35,8 +36,7 @@ class LocalState:
         self._suffixes: dict[Slot, str] = {}
         self._created: dict[str, RayPod] = {}
         self._deleted: set[str] = set()
-        self._emitted: set[Event] = set()
-        self._events_generation = -1
+        self._events = EventFilter()
         self._status: tuple[int, RayClusterStatus] | None = None
         self._desired: Desired | None = None
 
@@ -102,12 +102,7 @@ class LocalState:
 
     def new_events(self, events: Iterable[Event], generation: int) -> list[Event]:
         """Those not emitted yet for this generation."""
-        if generation != self._events_generation:
-            self._emitted.clear()
-            self._events_generation = generation
-        fresh = [event for event in events if event not in self._emitted]
-        self._emitted.update(fresh)
-        return fresh
+        return [event for event in events if self._events.is_new(generation, event.reason, event.message)]
 
     def keep_pods(self, uids: set[str]) -> None:
         """Forget all pods but these."""

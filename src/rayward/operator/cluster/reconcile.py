@@ -21,6 +21,7 @@ from rayward.kube.client.request import Request
 from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import EVENTS, PODS, Resource
+from rayward.kube.core.status import status_body, status_change
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
@@ -132,7 +133,7 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
 
     async def _write_status(self, cluster: RayCluster, local: LocalState, status: RayClusterStatus) -> None:
         status = msgspec.structs.replace(status, last_update_time=rfc3339(self.clock.utc()))
-        change = statuses.patch(statuses.body(cluster.status), statuses.body(status))
+        change = status_change(status_body(cluster.status), status_body(status))
         answer = await self.writer(cluster).patch_status(RAY_CLUSTERS, cluster, change, wait=False)
         if answer is not None:
             local.status_written(answer.metadata.resource_version, status)

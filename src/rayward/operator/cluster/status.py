@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -172,28 +172,6 @@ def endpoints_of(service: Service) -> dict[str, str]:
     return found
 
 
-def body(status: RayClusterStatus) -> dict[str, Any]:
-    """A status as JSON values. Conditions are whole: the schema requires fields that are empty."""
-    whole: dict[str, Any] = msgspec.to_builtins(status)
-    if status.conditions:
-        whole["conditions"] = [_whole_condition(found) for found in status.conditions]
-    return whole
-
-
-def patch(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """The merge patch from one status to the other."""
-    change: dict[str, Any] = {name: None for name in before if name not in after}
-    for name, value in after.items():
-        old = before.get(name)
-        if isinstance(value, dict) and isinstance(old, dict):
-            inner = patch(old, value)  # pyright: ignore[reportUnknownArgumentType]
-            if inner:
-                change[name] = inner
-        elif old != value:
-            change[name] = value
-    return change
-
-
 def _state(before: str, suspend: bool, complete: bool, pods: bool) -> str:
     if suspend:
         return before if pods else SUSPENDED
@@ -311,16 +289,3 @@ def _transition_times(before: RayClusterStatus, state: str, now: datetime) -> di
 
 def _statuses(found: Sequence[Condition] | None) -> set[tuple[str, str]]:
     return {(condition.type, condition.status) for condition in found or () if condition.type not in _OF_HEAD}
-
-
-def _whole_condition(condition: Condition) -> dict[str, Any]:
-    whole: dict[str, Any] = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-    }
-    if condition.observed_generation is not None:
-        whole["observedGeneration"] = condition.observed_generation
-    return whole

@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import msgspec
-
 from rayward.kinds import labels
 from rayward.kinds.managedby import is_managed_here
-from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
+from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kinds.validation import cron_job_problems, listed
 from rayward.kube.client.errors import AlreadyExists, Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import Resource
+from rayward.kube.core.status import status_body, status_change
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Result
@@ -77,7 +76,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
             await _answer(found, decision.asked, writer)
         for reason, message in decision.events:
             self._record(found, local, reason, message, warning=True)
-        change = _change(_body(found.status), _body(decision.status))
+        change = status_change(status_body(found.status), status_body(decision.status))
         if change:
             await writer.patch_status(RAY_CRON_JOBS, found, change, wait=True)
         if decision.wake_at is None:
@@ -110,18 +109,3 @@ async def _answer(cron_job: RayCronJob, asked: str, writer: Writer) -> None:
         await writer.patch(RAY_CRON_JOBS, cron_job.metadata.name, change, PatchType.JSON)
     except Invalid:
         return
-
-
-def _body(status: RayCronJobStatus) -> Object:
-    whole: Object = msgspec.to_builtins(status)
-    if status.conditions:
-        whole["conditions"] = [
-            {"reason": "", "message": "", **msgspec.to_builtins(condition)} for condition in status.conditions
-        ]
-    return whole
-
-
-def _change(before: Object, after: Object) -> Object:
-    change: Object = {name: None for name in before if name not in after}
-    change.update((name, value) for name, value in after.items() if before.get(name) != value)
-    return change

@@ -23,8 +23,8 @@ from rayward.kube.client.request import Request
 from rayward.kube.client.verbs import object_path
 from rayward.kube.core.job import Job
 from rayward.kube.core.meta import controller_of, is_controlled_by
-from rayward.kube.core.objects import Condition
 from rayward.kube.core.resource import JOBS, PODS, SERVICES
+from rayward.kube.core.status import status_body, status_change
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import NetworkError
@@ -132,7 +132,7 @@ class Applier:
         status, cluster = decision.status, self._observed.cluster
         if cluster is not None and status.job_deployment_status in _ANSWERING:
             status = msgspec.structs.replace(status, dashboard_url=children.dashboard_address(cluster, self._domain))
-        change = _change(_body(self._job.status), _body(status))
+        change = status_change(status_body(self._job.status), status_body(status))
         if change:
             await self._writer.patch_status(RAY_JOBS, self._job, change, wait=True)
             self._local.reported = True
@@ -296,21 +296,3 @@ def spoken(log: str, job_id: str) -> Submitter:
     }
     found = max(words, key=log.rfind)
     return words[found] if found in log else Submitter.ENDED
-
-
-def _body(status: RayJobStatus) -> Object:
-    """As JSON values; conditions are whole, because the schema requires fields that are empty."""
-    whole: Object = msgspec.to_builtins(status)
-    if status.conditions:
-        whole["conditions"] = [_condition(each) for each in status.conditions]
-    return whole
-
-
-def _condition(condition: Condition) -> Object:
-    return {"reason": "", "message": "", **msgspec.to_builtins(condition)}
-
-
-def _change(before: Object, after: Object) -> Object:
-    change: Object = {name: None for name in before if name not in after}
-    change.update((name, value) for name, value in after.items() if before.get(name) != value)
-    return change

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-import msgspec
-
 from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService, RayServiceStatus
 from rayward.kube.core.meta import condition_of, is_true, rfc3339
-from rayward.kube.core.objects import Condition
-from rayward.operator.cluster import status as cluster_status
+from rayward.kube.core.status import condition_body, status_body, status_change
 from rayward.operator.service.conditions import PROGRESSING, READY, SUSPENDED, Conditions
 from rayward.operator.service.observe import Observed, ObservedCluster
 from rayward.operator.service.state import DEPLOY_FAILED, RUNNING, UNHEALTHY, Decision
@@ -38,7 +35,7 @@ def status_of(
     serving = is_true(conditions, READY)
     shown = active or pending
     status: Object = {
-        "conditions": [_whole(found) for found in conditions],
+        "conditions": [condition_body(found) for found in conditions],
         "serviceStatus": "Running" if serving else "",
         "numServeEndpoints": observed.endpoints,
         "observedGeneration": generation,
@@ -68,7 +65,7 @@ def patch(before: Object, after: Object, written: Object) -> Object:
     """
     kept = {name: value for name, value in written.items() if name in _EXTRAS}
     known = {name: value for name, value in {**kept, **before}.items() if name != "lastUpdateTime"}
-    return cluster_status.patch(known, after)
+    return status_change(known, after)
 
 
 def _word(conditions: Conditions, shown: ObservedCluster | None, *, serving: bool) -> str:
@@ -88,7 +85,7 @@ def _word(conditions: Conditions, shown: ObservedCluster | None, *, serving: boo
 def _part(found: ObservedCluster, before: RayServiceStatus) -> Object:
     part: Object = {
         "rayClusterName": found.cluster.metadata.name,
-        "rayClusterStatus": cluster_status.body(found.cluster.status),
+        "rayClusterStatus": status_body(found.cluster.status),
     }
     applications = _applications(found, before)
     if applications:
@@ -136,8 +133,3 @@ def _deployments(applications: Mapping[str, Object]) -> list[Object]:
 
 def _without_empty(entry: Object) -> Object:
     return {name: value for name, value in entry.items() if value}
-
-
-def _whole(condition: Condition) -> Object:
-    """The schema requires these fields, empty or not."""
-    return {"status": condition.status, "reason": "", "message": "", **msgspec.to_builtins(condition)}
