@@ -84,26 +84,7 @@ def _found(document: Object, template: str) -> str:
 
 
 def to_yaml(document: Object) -> str:
-    """YAML that Kubernetes reads back as the same document."""
-    import yaml
+    """A document as YAML, without the last line's end."""
+    from rayward.kube.machinery import yamltext
 
-    from rayward.kube.machinery.yamlscalar import scalar
-
-    class Dumper(yaml.CSafeDumper):
-        """Writes texts so that no reader takes them for anything else."""
-
-        def ignore_aliases(self, data: Any) -> bool:  # pyright: ignore[reportIncompatibleMethodOverride]
-            return True
-
-    def text(dumper: Any, value: str) -> Any:
-        style = "|" if "\n" in value else None
-        if style is None and value:
-            try:
-                plain = isinstance(scalar(value), str)
-            except ValueError:
-                plain = False
-            style = None if plain else '"'
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
-
-    Dumper.add_representer(str, text)
-    return yaml.dump(document, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=1 << 20).rstrip("\n")
+    return yamltext.dump(document, sort_keys=True).removesuffix("\n")

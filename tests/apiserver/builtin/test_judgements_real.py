@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 import pytest
+from tools import record_inner
 
-from tests.apiserver.builtin import record, record_inner
+from tests.apiserver.builtin import record
 from tests.apiserver.builtin.judge import in_any_order
 from tests.apiserver.builtin.judgements import lines
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayward.kinds.kueue import ClusterQueue, Cohort, ResourceFlavor, Workload
-from rayward.kinds.validation import cluster_queue_problems, cohort_problems, flavor_problems, workload_problems
+from rayward.kinds.kueue import ClusterQueue, Cohort, Workload
+from rayward.kinds.validation import cluster_queue_problems, cohort_problems, workload_problems
 
 
 def _groups(flavor: str = "f", resource: str = "cpu", **quota: Any) -> dict[str, Any]:
@@ -78,14 +78,6 @@ def test_a_cluster_queue_that_kueues_webhook_refuses_has_a_problem(spec: dict[st
 def test_a_cohort_may_lend_more_than_its_own_quota_but_only_to_a_parent(spec: dict[str, Any], at: str | None) -> None:
     found = cohort_problems(msgspec.convert({"spec": spec}, Cohort))
     assert [problem.path for problem in found] == ([at] if at else [])
-
-
-def test_a_taint_is_there_once() -> None:
-    taints = [{"key": "a", "effect": "NoSchedule"}, {"key": "a", "effect": "NoExecute"}]
-    flavor = {"spec": {"nodeTaints": [*taints, taints[0]]}}
-    assert [problem.path for problem in flavor_problems(msgspec.convert(flavor, ResourceFlavor))] == [
-        "spec.nodeTaints[2]"
-    ]
 
 
 def _pod_set(name: str = "a", count: int = 1, min_count: int | None = None, **resources: Any) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, l
 from rayward.kinds.validation.quota import (
     cluster_queue_problems,
     cohort_problems,
-    flavor_problems,
     workload_problems,
 )
 from rayward.kinds.validation.service import serve_config, service_problems, service_warnings
@@ -26,7 +25,6 @@ __all__ = [
     "cohort_problems",
     "cron_job_problems",
     "cron_job_warnings",
-    "flavor_problems",
     "image_version",
     "job_problems",
     "job_warnings",

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from rayward.kinds.kueue import names
 from rayward.kinds.kueue.queues import Amount, ClusterQueue, Cohort, FairSharing, FlavorQuotas, ResourceGroup
-from rayward.kinds.kueue.setup import ResourceFlavor
 from rayward.kinds.kueue.workload import Workload
 from rayward.kinds.validation.problem import Problem
 from rayward.kube.machinery.quantity import ZERO, Quantity, QuantityError, parse
@@ -43,18 +42,6 @@ def cohort_problems(cohort: Cohort) -> list[Problem]:
         *_group_problems(cohort.spec.resource_groups or (), missing, lends_at_most_nominal=False),
         *_weight_problems(cohort.spec.fair_sharing),
     ]
-
-
-def flavor_problems(flavor: ResourceFlavor) -> list[Problem]:
-    """Why a ResourceFlavor cannot be used; empty when it can."""
-    found: list[Problem] = []
-    seen: set[tuple[str, str]] = set()
-    for index, taint in enumerate(flavor.spec.node_taints or ()):
-        if (taint.key, taint.effect) in seen:
-            message = f"{taint.key}:{taint.effect} is there twice: taints are unique by key and effect"
-            found.append(Problem(f"spec.nodeTaints[{index}]", "Duplicate", message))
-        seen.add((taint.key, taint.effect))
-    return found
 
 
 def workload_problems(workload: Workload) -> list[Problem]:

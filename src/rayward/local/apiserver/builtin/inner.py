@@ -1,7 +1,7 @@
 """The form in which kube-apiserver holds objects inside, where its error texts show it.
 
 Refusals quote Go structs: field names of their own, in order, with every empty value. ``inner.json.gz`` holds that
-structure as the Go program in tests/apiserver/builtin/internaltypes printed it.
+structure as the Go program in tools/internaltypes printed it.
 """
 
 from __future__ import annotations

@@ -17,7 +17,6 @@ Spec = Mapping[str, Any]
 
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _VOLUME_MODES = ("Block", "Filesystem")
-_TEMPLATE_META = ("annotations", "labels")
 _OTHER_META = (
     "name",
     "generateName",

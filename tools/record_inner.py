@@ -1,6 +1,6 @@
 """Records the inner structure of the kinds from Kubernetes' own source.
 
-Run as ``python -m tests.apiserver.builtin.record_inner``.
+Run as ``.venv/bin/python -m tools.record_inner``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_ROOT = _HERE.parents[2]
+_ROOT = _HERE.parent
 FILE = _ROOT / "src/rayward/local/apiserver/builtin/inner.json.gz"
 
 
