@@ -31,6 +31,7 @@ class Service:
         self.observed = 0
         self.conditions: Conditions = ()
         self.denied = ""
+        self.moving = ""
 
     def edit(self, goal: Release | None, steps: int = 0) -> Service:
         self.generation += 1
@@ -48,7 +49,13 @@ class Service:
                 continue
             rejected = _REJECTED if world.goal is None else None
             facts = Facts(
-                self.generation, endpoints, decision, rejected=rejected, denied=self.denied, observed=self.observed
+                self.generation,
+                endpoints,
+                decision,
+                rejected=rejected,
+                denied=self.denied,
+                observed=self.observed,
+                moving=self.moving,
             )
             self.conditions = conditions(self.conditions, facts, world.now)
             self.observed = observed_generation(facts)
@@ -96,6 +103,26 @@ def _denied() -> Service:
     return found.edit(B, 3)
 
 
+def _moving() -> Service:
+    """The selector leads to the new release, and the endpoints are still the former one's."""
+    found = _serving(Policy(deletion_delay=timedelta(hours=1)))
+    found.moving = "Service svc-serve-svc still leads to pods of RayCluster c1"
+    return found.edit(B, 15)
+
+
+def _moved() -> Service:
+    found = _moving()
+    found.moving = ""
+    return found.run(1)
+
+
+def _moves_later() -> Service:
+    """An endpoint of a former release that comes back takes back nothing that was true."""
+    found = _moved()
+    found.moving = "Service svc-serve-svc still leads to pods of RayCluster c1"
+    return found.run(1)
+
+
 def _stuck(policy: Policy, steps: int) -> Service:
     found = _serving(policy)
     found.world.stuck = {"cluster-b"}
@@ -127,6 +154,9 @@ _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
     "the new release has the traffic, the old cluster stays a while": (
         lambda: _serving(Policy(deletion_delay=timedelta(hours=1))).edit(B, 15), "Current", True,
     ),
+    "the endpoints have not followed": (_moving, "InProgress", False),
+    "the endpoints have followed": (_moved, "Current", True),
+    "the endpoints change later": (_moves_later, "Current", True),
     "the old cluster is deleted": (lambda: _serving().edit(B, 90), "Current", True),
     "writes are denied": (_denied, "InProgress", False),
     "another config is sent": (lambda: _serving().edit(Release("cluster-a", "config-2"), 1), "InProgress", False),
@@ -178,3 +208,9 @@ def test_a_service_that_reconciles_says_what_it_waits_for() -> None:
     reconciling = condition_of(_denied().conditions, "Reconciling")
     assert reconciling is not None
     assert (reconciling.reason, reconciling.message) == ("FailedWrite", "exceeded quota")
+    reconciling = condition_of(_moving().conditions, "Reconciling")
+    assert reconciling is not None
+    assert (reconciling.reason, "still leads to pods of RayCluster c1" in reconciling.message) == (
+        "EndpointsMoving",
+        True,
+    )
