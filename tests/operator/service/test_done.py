@@ -6,7 +6,6 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-import msgspec
 import pytest
 
 from rayward.kinds.raycluster import RayCluster
@@ -28,9 +27,9 @@ def _called_done(seen: Witness, generation: int) -> list[RayCluster]:
     for _, each in (seen.changes[version] for version in sorted(seen.changes)):
         if isinstance(each, RayCluster):
             cluster = each
-        if not isinstance(each, RayService) or each.metadata.generation != generation:
+        if not isinstance(each, RayService) or each.metadata.generation != generation or not each.status.conditions:
             continue
-        written: dict[str, Any] = msgspec.to_builtins(each)
+        written = verdicts.as_written(each)
         health, _ = verdicts.argocd(written)
         if verdicts.kstatus(written) == "Current" or verdicts.waited_for(written) or health == "Healthy":
             found.append(cluster)

@@ -70,10 +70,11 @@ class Service:
 
     def written(self) -> Object:
         """The object as tools read it."""
-        status: Object = {"conditions": msgspec.to_builtins(self.conditions)}
-        if self.observed:
-            status["observedGeneration"] = self.observed
-        return {"metadata": {"generation": self.generation}, "status": status}
+        metadata: Object = {"generation": self.generation}
+        if not self.conditions:
+            return {"metadata": metadata}
+        conditions = msgspec.to_builtins(self.conditions)
+        return {"metadata": metadata, "status": {"conditions": conditions, "observedGeneration": self.observed}}
 
 
 def _serving(policy: Policy | None = None) -> Service:
@@ -143,7 +144,6 @@ def _restarted(found: Service) -> Service:
 
 
 _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
-    "nothing was reported yet": (lambda: Service(), "InProgress", False),
     "the first cluster is created": (lambda: Service().run(1), "InProgress", False),
     "the first cluster comes up": (lambda: Service().run(3), "InProgress", False),
     "the first release serves": (_serving, "Current", True),
@@ -190,6 +190,19 @@ def test_tools_conclude_what_the_operator_knows(name: str) -> None:
     assert (verdicts.kstatus(found), verdicts.waited_for(found)) == (kstatus, waited_for), found
     health, message = verdicts.argocd(found)
     assert (verdicts.ARGOCD[health], bool(message)) == (kstatus, True), (health, message)
+
+
+def test_before_the_first_report_kstatus_alone_believes_too_early() -> None:
+    unseen = Service().written()
+    assert verdicts.kstatus(unseen) == "Current", "so it is for every kind: there is nothing to read"
+    assert not verdicts.waited_for(unseen)
+    assert verdicts.argocd(unseen)[0] == "Progressing"
+
+
+def test_what_is_being_deleted_is_terminating() -> None:
+    found = _serving().written()
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert verdicts.kstatus(found) == "Terminating"
 
 
 def test_argocd_shows_why_and_what_is_suspended() -> None:

@@ -6,9 +6,6 @@ generation done before its release has the traffic, and nobody calls one done th
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 import pytest
 
 from rayward.kinds import labels
@@ -69,9 +66,9 @@ def _judge(seen: Witness, outcomes: dict[int, tuple[str, str]]) -> None:
             leads_to = (found.spec.selector or {}).get(labels.CLUSTER, "")
         if isinstance(found, EndpointSlice) and found.metadata.label("kubernetes.io/service-name") == _SERVE:
             slices[found.metadata.name] = set() if kind is ChangeType.DELETED else _ready_pods(found)
-        if not isinstance(found, RayService):
+        if not isinstance(found, RayService) or not found.status.conditions:
             continue
-        written: dict[str, Any] = msgspec.to_builtins(found)
+        written = verdicts.as_written(found)
         kstatus, done = verdicts.kstatus(written), verdicts.waited_for(written)
         health, _ = verdicts.argocd(written)
         generation = written["metadata"]["generation"]
