@@ -26,6 +26,10 @@ end
 if holds("Suspended") then
   return health("Suspended", "Suspended", "suspended")
 end
+-- KubeRay's name for it on a RayCluster.
+if holds("RayClusterSuspended") then
+  return health("Suspended", "RayClusterSuspended", "suspended")
+end
 if status.observedGeneration ~= generation then
   return health("Progressing", "Reconciling", "The operator has not finished this generation")
 end

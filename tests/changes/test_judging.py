@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rayward.changes.judging import State, judge
+from rayward.changes.judging import State, Verdict, judge, judge_end
 from rayward.kinds import labels
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
@@ -125,6 +125,22 @@ def test_a_cluster_that_rolls_its_workers_is_on_its_way() -> None:
 def test_a_job(phase: str, outcome: str, state: State) -> None:
     obj = _object({"metadata": {}, "spec": {}}, jobDeploymentStatus=phase, jobStatus=outcome)
     assert judge("RayJob", obj, 2).state is state
+
+
+def _ended_job(stalled: Object) -> Object:
+    return _object({"metadata": {}, "spec": {}}, stalled, jobDeploymentStatus="Complete", jobStatus="SUCCEEDED")
+
+
+def test_an_edit_that_an_ended_job_ignores_has_not_come_true_and_the_job_succeeded_all_the_same() -> None:
+    ignored = _ended_job(_condition("Stalled", "True", "EditIgnored"))
+    assert judge("RayJob", ignored, 2) == Verdict(FAILED, "EditIgnored", "m")
+    assert judge_end(ignored).state is APPLIED
+
+
+def test_an_ended_job_says_nothing_of_an_edit_before_the_operator_has_seen_it() -> None:
+    unseen = _ended_job(_condition("Stalled", "False", "SpecAccepted", generation=1))
+    assert judge("RayJob", unseen, 2).state is PROGRESSING
+    assert judge_end(unseen).state is APPLIED
 
 
 def test_a_newer_generation_and_a_deletion_end_the_wait() -> None:

@@ -16,7 +16,7 @@ from rayward.kube.core.resource import EVENTS, PODS, RESOURCE_QUOTAS
 from tests.operator.job.stage import JobHeads, ray_job
 from tests.operator.mortal import mortal
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
-from tests.operator.stage import Object, Stage, group, manifest, put
+from tests.operator.stage import Object, Stage, condition, group, manifest, put
 
 Scene = Callable[[ServiceStage], Awaitable[str]]
 """Brings a state about and gives back the object's name; its operator has been stopped by then."""
@@ -282,6 +282,25 @@ async def job_failed(ray: ServiceStage) -> str:
     return "rayjob/train"
 
 
+async def edit_ignored(ray: ServiceStage) -> str:
+    ray.heads = ray.reach = JobHeads()
+    async with ray.operator():
+        await ray.client.create(RAY_JOBS, ray_job("succeed"), ray.namespace)
+
+        async def complete() -> bool:
+            found = await ray.client.get(RAY_JOBS, "train", ray.namespace)
+            return (found.get("status") or {}).get("jobDeploymentStatus") == "Complete"
+
+        await ray.eventually(complete)
+        await ray.client.patch(RAY_JOBS, "train", {"spec": {"entrypoint": "fail"}}, PatchType.MERGE, ray.namespace)
+
+        async def ignored() -> bool:
+            return condition(await ray.client.get(RAY_JOBS, "train", ray.namespace), "Stalled")["status"] == "True"
+
+        await ray.eventually(ignored)
+    return "rayjob/train"
+
+
 async def held(ray: ServiceStage) -> str:
     async with ray.operator():
         await Stage.create(ray, manifest(groups=[group(replicas=5, maxReplicas=2)]))
@@ -350,6 +369,7 @@ SCENES: Final[dict[str, Scene]] = {
     "Paused": paused,
     "Drifted": drifted,
     "JobFailed": job_failed,
+    "EditIgnored": edit_ignored,
     "HeldByBounds": held,
     "NotReady": not_ready,
     "Starting": starting,

@@ -9,7 +9,7 @@ from typing import Final
 import orjson
 
 from rayward.changes import writing
-from rayward.changes.judging import State, judge
+from rayward.changes.judging import State, judge_end
 from rayward.changes.outcomes import JobFailed, NotFound
 from rayward.changes.raydashboard import RayDashboard, dashboard_of
 from rayward.changes.refs import Ref
@@ -253,7 +253,7 @@ def _waits_for(ref: Ref, live: Object) -> Operation[str]:
 
 
 def _end(ref: Ref, live: Object) -> Waited:
-    verdict = judge(ref.kind, live, int(section(live, "metadata").get("generation") or 0))
+    verdict = judge_end(live)
     status = section(live, "status")
     if verdict.state is State.APPLIED:
         return Waited(live, verdict, 0.0)

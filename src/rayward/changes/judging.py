@@ -71,7 +71,20 @@ def judge(kind: str, obj: Object, generation: int, running: Object | None = None
         return _verdict(State.PROGRESSING, reconciling)
     if kind == "RayService":
         return _service(obj, found, generation, running)
-    return _cluster(obj, found, generation) if kind == "RayCluster" else _job(obj)
+    if kind == "RayCluster":
+        return _cluster(obj, found, generation)
+    if "Stalled" in found and _of(found, "Stalled", generation) is None:
+        # A job that has ended may be so by an earlier spec.
+        return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+    return _job(obj)
+
+
+def judge_end(job: Object) -> Verdict:
+    """How a RayJob that has ended did so: by the spec that ran, whatever was written into it since."""
+    found = _job(job)
+    if found.state is State.APPLIED:
+        return found
+    return judge("RayJob", job, int(section(job, "metadata").get("generation") or 0))
 
 
 def _service(obj: Object, found: dict[str, Object], generation: int, running: Object | None) -> Verdict:

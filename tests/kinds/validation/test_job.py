@@ -222,10 +222,12 @@ def test_warnings_say_what_has_no_effect() -> None:
                 "spec.clusterSelector": {"ray.io/cluster": "c"},
                 "spec.shutdownAfterJobFinishes": True,
                 "spec.runtimeEnvYAML": "working_dirr: x\n",
+                "metadata.annotations": {"rayward.dev/retry": "false"},
             }
         )
     )
     assert [problem.path for problem in found] == [
+        "metadata.annotations",
         "spec.shutdownAfterJobFinishes",
         "spec.rayClusterSpec",
         "spec.runtimeEnvYAML",

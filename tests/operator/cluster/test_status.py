@@ -17,6 +17,7 @@ from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
 from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
 from tests.operator.cluster.world import NOW, World, cluster, regroup, settled, state, status
+from tests.operator.service import verdicts
 from tests.operator.stage import group, manifest
 
 
@@ -197,27 +198,20 @@ def test_a_refused_spec_that_is_suspended_says_so() -> None:
     assert told.observed_generation == 2
 
 
-def _kstatus(of: RayCluster) -> str:
-    """What kstatus makes of a resource it has no rules of its own for: generations before conditions."""
-    found = {condition.type: condition for condition in of.status.conditions or ()}
-    if of.status.observed_generation != of.metadata.generation:
-        return "InProgress"
-    if "Stalled" in found and found["Stalled"].status == "True":
-        return "Failed"
-    if "Reconciling" in found and found["Reconciling"].status == "True":
-        return "InProgress"
-    return "Current" if "Ready" in found and found["Ready"].status == "True" else "InProgress"
+_Verdicts = tuple[str, bool, str]
+_ON_ITS_WAY = ("InProgress", False, "Progressing")
+_DONE = ("Current", True, "Healthy")
+_STALLED = ("Failed", False, "Degraded")
 
 
-def _waits_for_ready(of: RayCluster) -> bool:
-    """Whether ``kubectl wait --for=condition=Ready`` goes on waiting."""
-    ready = condition_of(of.status.conditions, "Ready")
-    return ready is None or ready.status != "True" or (ready.observed_generation or 0) < of.metadata.generation
+def _verdicts(generation: int, told: RayClusterStatus) -> _Verdicts:
+    """What kstatus, ``kubectl wait --for=condition=Ready`` and Argo CD conclude."""
+    written = {"metadata": {"generation": generation}, "status": statuses.body(told)}
+    return verdicts.kstatus(written), verdicts.waited_for(written), verdicts.argocd(written)[0]
 
 
-def _as_known(world: World) -> tuple[str, bool]:
-    told = msgspec.structs.replace(world.cluster, status=world.decide().status or world.cluster.status)
-    return _kstatus(told), _waits_for_ready(told)
+def _as_known(world: World) -> _Verdicts:
+    return _verdicts(world.cluster.metadata.generation, world.decide().status or world.cluster.status)
 
 
 def _edited(world: World, image: str = "rayproject/ray:other") -> None:
@@ -228,19 +222,19 @@ def _edited(world: World, image: str = "rayproject/ray:other") -> None:
 
 def test_every_tool_sees_a_new_cluster_become_ready() -> None:
     world = World(cluster())
-    assert _as_known(world) == ("InProgress", True)
+    assert _as_known(world) == _ON_ITS_WAY
     world.step()
-    assert _as_known(world) == ("InProgress", True)
+    assert _as_known(world) == _ON_ITS_WAY
     world.settle()
-    assert _as_known(world) == ("Current", False)
+    assert _as_known(world) == _DONE
     world.set_status(world.live("small")[0].metadata.name, status("Running", "False"))
-    assert _as_known(world) == ("InProgress", True)
+    assert _as_known(world) == _ON_ITS_WAY
 
 
 def test_every_tool_sees_an_edit_until_the_last_pod_is_of_it() -> None:
     world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
     _edited(world)
-    seen: list[tuple[str, bool]] = []
+    seen: list[_Verdicts] = []
     for _ in range(20):
         seen.append(_as_known(world))
         busy = world.step()
@@ -248,15 +242,15 @@ def test_every_tool_sees_an_edit_until_the_last_pod_is_of_it() -> None:
         if not (world.start() or busy):
             break
     world.step()
-    assert set(seen[:-1]) == {("InProgress", True)}
-    assert _as_known(world) == ("Current", False)
+    assert set(seen[:-1]) == {_ON_ITS_WAY}
+    assert _as_known(world) == _DONE
 
 
 def test_every_tool_sees_that_a_strategy_keeps_a_cluster_drifted() -> None:
     world = settled()
     _edited(world)
     world.settle()
-    assert _as_known(world) == ("Failed", True)
+    assert _as_known(world) == _STALLED
     stalled = condition_of(world.cluster.status.conditions, "Stalled")
     assert stalled is not None
     assert stalled.reason == "TemplateChanged"
@@ -269,17 +263,31 @@ def test_every_tool_sees_a_rejected_spec_and_its_correction() -> None:
     good = world.cluster.spec.head_group_spec
     world.edit(head_group_spec=msgspec.structs.replace(good, template={}))
     world.settle()
-    assert _as_known(world) == ("Failed", True)
+    assert _as_known(world) == _STALLED
     world.edit(head_group_spec=good)
-    assert _as_known(world) == ("Current", False)
+    assert _as_known(world) == _DONE
 
 
 def test_a_failed_write_keeps_every_tool_waiting() -> None:
     world = settled()
     regroup(world, replicas=3)
     failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
-    told = msgspec.structs.replace(world.cluster, status=failed)
-    assert (_kstatus(told), _waits_for_ready(told)) == ("InProgress", True)
+    assert _verdicts(world.cluster.metadata.generation, failed) == _ON_ITS_WAY
+
+
+def test_a_suspended_cluster_is_suspended_to_argocd_and_never_done_to_the_others() -> None:
+    world = settled()
+    world.edit(suspend=True)
+    assert _as_known(world) == _ON_ITS_WAY
+    world.settle()
+    world.end()
+    world.settle()
+    assert is_true(world.cluster.status.conditions, "RayClusterSuspended")
+    assert _as_known(world) == ("InProgress", False, "Suspended")
+    world.edit(suspend=False)
+    assert _as_known(world) == _ON_ITS_WAY
+    world.settle()
+    assert _as_known(world) == _DONE
 
 
 def test_the_heads_readiness_has_two_names_and_the_autoscaler_one() -> None:

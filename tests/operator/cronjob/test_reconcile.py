@@ -6,6 +6,7 @@ import pytest
 
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import EVENTS
 from tests.operator.job.conftest import embedded_kubeconfig, ray, real_kubeconfig
 from tests.operator.job.stage import JobStage, ray_job
 
@@ -50,3 +51,15 @@ async def test_ticks_make_jobs_that_end_and_old_ones_go(ray: JobStage) -> None:
         await ray.eventually(asked)
     runs = ray.heads.runs()
     assert len(runs) == len(set(runs))
+
+
+async def test_what_of_a_schedule_does_not_do_what_it_seems_to_is_told(ray: JobStage) -> None:
+    spec = {"schedule": "0 0 1 1 *", "jobTemplate": ray_job(jobId="same")["spec"]}
+    metadata = {"name": "tick", "annotations": {"rayward.dev/run-nov": "1"}}
+    manifest = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": metadata, "spec": spec}
+    async with ray.operator():
+        await ray.client.create(RAY_CRON_JOBS, manifest, ray.namespace)
+        await ray.until_reasons("UnexpectedRayCronJobSpec")
+        (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "UnexpectedRayCronJobSpec"]
+        assert "did you mean rayward.dev/run-now?" in told["message"]
+        assert "spec.jobTemplate.jobId" in told["message"]

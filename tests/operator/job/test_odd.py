@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
-from rayward.kube.core.resource import JOBS, SERVICES
+from rayward.kube.core.resource import EVENTS, JOBS, SERVICES
 from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
 from tests.operator.stage import condition, manifest
 
@@ -75,6 +75,20 @@ async def test_edits_after_the_end_say_that_they_change_nothing(ray: JobStage) -
         await ray.until_reasons("EditIgnored", "InvalidRayJobSpec", "SuspendIgnored")
         assert (await ray.job())["status"]["jobDeploymentStatus"] == "Complete"
     assert len(ray.heads.runs()) == 1
+
+
+async def test_what_has_no_effect_is_told_in_one_event_of_a_generation(ray: JobStage) -> None:
+    unread = {"spec": {"restartPolicy": "Never", "containers": [{"name": "mine", "image": "my/ray:1"}]}}
+    manifest = ray_job("run", submitterPodTemplate=unread)
+    manifest["metadata"]["annotations"] = {"rayward.dev/status-check-timeot": "5m"}
+    async with ray.operator():
+        await ray.create(manifest)
+        await ray.until_job("RUNNING")
+        await ray.until_reasons("UnexpectedRayJobSpec")
+        (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "UnexpectedRayJobSpec"]
+        assert (told["type"], told.get("count", 1)) == ("Warning", 1)
+        assert "spec.submitterPodTemplate: HTTPMode has no submitter pod" in told["message"]
+        assert "did you mean rayward.dev/status-check-timeout?" in told["message"]
 
 
 async def test_another_mistake_in_a_rejected_spec_is_told(ray: JobStage) -> None:

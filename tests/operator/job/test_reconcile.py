@@ -62,6 +62,48 @@ async def test_tools_see_that_a_job_failed_and_that_an_edit_after_its_end_counts
         assert "rayward rerun" in condition(await ray.job(), "SpecInUse")["message"]
 
 
+async def test_tools_see_that_an_edit_of_a_job_that_succeeded_is_not_run(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("succeed"))
+        found = await ray.until("Complete")
+        assert (verdicts.kstatus(found), verdicts.argocd(found)[0]) == ("Current", "Healthy")
+        assert condition(found, "Complete")["observedGeneration"] == 1
+        await ray.edit(entrypoint="fail")
+
+        async def stalled() -> bool:
+            return await ray.condition("Stalled") == ("True", "EditIgnored")
+
+        await ray.eventually(stalled)
+        found = await ray.job()
+        health, message = verdicts.argocd(found)
+        assert (verdicts.kstatus(found), health) == ("Failed", "Degraded")
+        assert "rayward rerun" in message
+        # The outcome is still there, of the generation that ran.
+        complete = condition(found, "Complete")
+        assert (complete["status"], complete["observedGeneration"]) == ("True", 1)
+        await ray.edit(entrypoint="succeed")
+
+        async def runs_as_written() -> bool:
+            return verdicts.kstatus(await ray.job()) == "Current"
+
+        await ray.eventually(runs_as_written)
+        assert condition(await ray.job(), "Complete")["observedGeneration"] == 3
+
+
+async def test_the_generation_of_a_job_on_its_way_is_not_called_observed(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job("run"))
+        running = await ray.until("Running")
+        assert "observedGeneration" not in running["status"]
+        await ray.edit(backoffLimit=-1)
+
+        async def rejected() -> bool:
+            return await ray.condition("Stalled") == ("True", "ValidationFailed")
+
+        await ray.eventually(rejected)
+        assert (await ray.job())["status"]["observedGeneration"] == 2
+
+
 async def test_tools_see_that_a_job_runs_and_that_it_is_done(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job("run", "long"))

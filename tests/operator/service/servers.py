@@ -17,6 +17,13 @@ from tests.operator.stage import PATIENCE
 @contextlib.contextmanager
 def embedded() -> Generator[Path]:
     """The kubeconfig of a fresh one."""
+    with embedded_and_controllers() as (kubeconfig, _):
+        yield kubeconfig
+
+
+@contextlib.contextmanager
+def embedded_and_controllers() -> Generator[tuple[Path, subprocess.Popen[bytes]]]:
+    """The kubeconfig of a fresh one, and the process of its controllers."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rayward-service-")))
         stack.enter_context(embedded_server(folder))
@@ -25,7 +32,7 @@ def embedded() -> Generator[Path]:
         command = [sys.executable, "-m", "rayward.local.controllers", "--kubeconfig", str(kubeconfig), "--without=jobs"]
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         stack.callback(ended, process)
-        yield kubeconfig
+        yield kubeconfig, process
         if process.poll() is not None:
             raise NotReadyError(f"the controllers ended: {(folder / 'controllers.log').read_text()[-2000:]}")
 

@@ -31,6 +31,7 @@ class Service:
         self.observed = 0
         self.conditions: Conditions = ()
         self.denied = ""
+        self.moving = ""
 
     def edit(self, goal: Release | None, steps: int = 0) -> Service:
         self.generation += 1
@@ -48,7 +49,13 @@ class Service:
                 continue
             rejected = _REJECTED if world.goal is None else None
             facts = Facts(
-                self.generation, endpoints, decision, rejected=rejected, denied=self.denied, observed=self.observed
+                self.generation,
+                endpoints,
+                decision,
+                rejected=rejected,
+                denied=self.denied,
+                observed=self.observed,
+                moving=self.moving,
             )
             self.conditions = conditions(self.conditions, facts, world.now)
             self.observed = observed_generation(facts)
@@ -63,10 +70,11 @@ class Service:
 
     def written(self) -> Object:
         """The object as tools read it."""
-        status: Object = {"conditions": msgspec.to_builtins(self.conditions)}
-        if self.observed:
-            status["observedGeneration"] = self.observed
-        return {"metadata": {"generation": self.generation}, "status": status}
+        metadata: Object = {"generation": self.generation}
+        if not self.conditions:
+            return {"metadata": metadata}
+        conditions = msgspec.to_builtins(self.conditions)
+        return {"metadata": metadata, "status": {"conditions": conditions, "observedGeneration": self.observed}}
 
 
 def _serving(policy: Policy | None = None) -> Service:
@@ -96,6 +104,26 @@ def _denied() -> Service:
     return found.edit(B, 3)
 
 
+def _moving() -> Service:
+    """The selector leads to the new release, and the endpoints are still the former one's."""
+    found = _serving(Policy(deletion_delay=timedelta(hours=1)))
+    found.moving = "Service svc-serve-svc still leads to pods of RayCluster c1"
+    return found.edit(B, 15)
+
+
+def _moved() -> Service:
+    found = _moving()
+    found.moving = ""
+    return found.run(1)
+
+
+def _moves_later() -> Service:
+    """An endpoint of a former release that comes back takes back nothing that was true."""
+    found = _moved()
+    found.moving = "Service svc-serve-svc still leads to pods of RayCluster c1"
+    return found.run(1)
+
+
 def _stuck(policy: Policy, steps: int) -> Service:
     found = _serving(policy)
     found.world.stuck = {"cluster-b"}
@@ -116,7 +144,6 @@ def _restarted(found: Service) -> Service:
 
 
 _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
-    "nothing was reported yet": (lambda: Service(), "InProgress", False),
     "the first cluster is created": (lambda: Service().run(1), "InProgress", False),
     "the first cluster comes up": (lambda: Service().run(3), "InProgress", False),
     "the first release serves": (_serving, "Current", True),
@@ -127,6 +154,9 @@ _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
     "the new release has the traffic, the old cluster stays a while": (
         lambda: _serving(Policy(deletion_delay=timedelta(hours=1))).edit(B, 15), "Current", True,
     ),
+    "the endpoints have not followed": (_moving, "InProgress", False),
+    "the endpoints have followed": (_moved, "Current", True),
+    "the endpoints change later": (_moves_later, "Current", True),
     "the old cluster is deleted": (lambda: _serving().edit(B, 90), "Current", True),
     "writes are denied": (_denied, "InProgress", False),
     "another config is sent": (lambda: _serving().edit(Release("cluster-a", "config-2"), 1), "InProgress", False),
@@ -162,6 +192,19 @@ def test_tools_conclude_what_the_operator_knows(name: str) -> None:
     assert (verdicts.ARGOCD[health], bool(message)) == (kstatus, True), (health, message)
 
 
+def test_before_the_first_report_kstatus_alone_believes_too_early() -> None:
+    unseen = Service().written()
+    assert verdicts.kstatus(unseen) == "Current", "so it is for every kind: there is nothing to read"
+    assert not verdicts.waited_for(unseen)
+    assert verdicts.argocd(unseen)[0] == "Progressing"
+
+
+def test_what_is_being_deleted_is_terminating() -> None:
+    found = _serving().written()
+    found["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    assert verdicts.kstatus(found) == "Terminating"
+
+
 def test_argocd_shows_why_and_what_is_suspended() -> None:
     assert verdicts.argocd(_failing(Release("cluster-b", "bad")).written())[1].count("no such module") == 1
     assert verdicts.argocd(_denied().written()) == ("Progressing", "exceeded quota")
@@ -178,3 +221,9 @@ def test_a_service_that_reconciles_says_what_it_waits_for() -> None:
     reconciling = condition_of(_denied().conditions, "Reconciling")
     assert reconciling is not None
     assert (reconciling.reason, reconciling.message) == ("FailedWrite", "exceeded quota")
+    reconciling = condition_of(_moving().conditions, "Reconciling")
+    assert reconciling is not None
+    assert (reconciling.reason, "still leads to pods of RayCluster c1" in reconciling.message) == (
+        "EndpointsMoving",
+        True,
+    )

@@ -9,6 +9,7 @@ from typing import Any
 from rayward.kinds.raycluster import RayCluster
 from rayward.operator.ray.observation import UNSEEN
 from rayward.operator.service.annotations import ClusterAnnotations
+from rayward.operator.service.backends import Backends
 from rayward.operator.service.decide import decide
 from rayward.operator.service.observe import Observed, ObservedCluster
 from rayward.operator.service.state import (
@@ -37,7 +38,7 @@ def cluster(*, missing: str = "", **app: Any) -> ChildCluster:
 
 def observed(child: ChildCluster) -> Observed:
     found = ObservedCluster(RayCluster(), child, ClusterAnnotations(), None, UNSEEN)
-    return Observed({child.name: found}, child.name, (), (), 1)
+    return Observed({child.name: found}, child.name, (), (), 1, Backends())
 
 
 def decided(active: ChildCluster, *, seconds: float = 0, policy: Policy | None = None) -> Decision:

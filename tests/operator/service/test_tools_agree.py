@@ -1,19 +1,17 @@
 """A run is recorded, version by version: kstatus, ``kubectl wait`` and Argo CD conclude what the operator knows.
 
-Each version of the RayService is judged with the Service as it was at that moment: nobody calls a generation done
-before its release has the traffic, and nobody calls one done that was given up.
+Each version of the RayService is judged with the Service and its endpoints as they were at that moment: nobody calls a
+generation done before its release has the traffic, and nobody calls one done that was given up.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
 import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.rayservice import RayService
-from rayward.kube.core.service import Service
+from rayward.kube.client.watch import ChangeType
+from rayward.kube.core.service import EndpointSlice, Service
 from tests.operator.service import verdicts
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import Witness, witness
@@ -21,6 +19,8 @@ from tests.operator.service.witness import Witness, witness
 pytestmark = pytest.mark.anyio
 
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
+
+_SERVE = f"{NAME}-serve-svc"
 
 
 async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: ServiceStage) -> None:
@@ -60,20 +60,32 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
 
 def _judge(seen: Witness, outcomes: dict[int, tuple[str, str]]) -> None:
     leads_to, last, states = "", {}, set[tuple[str, str, bool]]()
-    for _, found in (seen.changes[version] for version in sorted(seen.changes)):
-        if isinstance(found, Service) and found.metadata.name == f"{NAME}-serve-svc":
+    slices: dict[str, set[str]] = {}
+    for kind, found in (seen.changes[version] for version in sorted(seen.changes)):
+        if isinstance(found, Service) and found.metadata.name == _SERVE:
             leads_to = (found.spec.selector or {}).get(labels.CLUSTER, "")
-        if not isinstance(found, RayService):
+        if isinstance(found, EndpointSlice) and found.metadata.label("kubernetes.io/service-name") == _SERVE:
+            slices[found.metadata.name] = set() if kind is ChangeType.DELETED else _ready_pods(found)
+        if not isinstance(found, RayService) or not found.status.conditions:
             continue
-        written: dict[str, Any] = msgspec.to_builtins(found)
+        written = verdicts.as_written(found)
         kstatus, done = verdicts.kstatus(written), verdicts.waited_for(written)
         health, _ = verdicts.argocd(written)
         generation = written["metadata"]["generation"]
         outcome, cluster = outcomes[generation]
         assert (verdicts.ARGOCD[health], done) == (kstatus, kstatus == "Current"), written["status"]
         assert kstatus in ("InProgress", outcome), (generation, outcome, written["status"])
-        assert kstatus != "Current" or leads_to == cluster, f"{generation} is called done while {leads_to} serves"
+        if kstatus == "Current":
+            behind = set[str]().union(*slices.values())
+            assert leads_to == cluster, f"{generation} is called done while {leads_to} serves"
+            assert behind, f"{generation} is called done without an endpoint"
+            assert all(pod.startswith(f"{cluster}-") for pod in behind), f"{generation} is called done with {behind}"
         last[generation] = kstatus
         states.add((kstatus, health, done))
     print(f"{len(last)} generations, {seen.statuses} versions; {sorted(states)}")
     assert last == {generation: outcome for generation, (outcome, _) in outcomes.items()}
+
+
+def _ready_pods(found: EndpointSlice) -> set[str]:
+    ready = (each for each in found.endpoints or () if each.conditions.ready is not False)
+    return {each.target_ref.name for each in ready if each.target_ref is not None}

@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Final, cast
 
+import msgspec
 from lupa import lua51
+
+from rayward.kinds.rayservice import RayService
 
 Object = dict[str, Any]
 
@@ -18,10 +21,19 @@ ARGOCD: Final = {"Healthy": "Current", "Progressing": "InProgress", "Degraded": 
 """What each health of Argo CD is to kstatus, which has no word for what is suspended."""
 
 
+def as_written(found: RayService) -> Object:
+    """A RayService that has a status, as it was read: decoded, it lacks the 0 that the operator writes."""
+    whole: Object = msgspec.to_builtins(found)
+    return {**whole, "status": {"observedGeneration": 0, **whole["status"]}}
+
+
 def kstatus(found: Object) -> str:
     """The rules of sigs.k8s.io/cli-utils for kinds that it does not know, in its order."""
     status = found.get("status") or {}
-    if status.get("observedGeneration") != found["metadata"]["generation"]:
+    if found["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    # From an absent one nothing follows: an object without a status is Current.
+    if status.get("observedGeneration", found["metadata"]["generation"]) != found["metadata"]["generation"]:
         return "InProgress"
     for condition in status.get("conditions") or ():
         if condition["type"] == "Reconciling" and condition["status"] == "True":

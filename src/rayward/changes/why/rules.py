@@ -231,6 +231,11 @@ def _job_failed(evidence: Evidence) -> Match | None:
     return Match((joined(reason, status.get("message")),), {"reason": reason})
 
 
+def _edit_ignored(evidence: Evidence) -> Match | None:
+    one = evidence.condition("Stalled")
+    return told(one) if (one.get("status"), one.get("reason")) == ("True", "EditIgnored") else None
+
+
 def _held_size(evidence: Evidence) -> Match | None:
     """Groups that ask for more replicas than their own bounds allow."""
     lines: list[str] = []
@@ -361,6 +366,13 @@ RULES: Final[tuple[Rule, ...]] = (
         _drifted,
     ),
     Rule("JobFailed", "the job of {ref} failed: {reason}", "rayward logs {ref}", _job_failed, ("RayJob",)),
+    Rule(
+        "EditIgnored",
+        "{ref} has ended: it did not run what was edited since",
+        "rayward rerun {name}",
+        _edit_ignored,
+        ("RayJob",),
+    ),
     Rule(
         "HeldByBounds",
         "maxReplicas holds the size of group {group}",

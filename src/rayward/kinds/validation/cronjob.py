@@ -11,6 +11,7 @@ from rayward.kinds.schedule import ScheduleError, parse
 from rayward.kinds.validation.cluster import label_problems, label_warnings, name_problems
 from rayward.kinds.validation.job import job_spec_problems, job_spec_warnings
 from rayward.kinds.validation.problem import Problem
+from rayward.kinds.validation.unread import unread_annotations
 
 _POLICIES: Final = frozenset(ConcurrencyPolicy)
 _COUNTS: Final = (labels.STARTING_DEADLINE, labels.SUCCESSFUL_HISTORY, labels.FAILED_HISTORY)
@@ -34,6 +35,7 @@ def cron_job_warnings(cron_job: RayCronJob) -> list[Problem]:
     """What works otherwise than its author may think."""
     found = [
         *label_warnings(cron_job.metadata.labels or {}),
+        *unread_annotations(cron_job.metadata.annotations or {}),
         *job_spec_warnings(cron_job.spec.job_template, "spec.jobTemplate"),
     ]
     if cron_job.spec.job_template.suspend:

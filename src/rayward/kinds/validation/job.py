@@ -22,6 +22,7 @@ from rayward.kinds.validation.cluster import (
 )
 from rayward.kinds.validation.groups import is_autoscaled
 from rayward.kinds.validation.problem import Problem
+from rayward.kinds.validation.unread import unread_annotations
 
 _MODES: Final = frozenset(SubmissionMode)
 _POLICIES: Final = frozenset(DeletionPolicy)
@@ -44,7 +45,11 @@ def job_problems(job: RayJob) -> list[Problem]:
 
 def job_warnings(job: RayJob) -> list[Problem]:
     """What works otherwise than its author may think."""
-    return [*label_warnings(job.metadata.labels or {}), *job_spec_warnings(job.spec, "spec")]
+    return [
+        *label_warnings(job.metadata.labels or {}),
+        *unread_annotations(job.metadata.annotations or {}),
+        *job_spec_warnings(job.spec, "spec"),
+    ]
 
 
 def job_spec_problems(spec: RayJobSpec, annotations: dict[str, str], at: str) -> Iterator[Problem]:

@@ -11,7 +11,7 @@ from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
-from rayward.kinds.validation import cron_job_problems, listed
+from rayward.kinds.validation import cron_job_problems, cron_job_warnings, listed
 from rayward.kube.client.errors import AlreadyExists, Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import Resource
@@ -41,6 +41,15 @@ class Local:
     """What this process knows of a RayCronJob beyond its objects."""
 
     events: EventFilter = field(default_factory=EventFilter)
+    _checked: tuple[Any, str] | None = None
+
+    def warnings(self, found: RayCronJob) -> str:
+        """What of it works otherwise than it seems; annotations and labels count, and are no part of the generation."""
+        metadata = found.metadata
+        asked = (metadata.generation, metadata.annotations, metadata.labels)
+        if self._checked is None or self._checked[0] != asked:
+            self._checked = (asked, listed(cron_job_warnings(found)))
+        return self._checked[1]
 
 
 class CronJobReconciler(Reconciler[RayCronJob, Local]):
@@ -74,6 +83,8 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
             await self._create(found, creation, writer, local)
         if decision.asked:
             await _answer(found, decision.asked, writer)
+        if warnings := local.warnings(found):
+            self._record(found, local, "UnexpectedRayCronJobSpec", warnings, warning=True)
         for reason, message in decision.events:
             self._record(found, local, reason, message, warning=True)
         change = status_change(status_body(found.status), status_body(decision.status))

@@ -18,7 +18,7 @@ from rayward.kinds.durations import duration
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
-from rayward.kinds.validation import job_problems, listed
+from rayward.kinds.validation import job_problems, job_warnings, listed
 from rayward.kube.core.job import Job
 from rayward.kube.core.meta import condition_of, is_controlled_by
 from rayward.kube.core.objects import Condition, Key
@@ -95,6 +95,8 @@ class Local:
     tokens: Tokens = field(default_factory=Tokens)
     checked: tuple[Any, str] | None = None
     """What was validated last, and what is wrong with it."""
+    warnings: str = ""
+    """What of that works otherwise than it seems."""
     words: dict[str, Submitter] = field(default_factory=dict[str, Submitter])
     """What submitters that ended said, by their uid."""
     tails: dict[int, str] = field(default_factory=dict[int, str])
@@ -221,6 +223,7 @@ def _problems(job: RayJob, local: Local) -> str:
     asked = (metadata.generation, users, metadata.labels)
     if local.checked is None or local.checked[0] != asked:
         local.checked = (asked, listed(job_problems(job)))
+        local.warnings = listed(job_warnings(job))
     return local.checked[1]
 
 

@@ -85,6 +85,8 @@ class JobReconciler(Reconciler[RayJob, Local]):
         now = self.clock.utc()
         state = state_of(observed, ray, local, now)
         decision = decide(state, now)
+        if local.warnings and not state.phase.ended:
+            self._record(found, local, "UnexpectedRayJobSpec", local.warnings, warning=True)
         for event in decision.events:
             self._record(found, local, event.reason, event.message, warning=event.warning)
         refused = await self._learn_token(observed, on, local)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJobStatus
-from rayward.kube.core.meta import with_condition, without_condition
+from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.job.annotations import ignored
 from rayward.operator.job.state import Decision, Event, State
@@ -23,6 +23,7 @@ RECONCILING: Final = "Reconciling"
 STALLED: Final = "Stalled"
 SPEC_IN_USE: Final = "SpecInUse"
 """Whether the attempt runs by the spec as it is written now."""
+_EDIT_IGNORED: Final = "EditIgnored"
 _Said = Callable[..., Condition]
 
 _LONGEST: Final = 4096
@@ -33,14 +34,18 @@ _MOVING: Final = frozenset(
 
 
 def reported(state: State, decision: Decision, now: datetime) -> RayJobStatus:
-    """The decision's status with conditions and the generation that it is about."""
+    """The decision's status with conditions, and the generation that was acted upon.
+
+    ``observedGeneration`` stays while the job is on its way: kstatus compares generations before it reads conditions.
+    """
     status = decision.status
     conditions = tuple(status.conditions or ())
     for condition in _conditions(state, decision):
         conditions = with_condition(conditions, condition, now)
     if state.quota is None or Phase(status.job_deployment_status).ended:
         conditions = without_condition(conditions, QUOTA_RESERVED)
-    return replace(status, conditions=conditions, observed_generation=state.job.metadata.generation)
+    observed = status.observed_generation if is_true(conditions, RECONCILING) else state.job.metadata.generation
+    return replace(status, conditions=conditions, observed_generation=observed)
 
 
 def _conditions(state: State, decision: Decision) -> list[Condition]:
@@ -50,6 +55,10 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
     stopped = phase is Phase.COMPLETE and not won
     lost = phase is Phase.FAILED or stopped
     generation = state.job.metadata.generation
+    started = phase not in _UNSTARTED
+    edited = ignored(decision.attempt, state.job.spec) if started else ()
+    ran = _generation_that_ran(state, status.conditions, edited=bool(edited) or (started and bool(state.problems)))
+    unused = _without_effect(edited, phase, state.job.metadata.name) if edited else ""
 
     def said(kind: str, holds: bool, reason: str, message: str = "") -> Condition:
         return Condition(
@@ -57,7 +66,7 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
             status=str(holds),
             reason=reason,
             message=message[:_LONGEST],
-            observed_generation=generation,
+            observed_generation=ran if kind in (COMPLETE, FAILED) else generation,
         )
 
     why = "Stopped" if stopped else status.reason or "Failed"
@@ -66,17 +75,27 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
         said(FAILED, True, why, status.message) if lost else said(FAILED, False, "NotFailed"),
         said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.progress),
         # A job that failed does not get there by itself: kstatus knows no other word for that.
-        said(STALLED, True, why, status.message) if lost else _stalled(state, phase, said),
+        said(STALLED, True, why, status.message) if lost else _stalled(state, phase, said, unused),
         _suspended(state, phase, said),
     ]
     if state.quota is not None and not phase.ended:
         found.append(said(QUOTA_RESERVED, state.quota.status == "True", state.quota.reason, state.quota.message))
-    edited = () if phase in _UNSTARTED else ignored(decision.attempt, state.job.spec)
-    if edited:
-        found.append(said(SPEC_IN_USE, False, "EditIgnored", _without_effect(edited, phase, state.job.metadata.name)))
+    if unused:
+        found.append(said(SPEC_IN_USE, False, _EDIT_IGNORED, unused))
     elif any(each.type == SPEC_IN_USE for each in status.conditions or ()):
         found.append(said(SPEC_IN_USE, True, "AsWritten"))
     return found
+
+
+def _generation_that_ran(state: State, before: Sequence[Condition] | None, *, edited: bool) -> int:
+    """The generation whose outcome ``Complete`` and ``Failed`` tell: an edit that nobody ran has none."""
+    generation = state.job.metadata.generation
+    if not edited:
+        return generation
+    found = condition_of(before, COMPLETE)
+    if found is not None and found.observed_generation is not None:
+        return min(found.observed_generation, generation)
+    return generation - 1
 
 
 def _without_effect(edited: Sequence[str], phase: Phase, name: str) -> str:
@@ -93,9 +112,11 @@ def _without_effect(edited: Sequence[str], phase: Phase, name: str) -> str:
 _UNSTARTED: Final = frozenset((Phase.NEW, Phase.VALIDATION_FAILED, Phase.SUSPENDED))
 
 
-def _stalled(state: State, phase: Phase, said: _Said) -> Condition:
+def _stalled(state: State, phase: Phase, said: _Said, unused: str) -> Condition:
     if state.problems:
         return said(STALLED, True, "ValidationFailed", f"{state.problems}{_meanwhile(phase)}")
+    if unused and phase.ended:
+        return said(STALLED, True, _EDIT_IGNORED, unused)
     return said(STALLED, False, "SpecAccepted")
 
 
@@ -118,7 +139,7 @@ def news(before: RayJobStatus, after: RayJobStatus) -> tuple[Event, ...]:
 
 
 _NEWS: Final = {
-    (SPEC_IN_USE, "EditIgnored"): "EditIgnored",
+    (SPEC_IN_USE, _EDIT_IGNORED): "EditIgnored",
     (STALLED, "ValidationFailed"): "InvalidRayJobSpec",
     (SUSPENDED, "AlreadyEnded"): "SuspendIgnored",
 }

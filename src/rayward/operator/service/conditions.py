@@ -55,6 +55,8 @@ class Facts:
     """Why the API server does not let the operator go on."""
     observed: int = 0
     """``status.observedGeneration`` so far."""
+    moving: str = ""
+    """What has to follow the selector of the serve Service before all requests go where it leads."""
 
 
 def observed_generation(facts: Facts) -> int:
@@ -108,7 +110,8 @@ def conditions(before: Conditions | None, facts: Facts, now: datetime) -> Condit
     result = _put(result, facts, now, READY, *ready, generation=_ready_generation(before, facts, ready[0]))
     result = _put(result, facts, now, UPGRADE, *_upgrade(facts.decision))
     result = _put(result, facts, now, PROGRESSING, *progressing)
-    result = _only_while(result, facts, now, RECONCILING, _is_reconciling(facts), *progressing[1:])
+    doing = ("EndpointsMoving", facts.moving) if _only_moves(facts) else progressing[1:]
+    result = _only_while(result, facts, now, RECONCILING, _is_reconciling(facts), *doing)
     why = stalled or Failure("", "")
     result = _only_while(result, facts, now, STALLED, stalled is not None, why.reason, why.message)
     failure = facts.decision.failure or Failure("", "")
@@ -144,7 +147,21 @@ _EXHAUSTED: Final = (
 
 
 def _is_true(facts: Facts) -> bool:
-    """Whether this generation has the traffic, and nothing is left to do but to delete what served before."""
+    """Whether this generation has the traffic, and nothing is left to do but to delete what served before.
+
+    The selector of the Service is no proof: a ready endpoint may be the former cluster's until its controller has
+    followed.
+    """
+    return not facts.moving and _serves(facts)
+
+
+def _only_moves(facts: Facts) -> bool:
+    """Whether nothing but the way of the requests is left to wait for."""
+    without = facts if facts.endpoints else dataclasses.replace(facts, endpoints=1)
+    return bool(facts.moving) and _serves(without)
+
+
+def _serves(facts: Facts) -> bool:
     decision = facts.decision
     serves = decision.settled and facts.endpoints > 0 and not facts.silent
     ready = decision.readiness is not None and decision.readiness.stage is Stage.READY

@@ -33,6 +33,7 @@ from rayward.operator.cluster.status import STARTING
 from rayward.operator.ray import answers
 from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations, read_annotations
+from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
 from rayward.operator.service.routing import incarnation_of
@@ -136,6 +137,8 @@ class Observed:
     """Those of them that lead to the applications; first the one that the spec names, if it exists."""
     endpoints: int
     """Ready addresses behind the serve Service."""
+    backends: Backends
+    """Whose they are."""
 
     @property
     def children(self) -> tuple[ChildCluster, ...]:
@@ -163,7 +166,7 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
     namespace = service.metadata.namespace
     owned = tuple(caches.owned_services(service))
     serve_services = _serve_services(service, owned)
-    busy = _busy_pods(serve_services)
+    busy = busy_pods(serve_services)
     clusters = caches.owned_clusters(service)
     active = service.status.active_service_status
     promoted = active.ray_cluster_name if active else ""
@@ -172,6 +175,7 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         # Somebody deleted the Service: it is created again, and selects what it selected.
         serving = promoted
     observed: dict[str, ObservedCluster] = {}
+    pods_of: dict[str, Sequence[RayPod]] = {}
     wanted = service.spec.ray_cluster_config
     for cluster in clusters:
         name = cluster.metadata.name
@@ -181,6 +185,7 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
             for pod in caches.clusters.pods.find(BY_CLUSTER, f"{namespace}/{name}")
             if is_controlled_by(pod, cluster)
         ]
+        pods_of[name] = pods
         ready = caches.endpoints(Key(namespace, names.serve_service(name)))
         observation = latest(cluster.key)
         noted = read_annotations(cluster.metadata.annotations or {})
@@ -192,25 +197,14 @@ def observe(caches: Caches, service: RayService, latest: Callable[[Key], Observa
         live = tuple(pod for pod in pods if not pod.deleting)
         head = next((pod for pod in live if pod.is_head), None)
         observed[name] = ObservedCluster(cluster, child, noted, head, observation, live)
-    endpoints = sum(len(caches.endpoints(found.key)) for found in serve_services[:1])
-    return Observed(observed, serving, owned, serve_services, endpoints)
+    ready = frozenset(uid for found in serve_services[:1] for uid in caches.endpoints(found.key))
+    return Observed(observed, serving, owned, serve_services, len(ready), backends_of(serve_services, ready, pods_of))
 
 
 def _serve_services(service: RayService, owned: Iterable[Service]) -> tuple[Service, ...]:
     wanted, current = names.serve_label(service.metadata.name), serve_service_name(service)
     found = (each for each in owned if each.metadata.label(labels.SERVE) == wanted)
     return tuple(sorted(found, key=lambda each: (each.metadata.name != current, each.metadata.name)))
-
-
-def _busy_pods(serve_services: Iterable[Service]) -> frozenset[str]:
-    """Pods with requests in flight; until the proxy knows of a switch, it sends requests to those it calls serving."""
-    return frozenset(
-        pod
-        for found in serve_services
-        for name in (labels.SERVING, labels.DRAINING)
-        for pod in found.metadata.annotation(name).split(",")
-        if pod
-    )
 
 
 def _child(

@@ -134,6 +134,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             observed.silent(now),
             desired.rejected,
             observed=service.status.observed_generation,
+            moving=observed.backends.awaited(decision.active.name) if decision.active is not None else "",
         )
         # The next leader would try again what it does not know to have failed: written before it is acted upon.
         failed = decision.failure is not None and decision.failure != state.failure
