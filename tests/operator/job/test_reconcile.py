@@ -112,11 +112,20 @@ async def test_suspend_edit_resume(ray: JobStage) -> None:
         await ray.until("Suspended")
         assert await ray.clusters() == []
         assert await ray.condition("Suspended") == ("True", "Suspended")
-        await ray.edit(entrypoint="succeed", suspend=False)
-        found = await ray.until("Complete")
+        await ray.edit(entrypoint="succeed", suspend=False, shutdownAfterJobFinishes=True)
+        await ray.until("Complete")
+
+        async def gone() -> bool:
+            return not await ray.clusters()
+
+        # the log is read before
+        await ray.eventually(gone)
+        found = await ray.job()
         assert found["status"]["rayClusterName"] != before["rayClusterName"]
         rows = found["status"]["attempts"]
         assert [row["reason"] for row in rows] == ["Suspended", "Succeeded"]
+        assert [row["logTail"] for row in rows] == ["working\n", "all good\n"]
+        assert rows[0]["jobStatus"] == "STOPPED"
         assert found["status"].get("failed", 0) == 0
     assert len(ray.heads.runs()) == 2
 

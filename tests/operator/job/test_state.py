@@ -13,7 +13,7 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster, Ray, Submitter
-from rayward.operator.job.state import RayView, State
+from rayward.operator.job.state import Action, RayView, State
 from tests.kinds.clusters import job_manifest
 from tests.operator.job.world import World, job
 
@@ -97,7 +97,8 @@ def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
     assert _deleted(view, seconds, submitter, mode=mode) == (does, waits)
 
 
-def test_a_head_that_runs_once_is_lost_at_once() -> None:
+def test_a_head_that_runs_once_is_lost_once_its_submitter_had_its_time() -> None:
+    """It may be about to say how the job ended."""
     world = World(job(submissionMode="SidecarMode"))
     for _ in range(4):
         world.step()
@@ -105,6 +106,10 @@ def test_a_head_that_runs_once_is_lost_at_once() -> None:
         world.submitter_works()
     assert world.phase is Phase.RUNNING
     world.head_restarts()
+    for _ in range(2):
+        world.step()
+        assert world.decisions[-1].actions == (Action.READ_SUBMITTER_LOG,)
+        world.settle(15)
     world.step()
     assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
     assert "its successor" not in world.job.status.message

@@ -33,8 +33,8 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.children import SUBMITTER
-from rayward.operator.job.facts import Cluster, Hand, Submitter
-from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State, had
+from rayward.operator.job.facts import SPOKEN, Cluster, Hand, Submitter
+from rayward.operator.job.state import PATIENCE, STATUS_CHECK_TIMEOUT, RayView, State, had
 from rayward.operator.ray.jobprobe import JobsSeen
 from rayward.operator.ray.jobs import JobInfo
 
@@ -97,14 +97,22 @@ class Local:
     """What was validated last, and what is wrong with it."""
     words: dict[str, Submitter] = field(default_factory=dict[str, Submitter])
     """What submitters that ended said, by their uid."""
+    unread_since: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """Since when the logs of submitters are asked for, by their uid."""
+    submitter_tails: dict[int, str] = field(default_factory=dict[int, str])
+    """Ends of submitters' logs, by the number of the attempt."""
     tails: dict[int, str] = field(default_factory=dict[int, str])
     """Ends of logs, by the number of the attempt."""
     refusals: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Why a job will not be taken, by its cluster and id."""
+    uncreated: dict[str, str] = field(default_factory=dict[str, str])
+    """Why children could not be created, by their kind."""
     sent: tuple[str, int] = ("", 0)
     """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
     unanswered_since: datetime | None = None
     """Since when the head is asked and does not answer."""
+    lost_since: datetime | None = None
+    """Since when nobody but a submitter that still runs may know the end."""
     stop_sent: datetime | None = None
     """When Ray was last asked to stop the job."""
     reported: bool = False
@@ -173,9 +181,11 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
+        submitter_log=local.submitter_tails.get(attempt.number, "") if attempt is not None else "",
         quota=_quota(observed.cluster),
         refusal=local.refusals.get((attempt.cluster, observed.job_id), "") if attempt is not None else "",
         rival=observed.rival,
+        uncreated=dict(local.uncreated),
         stop_sent=local.stop_sent,
         timeout=timeout,
         retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
@@ -184,10 +194,10 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
     )
     if state.hand is Hand.SIDECAR and not ray.answered and _is_head_lost(observed):
         state = dataclasses.replace(state, ray=dataclasses.replace(ray, head_lost=True))
-    submitter, message = _submitter(observed, state.hand, local)
+    submitter, message = _submitter(observed, state.hand, _said(observed.submitter_uid, local, now))
     state = dataclasses.replace(state, submitter=submitter, submitter_message=message)
-    state = state.waiting_since(local.unanswered_since, now)
-    local.unanswered_since = state.unanswered_since
+    state = state.waiting_since(local.unanswered_since, now).losing_since(local.lost_since, now)
+    local.unanswered_since, local.lost_since = state.unanswered_since, state.lost_since
     return state
 
 
@@ -310,8 +320,14 @@ def _time(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
 
 
-def _submitter(observed: Observed, hand: str, local: Local) -> tuple[Submitter, str]:
-    said = local.words.get(observed.submitter_uid)
+def _said(uid: str, local: Local, now: datetime) -> Submitter | None:
+    """What a submitter's log said; None while it is still to be read, which is tried for a while."""
+    since = local.unread_since.get(uid)
+    given_up = since is not None and now >= since + PATIENCE
+    return local.words.get(uid, Submitter.ENDED if given_up else None)
+
+
+def _submitter(observed: Observed, hand: str, said: Submitter | None) -> tuple[Submitter, str]:
     if hand == "SidecarMode":
         return _sidecar(observed.head, said)
     job = observed.submitter
@@ -319,7 +335,8 @@ def _submitter(observed: Observed, hand: str, local: Local) -> tuple[Submitter, 
         return Submitter.NONE, ""
     ended = job.finished()
     if ended is None:
-        return Submitter.ACTIVE, ""
+        # Ray told it the end, and its pod still runs.
+        return (said if said in SPOKEN else Submitter.ACTIVE), ""
     message = next((each.message for each in job.status.conditions or () if each.type == ended), "")
     if said is None:
         return Submitter.UNREAD, message
@@ -335,7 +352,9 @@ def _sidecar(head: RayPod | None, said: Submitter | None) -> tuple[Submitter, st
             if said is None:
                 return Submitter.UNREAD, message
             return (Submitter.FAILED if ended.exit_code and said is Submitter.ENDED else said), message
-    return (Submitter.ACTIVE if head is not None else Submitter.NONE), ""
+    if head is None:
+        return Submitter.NONE, ""
+    return (said if said in SPOKEN else Submitter.ACTIVE), ""
 
 
 def _are_workers_suspended(cluster: RayCluster | None) -> bool:
