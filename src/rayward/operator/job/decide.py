@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rayward.kinds import labels, names
+from rayward.kinds.packing import packed
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJobInfo
 from rayward.operator.job import annotations as memory
@@ -74,7 +75,7 @@ def _remembering(state: State) -> State:
     attempt = state.attempt
     if attempt is None or not attempt.spec or state.problems or state.phase in (Phase.NEW, Phase.SUSPENDED):
         return state
-    text = memory.packed(state.spec)
+    text = packed(state.spec)
     return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
 
 
