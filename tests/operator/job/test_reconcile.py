@@ -23,6 +23,9 @@ async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
         assert (status["jobStatus"], status["succeeded"]) == ("SUCCEEDED", 1)
         assert condition(found, "Complete")["status"] == "True"
         assert status["rayJobInfo"]["startTime"]
+        # Kueue's PodsReady reads it.
+        assert status["rayClusterStatus"]["state"] == "ready"
+        assert status["rayClusterStatus"]["head"]["serviceName"] == f"{status['rayClusterName']}-head-svc"
 
         async def gone() -> bool:
             return not await ray.clusters()

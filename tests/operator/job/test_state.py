@@ -52,12 +52,14 @@ def test_an_operator_that_was_away_asks_before_it_calls_a_head_silent() -> None:
         world.settle()
     assert world.attempt is not None
     assert world.attempt.silent_since
+    assert world.job.status.job_status_check_failure_start_time == world.attempt.silent_since
     world.away()
     assert world.step().wake_at == world.now + timedelta(seconds=10)
     assert world.phase is Phase.RUNNING
     world.settle(10)
     world.step()
     assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
+    assert world.job.status.job_status_check_failure_start_time is None
 
 
 def _deleted(view: RayView, seconds: int, submitter: Submitter = Submitter.NONE, **more: Any) -> tuple[list[str], bool]:

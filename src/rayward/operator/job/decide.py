@@ -163,7 +163,8 @@ def _await_cluster(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _await_user(state: State, now: datetime, facts: Facts) -> Decision:
-    return Decision(replace(state.status, job_deployment_status=Phase.WAITING.value), state.attempt)
+    status = replace(state.status, job_deployment_status=Phase.WAITING.value)
+    return Decision(replace(status, ray_cluster_status=state.cluster_status), state.attempt)
 
 
 def _arm(state: State, now: datetime, facts: Facts) -> Decision:
@@ -180,6 +181,7 @@ def _arm(state: State, now: datetime, facts: Facts) -> Decision:
         job_deployment_status=Phase.RUNNING.value,
         job_id=attempt.job_id,
         ray_cluster_name=attempt.cluster,
+        ray_cluster_status=state.cluster_status or state.status.ray_cluster_status,
     )
     return _seen(state, Decision(status, attempt, wake_at=now))
 

@@ -24,10 +24,12 @@ from rayward.kube.core.meta import condition_of, is_controlled_by
 from rayward.kube.core.objects import Condition, Key
 from rayward.kube.core.resource import JOBS, PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache, by_owner
 from rayward.kube.runtime.events import EventFilter
 from rayward.kube.runtime.registry import Informers, Source
 from rayward.operator.base.tokens import Tokens
+from rayward.operator.cluster import status as cluster_status
 from rayward.operator.cluster.observe import ALL_SERVICES, BY_CLUSTER, BY_OWNER, CLUSTERS, RAY_PODS
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
@@ -53,6 +55,7 @@ _SUBMITTERS: Final = Source(
 )
 _STATUSES: Final = frozenset(JobStatus)
 _SUBMITTING: Final = frozenset(("", "Initializing", "Running", "Suspending"))
+_BEGINNING: Final = frozenset(("Initializing", "Waiting"))
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -178,6 +181,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         spec=spec,
         problems=problems,
         cluster=_cluster_state(observed.cluster, observed.head),
+        cluster_status=_cluster_status(observed),
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
@@ -290,6 +294,13 @@ def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:
         return Cluster.DELETING
     ready = cluster.status.state == "ready" and head is not None and not head.deleting and head.ready
     return Cluster.READY if ready else Cluster.STARTING
+
+
+def _cluster_status(observed: Observed) -> Object | None:
+    """As KubeRay copies it: when an attempt begins, and not again for every change of the cluster."""
+    if observed.cluster is None or observed.job.status.job_deployment_status not in _BEGINNING:
+        return None
+    return cluster_status.body(observed.cluster.status)
 
 
 def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:

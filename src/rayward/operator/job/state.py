@@ -12,6 +12,7 @@ from typing import Final
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec, RayJobStatus, SubmissionMode
 from rayward.kube.core.objects import Condition
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.operator.job.annotations import Attempt, moment
 from rayward.operator.job.facts import GONE, Cluster, Deadline, Facts, Hand, Intent, Ray, Submitter
 
@@ -58,6 +59,8 @@ class State:
     problems: str = ""
     """Why the user's present spec cannot be acted upon."""
     cluster: Cluster = Cluster.ABSENT
+    cluster_status: Object | None = None
+    """The cluster's own status, where the attempt may begin on it now."""
     submitter: Submitter = Submitter.NONE
     submitter_message: str = ""
     ray: RayView = RayView()

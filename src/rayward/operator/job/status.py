@@ -40,7 +40,16 @@ def reported(state: State, decision: Decision, now: datetime) -> RayJobStatus:
         conditions = with_condition(conditions, condition, now)
     if state.quota is None or Phase(status.job_deployment_status).ended:
         conditions = without_condition(conditions, QUOTA_RESERVED)
-    return replace(status, conditions=conditions, observed_generation=state.job.metadata.generation)
+    ended = Phase(status.job_deployment_status).ended
+    silent = decision.attempt.silent_since if decision.attempt is not None and not ended else ""
+    return replace(
+        status,
+        conditions=conditions,
+        job_status_check_failure_start_time=silent
+        if silent and not Phase(status.job_deployment_status).ended
+        else None,
+        observed_generation=state.job.metadata.generation,
+    )
 
 
 def _conditions(state: State, decision: Decision) -> list[Condition]:
