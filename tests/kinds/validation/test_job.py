@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import base64
+from random import Random
 from typing import Any
 
 import msgspec
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rayward.kinds import packing
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.validation import job_problems, job_warnings
 from tests.kinds.clusters import changed, job_manifest
@@ -203,6 +206,16 @@ def test_what_cannot_work_is_refused_where_it_is_written(
     changes: dict[str, Any], problems: list[tuple[str, str]]
 ) -> None:
     assert _found(changes) == problems
+
+
+def test_what_an_attempt_cannot_keep_is_refused_with_its_size() -> None:
+    """300 KB that no compression helps, and as many that one does."""
+    noise = base64.b64encode(Random(1).randbytes(220_000)).decode()
+    (problem,) = job_problems(_job({"spec.runtimeEnvYAML": f"env_vars:\n  A: '{noise}'\n"}))
+    assert problem.path == "spec.runtimeEnvYAML"
+    assert "takes 29" in problem.message
+    assert f"at most {packing.MOST}" in problem.message
+    assert _found({"spec.runtimeEnvYAML": f"env_vars:\n  A: '{'a' * 300_000}'\n"}) == []
 
 
 def test_a_mistake_in_the_environment_has_line_and_column() -> None:

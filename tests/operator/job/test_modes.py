@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import JOBS, SECRETS
+from rayward.kube.core.resource import JOBS, PODS, SECRETS
+from tests.operator.job.podlogs import logging
 from tests.operator.job.stage import NAME, JobStage, ray_job
-from tests.operator.stage import manifest
+from tests.operator.stage import manifest, template
 
 pytestmark = pytest.mark.anyio
 
@@ -63,6 +64,52 @@ async def test_a_submitter_that_dies_after_ray_took_the_job_changes_nothing(ray:
         found = await ray.until("Complete")
         assert (found["status"]["jobStatus"], found["status"].get("failed", 0)) == ("STOPPED", 0)
         assert await ray.condition("Failed") == ("True", "Stopped")
+
+
+async def _submitted(ray: JobStage, entrypoint: str = "run") -> str:
+    """A job that its submitter handed to Ray, and a pod of that submitter; the job's id."""
+    await ray.create(ray_job(entrypoint, submissionMode="K8sJobMode"))
+    pod = {"metadata": {"name": "submits", "labels": {"job-name": NAME}}, **template("ray-job-submitter")}
+    await ray.client.create(PODS, pod, ray.namespace)
+    assert ray.submit(await ray.submitter(), entrypoint).status == 200
+    return str((await ray.until_job("RUNNING"))["status"]["jobId"])
+
+
+LINE: Final = "-------\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "failures"), [("out\n", 0), ("out\n", 1), ("x" * 50_000 + "\n", 0)], ids=["", "late", "long lines"]
+)
+async def test_what_ray_told_the_submitter_counts_when_the_head_is_lost(
+    ray: JobStage, before: str, failures: int
+) -> None:
+    job_id = ""
+    client, logs = logging(ray.client, lambda: f"{before * 100}\n{LINE}Job '{job_id}' succeeded\n{LINE}\n", failures)
+    async with ray.operator(client):
+        job_id = await _submitted(ray)
+        await ray.finish(NAME)
+        ray.heads.of((await ray.job())["status"]["rayClusterName"]).restart()
+        found = await ray.until("Complete")
+        assert (found["status"]["jobStatus"], logs.reads > failures) == ("SUCCEEDED", True)
+        (row,) = found["status"]["attempts"]
+        assert row["logTail"].endswith(f"Job '{job_id}' succeeded\n{LINE}\n")
+
+
+async def test_a_submitter_that_is_about_to_say_the_end_is_waited_for(ray: JobStage) -> None:
+    job_id, said = "", ""
+    client, logs = logging(ray.client, lambda: said)
+
+    async def heard() -> bool:
+        return logs.reads > 1
+
+    async with ray.operator(client):
+        job_id = await _submitted(ray)
+        ray.heads.of((await ray.job())["status"]["rayClusterName"]).restart()
+        await ray.eventually(heard)
+        said = f"Job '{job_id}' failed\n"
+        found = await ray.until("Failed")
+        assert (found["status"]["jobStatus"], found["status"]["reason"]) == ("FAILED", "AppFailed")
 
 
 async def test_a_sidecar_submits_from_the_heads_own_pod(ray: JobStage) -> None:

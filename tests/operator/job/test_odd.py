@@ -7,13 +7,23 @@ from typing import Any, Final
 import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
-from rayward.kube.core.resource import EVENTS, JOBS, SERVICES
+from rayward.kube.client.errors import Forbidden
+from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import EVENTS, JOBS, RESOURCE_QUOTAS, SERVICES, Resource
 from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
-from tests.operator.stage import condition, manifest
+from tests.operator.stage import Object, condition, manifest, template
 
 pytestmark = pytest.mark.anyio
 
 ON_PLAIN: Final[dict[str, Any]] = {"clusterSelector": {"ray.io/cluster": "plain"}}
+
+
+def _plain_job(name: str) -> Object:
+    """A Kubernetes Job that has nothing to do with Ray."""
+    pod = template(restartPolicy="Never")
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": pod}}
+
+
 EDITS: Final[dict[str, Any]] = {
     "entrypoint": "succeed",
     "entrypointNumCpus": 2,
@@ -136,6 +146,49 @@ async def test_a_cluster_that_is_deleted_under_a_job_ends_it_and_its_successor_g
         await ray.client.create(RAY_CLUSTERS, manifest(groups=[]), ray.namespace)
         await ray.until_state("ready")
         assert (await ray.job())["status"]["jobDeploymentStatus"] == "Failed"
+    assert len(ray.heads.runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "child", "reason"),
+    [
+        (RAY_CLUSTERS, {}, "RayCluster train-", "FailedToCreateRayCluster"),
+        (JOBS, {"submissionMode": "K8sJobMode"}, "Job train", "FailedToCreateRayJobSubmitter"),
+    ],
+    ids=["cluster", "submitter"],
+)
+async def test_a_child_that_a_quota_forbids_is_reported_until_it_may_be_made(
+    ray: JobStage, kind: Resource, spec: dict[str, Any], child: str, reason: str
+) -> None:
+    hard = {f"count/{kind.plural}.{kind.group}": "0"}
+    quota = {"metadata": {"name": "none"}, "spec": {"hard": hard}}
+    await ray.client.create(RESOURCE_QUOTAS, {"apiVersion": "v1", "kind": "ResourceQuota", **quota}, ray.namespace)
+    # A real server reads what its controller has counted.
+    counted = {"status": {"hard": hard, "used": hard}}
+    await ray.client.patch(RESOURCE_QUOTAS, "none", counted, PatchType.MERGE, ray.namespace, subresource="status")
+    bodies = {RAY_CLUSTERS: manifest("probe"), JOBS: _plain_job("probe")}
+
+    async def counts() -> bool:
+        try:
+            await ray.client.create(kind, bodies[kind], ray.namespace, dry_run=True)
+        except Forbidden:
+            return True
+        return False
+
+    await ray.eventually(counts)
+    async with ray.operator():
+        await ray.create(ray_job(**spec))
+
+        async def told() -> bool:
+            message = condition(await ray.job(), "Reconciling").get("message", "")
+            return message.startswith(child) and "cannot be created" in message and "exceeded quota: none" in message
+
+        await ray.eventually(told)
+        await ray.until_reasons(reason)
+        await ray.client.delete(RESOURCE_QUOTAS, "none", ray.namespace)
+        if spec:
+            ray.submit(await ray.submitter(), "succeed")
+        await ray.until("Complete")
     assert len(ray.heads.runs()) == 1
 
 

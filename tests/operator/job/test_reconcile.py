@@ -23,6 +23,9 @@ async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
         assert (status["jobStatus"], status["succeeded"]) == ("SUCCEEDED", 1)
         assert condition(found, "Complete")["status"] == "True"
         assert status["rayJobInfo"]["startTime"]
+        # Kueue's PodsReady reads it.
+        assert status["rayClusterStatus"]["state"] == "ready"
+        assert status["rayClusterStatus"]["head"]["serviceName"] == f"{status['rayClusterName']}-head-svc"
 
         async def gone() -> bool:
             return not await ray.clusters()
@@ -154,11 +157,20 @@ async def test_suspend_edit_resume(ray: JobStage) -> None:
         await ray.until("Suspended")
         assert await ray.clusters() == []
         assert await ray.condition("Suspended") == ("True", "Suspended")
-        await ray.edit(entrypoint="succeed", suspend=False)
-        found = await ray.until("Complete")
+        await ray.edit(entrypoint="succeed", suspend=False, shutdownAfterJobFinishes=True)
+        await ray.until("Complete")
+
+        async def gone() -> bool:
+            return not await ray.clusters()
+
+        # the log is read before
+        await ray.eventually(gone)
+        found = await ray.job()
         assert found["status"]["rayClusterName"] != before["rayClusterName"]
         rows = found["status"]["attempts"]
         assert [row["reason"] for row in rows] == ["Suspended", "Succeeded"]
+        assert [row["logTail"] for row in rows] == ["working\n", "all good\n"]
+        assert rows[0]["jobStatus"] == "STOPPED"
         assert found["status"].get("failed", 0) == 0
     assert len(ray.heads.runs()) == 2
 

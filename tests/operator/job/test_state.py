@@ -13,7 +13,7 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster, Ray, Submitter
-from rayward.operator.job.state import RayView, State
+from rayward.operator.job.state import Action, RayView, State
 from tests.kinds.clusters import job_manifest
 from tests.operator.job.world import World, job
 
@@ -52,12 +52,14 @@ def test_an_operator_that_was_away_asks_before_it_calls_a_head_silent() -> None:
         world.settle()
     assert world.attempt is not None
     assert world.attempt.silent_since
+    assert world.job.status.job_status_check_failure_start_time == world.attempt.silent_since
     world.away()
     assert world.step().wake_at == world.now + timedelta(seconds=10)
     assert world.phase is Phase.RUNNING
     world.settle(10)
     world.step()
     assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
+    assert world.job.status.job_status_check_failure_start_time is None
 
 
 def _deleted(view: RayView, seconds: int, submitter: Submitter = Submitter.NONE, **more: Any) -> tuple[list[str], bool]:
@@ -97,7 +99,8 @@ def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
     assert _deleted(view, seconds, submitter, mode=mode) == (does, waits)
 
 
-def test_a_head_that_runs_once_is_lost_at_once() -> None:
+def test_a_head_that_runs_once_is_lost_once_its_submitter_had_its_time() -> None:
+    """It may be about to say how the job ended."""
     world = World(job(submissionMode="SidecarMode"))
     for _ in range(4):
         world.step()
@@ -105,6 +108,10 @@ def test_a_head_that_runs_once_is_lost_at_once() -> None:
         world.submitter_works()
     assert world.phase is Phase.RUNNING
     world.head_restarts()
+    for _ in range(2):
+        world.step()
+        assert world.decisions[-1].actions == (Action.READ_SUBMITTER_LOG,)
+        world.settle(15)
     world.step()
     assert (world.phase, world.job.status.reason) == (Phase.FAILED, "OutcomeUnknown")
     assert "its successor" not in world.job.status.message

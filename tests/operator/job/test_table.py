@@ -104,9 +104,22 @@ def test_a_job_in_ray_waits_for_nothing_but_an_answer_that_may_still_come() -> N
         if facts.phase is Phase.RUNNING and row.step is Step.WAIT:
             assert (
                 facts.ray is Ray.NO_ANSWER
-                or facts.submitter in (Submitter.UNREAD, Submitter.ACTIVE)
+                or facts.submitter is Submitter.ACTIVE
                 or (facts.hand is Hand.SIDECAR and facts.submitter is Submitter.NONE)
             ), facts
+
+
+def test_a_submitters_log_is_read_for_a_while_only() -> None:
+    for facts, row in _cells():
+        if row.step is Step.READ_SUBMITTER:
+            assert facts.submitter is Submitter.UNREAD or (facts.submitter is Submitter.ACTIVE and facts.patient), facts
+
+
+def test_a_log_is_read_before_the_cluster_goes_and_not_while_the_job_still_writes_it() -> None:
+    for facts, row in _cells():
+        if row.step is Step.READ_LOG:
+            assert facts.patient, facts
+            assert facts.phase is Phase.RETRYING or facts.ray not in (Ray.PENDING, Ray.RUNNING, Ray.NO_ANSWER), facts
 
 
 def test_a_cluster_of_somebody_else_is_never_created_or_waited_away() -> None:
@@ -122,7 +135,7 @@ def test_suspension_reaches_every_phase_that_can_still_be_suspended() -> None:
         if facts.intent is Intent.SUSPEND and facts.phase in (Phase.INITIALIZING, Phase.WAITING):
             assert row.step is Step.SUSPEND, facts
         if facts.intent is Intent.SUSPEND and facts.phase is Phase.RUNNING and row.step is not Step.SUSPEND:
-            assert row.step in ENDS or facts.submitter is Submitter.UNREAD, facts
+            assert row.step in (*ENDS, Step.READ_SUBMITTER), facts
 
 
 _R: Final[dict[str, Any]] = {"phase": Phase.RUNNING, "armed": True}
@@ -186,12 +199,17 @@ CASES: Final[tuple[tuple[Facts, Step], ...]] = (
     (Facts(Phase.SUSPENDING, Intent.SUSPEND, Cluster.READY, ray=Ray.RUNNING), Step.STOP),
     (Facts(Phase.SUSPENDING, Intent.SUSPEND, Cluster.READY, ray=Ray.RUNNING, patient=False), Step.TEAR_DOWN),
     (Facts(Phase.SUSPENDING, Intent.SUSPEND, Cluster.READY, ray=Ray.STOPPED), Step.TEAR_DOWN),
+    (Facts(**_S, cluster=Cluster.READY, ray=Ray.STOPPED, armed=True), Step.READ_LOG),
+    (Facts(**_S, cluster=Cluster.READY, ray=Ray.STOPPED, armed=True, selected=True), Step.READ_LOG),
+    (Facts(**_S, cluster=Cluster.READY, ray=Ray.STOPPED, armed=True, patient=False), Step.TEAR_DOWN),
+    (Facts(**_S, cluster=Cluster.READY, armed=True), Step.WAIT),
+    (Facts(**_S, cluster=Cluster.READY, armed=True, patient=False), Step.TEAR_DOWN),
     (Facts(Phase.SUSPENDING, Intent.SUSPEND, Cluster.READY, ray=Ray.STOPPED, selected=True), Step.SUSPENDED),
     (Facts(Phase.SUSPENDING, Intent.RUN, Cluster.DELETING), Step.TEAR_DOWN),
     (Facts(Phase.SUSPENDING, Intent.RUN), Step.SUSPENDED),
     (Facts(Phase.SUSPENDED), Step.START),
     (Facts(Phase.SUSPENDED, Intent.INVALID), Step.WAIT),
-    (Facts(Phase.RETRYING, cluster=Cluster.READY), Step.WAIT),
+    (Facts(Phase.RETRYING, cluster=Cluster.READY), Step.READ_LOG),
     (Facts(Phase.RETRYING, cluster=Cluster.READY, patient=False), Step.TEAR_DOWN),
     (Facts(Phase.RETRYING, patient=False), Step.RETRY),
     (Facts(Phase.RETRYING, Intent.SUSPEND, patient=False), Step.SUSPENDED),
@@ -203,7 +221,13 @@ CASES: Final[tuple[tuple[Facts, Step], ...]] = (
     (Facts(**_R, ray=Ray.STOPPED), Step.END_STOPPED),
     (Facts(**_R, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.SAID_FAILED), Step.FAIL_APP),
     (Facts(**_R, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.SAID_STOPPED), Step.END_STOPPED),
-    (Facts(**_R, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.UNREAD), Step.WAIT),
+    (Facts(**_R, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.UNREAD), Step.READ_SUBMITTER),
+    (Facts(**_R, hand=Hand.JOB, submitter=Submitter.ACTIVE), Step.READ_SUBMITTER),
+    (Facts(**_R, cluster=Cluster.READY, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.ACTIVE), Step.READ_SUBMITTER),
+    (
+        Facts(**_R, cluster=Cluster.READY, ray=Ray.LOST, hand=Hand.JOB, submitter=Submitter.ACTIVE, patient=False),
+        Step.FAIL_UNKNOWN,
+    ),
     (Facts(**_R, intent=Intent.SUSPEND, cluster=Cluster.READY, ray=Ray.RUNNING), Step.SUSPEND),
     (Facts(Phase.INITIALIZING, cluster=Cluster.READY, armed=True), Step.ARM),
     (Facts(Phase.WAITING, hand=Hand.USER), Step.CREATE_CLUSTER),

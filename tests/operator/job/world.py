@@ -66,6 +66,8 @@ class World:
     log: str | None = None
     unanswered: datetime | None = None
     """What the operator's process remembers of a silence."""
+    lost: datetime | None = None
+    """What it remembers of a head that is lost."""
     made: int = 0
     shown: list[RayView] = field(default_factory=list[RayView])
     decisions: list[Decision] = field(default_factory=list[Decision])
@@ -132,7 +134,7 @@ class World:
     def away(self) -> None:
         """The operator is not there for a while, and the world goes on without it."""
         self.settle(400)
-        self.unanswered = None
+        self.unanswered = self.lost = None
 
     def head_restarts(self) -> None:
         if self.cluster is not Cluster.READY:
@@ -166,7 +168,8 @@ class World:
             log_tail=self.log,
             suffix=f"{self.made:05}",
         ).waiting_since(self.unanswered, self.now)
-        self.unanswered = state.unanswered_since
+        state = state.losing_since(self.lost, self.now)
+        self.unanswered, self.lost = state.unanswered_since, state.lost_since
         return state
 
     def step(self, view: RayView | None = None, dies_after: int = _ALL, cluster: Cluster | None = None) -> Decision:
@@ -174,7 +177,7 @@ class World:
         decision = decide(self.state(view, cluster), self.now)
         self.decisions.append(decision)
         if dies_after < _ALL:
-            self.unanswered = None
+            self.unanswered = self.lost = None
         writes = 0
         if decision.attempt != self.attempt:
             if writes >= dies_after:
@@ -216,7 +219,7 @@ class World:
             self.end(JobStatus.STOPPED)
         elif action is Action.READ_LOG:
             self.log = "the end"
-        elif action is Action.READ_SUBMITTER_LOG:
+        elif action is Action.READ_SUBMITTER_LOG and self.submitter is Submitter.UNREAD:
             self.submitter = Submitter.ENDED
 
     def settle(self, seconds: int = 5) -> None:

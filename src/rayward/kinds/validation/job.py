@@ -8,7 +8,7 @@ from typing import Final, cast
 
 import msgspec
 
-from rayward.kinds import labels, names, rayversion, runtimeenv
+from rayward.kinds import labels, names, packing, rayversion, runtimeenv
 from rayward.kinds.durations import duration
 from rayward.kinds.rayjob import DeletionPolicy, DeletionStrategy, RayJob, RayJobSpec, SubmissionMode
 from rayward.kinds.serveconfig import ServeConfigError
@@ -59,6 +59,7 @@ def job_spec_problems(spec: RayJobSpec, annotations: dict[str, str], at: str) ->
     yield from _selector_problems(spec, at)
     yield from _deletion_problems(spec, at)
     yield from _submission_problems(spec, at)
+    yield from _size_problems(spec, at)
     cluster = spec.ray_cluster_spec
     if cluster is not None:
         if cluster.auth_options is not None and cluster.auth_options.enable_k8s_token_auth:
@@ -248,6 +249,28 @@ def _submission_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
     if spec.metadata and version and not rayversion.at_least(version, *_METADATA_SINCE):
         message = f"metadata needs Ray 2.6 or later and rayVersion is {version[:64]!r}: delete it, or use a newer Ray"
         yield Problem(f"{at}.metadata", "Invalid", message)
+
+
+def _size_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
+    """What an attempt runs by is kept in an annotation, however the spec is edited meanwhile."""
+    sizes = {
+        "runtimeEnvYAML": len(spec.runtime_env_yaml),
+        "entrypoint": len(spec.entrypoint),
+        "submitterPodTemplate": len(msgspec.json.encode(spec.submitter_pod_template)),
+        "metadata": len(msgspec.json.encode(spec.metadata)),
+        "entrypointResources": len(spec.entrypoint_resources),
+    }
+    if sum(sizes.values()) <= packing.MOST // 2:
+        # It fits however it is packed.
+        return
+    size = len(packing.packed(spec))
+    if size > packing.MOST:
+        largest = max(sizes, key=lambda name: sizes[name])
+        message = (
+            f"the spec without its cluster takes {size} bytes when compressed, and an attempt keeps at most "
+            f"{packing.MOST}: put what is large into the image, a working_dir or a ConfigMap"
+        )
+        yield Problem(f"{at}.{largest}", "Invalid", message)
 
 
 def _resource_problems(text: str, at: str) -> Iterator[Problem]:

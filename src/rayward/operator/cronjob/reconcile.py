@@ -12,7 +12,7 @@ from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kinds.validation import cron_job_problems, cron_job_warnings, listed
-from rayward.kube.client.errors import AlreadyExists, Invalid
+from rayward.kube.client.errors import AlreadyExists, BadRequest, Forbidden, Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import Resource
 from rayward.kube.core.status import status_body, status_change
@@ -102,7 +102,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
             await writer.create(RAY_JOBS, ray_job(cron_job, template, creation))
         except AlreadyExists:
             return
-        except Invalid as error:
+        except (Invalid, Forbidden, BadRequest) as error:
             self._record(cron_job, local, "FailedToCreateRayJob", error.message, warning=True)
             raise
         self._record(cron_job, local, "CreatedRayJob", f"Created RayJob {cron_job.metadata.namespace}/{creation.name}")

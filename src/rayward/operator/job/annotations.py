@@ -6,7 +6,6 @@ has two clusters and no job is submitted to a head that may have run it already.
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import zlib
 from collections.abc import Mapping
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from rayward.kinds import labels
 from rayward.kinds.canonical import canonical, canonical_template
+from rayward.kinds.packing import packed, unpacked
 from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kube.machinery.jsonvalue import Object, is_object
 
@@ -39,9 +39,6 @@ _USERS: Final = ("metadata", "clusterSelector", "headServiceAnnotations")
 _SWITCHES: Final = ("gcsFaultToleranceOptions", "networkPolicy")
 """What is there and empty asks for something."""
 _TEMPLATES: Final = ("template", "submitterPodTemplate")
-_PACKED: Final = "z:"
-_PLAIN_MAX: Final = 4096
-_UNPACKED_MAX: Final = 4 * 1024 * 1024
 _DIGEST: Final = 12
 
 
@@ -68,14 +65,6 @@ def frozen(spec: RayJobSpec) -> dict[str, Any]:
     return {"spec": packed(spec), "digests": digests(spec)}
 
 
-def packed(spec: RayJobSpec) -> str:
-    """A spec as ``Attempt.spec`` has it."""
-    text = msgspec.json.encode(replace(spec, ray_cluster_spec=None), order="deterministic").decode()
-    if len(text) > _PLAIN_MAX:
-        text = _PACKED + base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-    return text
-
-
 def in_force(attempt: Attempt | None, job: RayJob) -> RayJobSpec:
     """The spec that the attempt runs by: what it was started with, but for the fields that count at once.
 
@@ -88,11 +77,7 @@ def in_force(attempt: Attempt | None, job: RayJob) -> RayJobSpec:
 
 def remembered(attempt: Attempt) -> RayJobSpec:
     """The spec as it was last in force."""
-    text = attempt.spec
-    if text.startswith(_PACKED):
-        unpacked = zlib.decompressobj().decompress(base64.b64decode(text[len(_PACKED) :]), _UNPACKED_MAX)
-        return msgspec.json.decode(unpacked, type=RayJobSpec)
-    return msgspec.json.decode(text, type=RayJobSpec)
+    return unpacked(attempt.spec)
 
 
 def ignored(attempt: Attempt | None, spec: RayJobSpec) -> tuple[str, ...]:

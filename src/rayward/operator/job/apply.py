@@ -7,7 +7,8 @@ not: the next look tells what came of it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Final
+from contextlib import suppress
+from typing import Any, Final, Protocol
 from urllib.parse import urlencode
 
 import msgspec
@@ -17,13 +18,13 @@ from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJobStatus
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, ApiError
+from rayward.kube.client.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.verbs import object_path
 from rayward.kube.core.job import Job
 from rayward.kube.core.meta import controller_of, is_controlled_by
-from rayward.kube.core.resource import JOBS, PODS, SERVICES
+from rayward.kube.core.resource import JOBS, PODS, SERVICES, Resource
 from rayward.kube.core.status import status_body, status_change
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.writer import Writer
@@ -31,17 +32,28 @@ from rayward.net.errors import NetworkError
 from rayward.operator.job import annotations as memory
 from rayward.operator.job import children, submission
 from rayward.operator.job.annotations import Attempt
-from rayward.operator.job.facts import Submitter
+from rayward.operator.job.ending import LONGEST_TAIL
+from rayward.operator.job.facts import SPOKEN, Submitter
 from rayward.operator.job.observe import Local, Observed
 from rayward.operator.job.state import Action, Decision, State
 from rayward.operator.ray.errors import RayError, Refused
 from rayward.operator.ray.jobs import JobDashboard
 
-_LOG_LIMITS: Final = {"tailLines": "100", "limitBytes": "65536"}
+_LOG_BYTES: Final = 1024 * 1024
+_LOG_LINES: Final = (100, 5)
+"""How many lines of a log are read, and how many where these are too long: Ray's verdict is in the last five."""
 _LOG_SECONDS: Final = 10.0
 _MOST_ROWS_TEXT: Final = 64 * 1024
+_REFUSALS: Final = (Invalid, Forbidden, BadRequest)
+"""What a server says to an object that it does not take: by its rules, a quota, a webhook or a policy."""
 _ANSWERING: Final = frozenset((Phase.WAITING.value, Phase.RUNNING.value))
 """Before these phases there is no dashboard to name."""
+
+
+class Record(Protocol):
+    """Records an event about the job, once."""
+
+    def __call__(self, reason: str, message: str, *, warning: bool = False) -> None: ...
 
 
 class Applier:
@@ -57,7 +69,7 @@ class Applier:
         dashboard: JobDashboard | None,
         whole: Callable[[], Object | None],
         domain: str,
-        event: Callable[[str, str], None],
+        event: Record,
         sent: Callable[[], tuple[str, int]],
     ) -> None:
         self._client = client
@@ -141,13 +153,25 @@ class Applier:
         assert decision.attempt is not None
         config = section(section(self._whole() or {}, "spec"), "rayClusterSpec")
         body = children.cluster(self._job, memory.remembered(decision.attempt), config, decision.attempt)
-        try:
-            await self._writer.create(RAY_CLUSTERS, body)
-        except AlreadyExists:
+        if not await self._create(RAY_CLUSTERS, body, "FailedToCreateRayCluster"):
             return
         self._event(
             "CreatedRayCluster", f"Created RayCluster {self._job.metadata.namespace}/{decision.attempt.cluster}"
         )
+
+    async def _create(self, kind: Resource, body: Object, failed: str) -> bool:
+        """Create a child; False where the name is taken. A refusal is reported, and fails the reconcile."""
+        try:
+            await self._writer.create(kind, body)
+        except AlreadyExists:
+            return False
+        except _REFUSALS as error:
+            self._local.uncreated[kind.kind] = error.message
+            name = f"{self._job.metadata.namespace}/{body['metadata']['name']}"
+            self._event(failed, f"Failed to create {kind.kind} {name}: {error.message}", warning=True)
+            raise
+        self._local.uncreated.pop(kind.kind, None)
+        return True
 
     async def _delete_cluster(self, decision: Decision) -> None:
         cluster = self._observed.cluster
@@ -172,14 +196,12 @@ class Applier:
             return
         address = children.dashboard_address(cluster, self._domain)
         body = children.submitter_job(self._job, self._state.spec, attempt, cluster, address)
-        try:
-            await self._writer.create(JOBS, body)
-        except AlreadyExists:
-            await self._meet_namesake(attempt)
+        if not await self._create(JOBS, body, "FailedToCreateRayJobSubmitter"):
+            await self._check_owner(attempt)
             return
         self._event("CreatedRayJobSubmitter", f"Created Kubernetes Job {self._job.key}")
 
-    async def _meet_namesake(self, attempt: Attempt) -> None:
+    async def _check_owner(self, attempt: Attempt) -> None:
         """The submitter's name is fixed, and another Job may have it."""
         name = names.submitter_job(self._job.metadata.name)
         found = await self._writer.get(JOBS, name, Job)
@@ -234,21 +256,49 @@ class Applier:
                 info = self._observed.info or await self._dashboard.job(self._observed.job_id)
                 text = await self._dashboard.log_tail(info) if info is not None else ""
             except RayError:
-                text = ""
+                # Read again, as long as the decision is patient.
+                return
+        if not text and self._state.submitter is not Submitter.NONE:
+            # A driver that never started has none; what Ray said of it is in the submitter's.
+            await self._submitter_log(attempt)
         self._local.tails[attempt.number] = text
 
     async def _read_submitter_log(self, decision: Decision) -> None:
-        """What the submitter's log says of the job; nothing where the log cannot be had any more."""
-        text = ""
+        """What the submitter's log says of the job; a log that cannot be read now is read again."""
+        if self._observed.attempt is None:
+            return
+        text = await self._submitter_log(self._observed.attempt)
+        if text is None:
+            return
+        said = spoken(text, self._observed.job_id)
+        if said in SPOKEN or self._state.submitter is not Submitter.ACTIVE:
+            self._local.words[self._observed.submitter_uid] = said
+
+    async def _submitter_log(self, attempt: Attempt) -> str | None:
+        """The end of the logs of the submitter's pods, the latest last; None where one cannot be read now."""
         try:
-            for pod, container in await self._submitter_pods():
-                query = urlencode({"container": container, **_LOG_LIMITS})
-                path = object_path(PODS, self._job.metadata.namespace, pod, "log")
-                request = Request("GET", f"{path}?{query}", accept="*/*", seconds=_LOG_SECONDS)
-                text += (await self._client.attempt(request)).body.decode(errors="replace")
+            pods = await self._submitter_pods()
+            text = "".join([await self._pod_log(pod, container) for pod, container in pods])
         except (ApiError, NetworkError):
-            pass
-        self._local.words[self._observed.submitter_uid] = spoken(text, self._observed.job_id)
+            return None
+        if text:
+            self._local.submitter_tails[attempt.number] = text[-LONGEST_TAIL:]
+        return text
+
+    async def _pod_log(self, pod: str, container: str) -> str:
+        """The end of a log; of one that is gone or never began, nothing."""
+        path, body = object_path(PODS, self._job.metadata.namespace, pod, "log"), b""
+        for lines in _LOG_LINES:
+            query = urlencode({"container": container, "tailLines": lines, "limitBytes": _LOG_BYTES})
+            request = Request("GET", f"{path}?{query}", accept="*/*", seconds=_LOG_SECONDS)
+            try:
+                body = (await self._client.attempt(request)).body
+            except (NotFound, BadRequest):
+                return ""
+            # What is above the limit is cut off at the end, where the verdict is.
+            if len(body) < _LOG_BYTES:
+                break
+        return body.decode(errors="replace")
 
     async def _submitter_pods(self) -> list[tuple[str, str]]:
         if self._observed.submitter is None:
@@ -274,10 +324,9 @@ class Applier:
         if cluster is None:
             return
         if found is None:
-            try:
-                await self._writer.create(SERVICES, children.head_service(self._job, cluster))
-            except AlreadyExists:
-                return
+            # Its name is for people; the job does not need it.
+            with suppress(*_REFUSALS):
+                await self._create(SERVICES, children.head_service(self._job, cluster), "FailedToCreateService")
         elif not is_controlled_by(found, self._job):
             if not found.deleting:
                 self._event("ServiceNameTaken", f"Service {found.key} already exists and is not owned by this RayJob")

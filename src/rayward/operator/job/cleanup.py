@@ -9,7 +9,7 @@ from rayward.kinds.rayjob import DeletionPolicy, JobStatus, RayJobSpec, RayJobSt
 from rayward.operator.job.annotations import moment
 from rayward.operator.job.ending import STOPS, with_log
 from rayward.operator.job.facts import Cluster, Hand, Submitter
-from rayward.operator.job.state import PATIENCE, STOP_AGAIN, Action, Decision, State
+from rayward.operator.job.state import PATIENCE, READ_AGAIN, STOP_AGAIN, Action, Decision, State
 
 _SEVERITY: Final = {DeletionPolicy.WORKERS: 1, DeletionPolicy.CLUSTER: 2, DeletionPolicy.SELF: 3}
 _RUNNING: Final = (Submitter.ACTIVE,)
@@ -23,7 +23,7 @@ def after_the_end(state: State, now: datetime) -> Decision:
     actions: tuple[Action, ...] = ()
     wake: datetime | None = None
     if state.log_tail is None and state.cluster is Cluster.READY and patient and not _has_log(status):
-        actions, wake = (Action.READ_LOG,), ended + PATIENCE
+        actions, wake = (Action.READ_LOG,), min(now + READ_AGAIN, ended + PATIENCE)
     due = [(policy, ended + delay) for policy, delay in policies(state.spec, status)]
     pending = [(policy, time) for policy, time in due if not _done(state, policy)]
     overdue = [policy for policy, time in pending if time <= now]
@@ -31,7 +31,7 @@ def after_the_end(state: State, now: datetime) -> Decision:
     waits = bool(actions) or (patient and state.hand is Hand.JOB and state.submitter in _RUNNING)
     if overdue and waits:
         # The log and the submitter's own end come first; both are waited for only so long.
-        wake = ended + PATIENCE
+        wake = min(time for time in (wake, ended + PATIENCE) if time is not None)
     elif overdue:
         actions += (_ACTIONS[max(overdue, key=lambda each: _SEVERITY[each])],)
     stopping = not overdue and may_run(state, now)

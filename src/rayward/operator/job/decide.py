@@ -10,6 +10,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from rayward.kinds import labels, names
+from rayward.kinds.packing import packed
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJobInfo
 from rayward.operator.job import annotations as memory
@@ -17,12 +18,14 @@ from rayward.operator.job import cleanup, ending
 from rayward.operator.job.annotations import Attempt, moment, stamp
 from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
 from rayward.operator.job.progress import progress
-from rayward.operator.job.state import NOTICE, PATIENCE, STOP_AGAIN, Action, Decision, Event, State
+from rayward.operator.job.state import NOTICE, PATIENCE, READ_AGAIN, STOP_AGAIN, Action, Decision, Event, State
 from rayward.operator.job.status import news, reported
 from rayward.operator.job.table import Step, choose
 
 _NAMING: Final = frozenset(("spec.clusterSelector", "spec.jobId", "spec.submissionMode"))
 """Fields that the names of an attempt follow from."""
+_SUSPENDED: Final = ("Suspended", "Suspended by spec.suspend")
+"""Reason and message of an attempt that was suspended."""
 
 
 def decide(state: State, now: datetime) -> Decision:
@@ -45,6 +48,7 @@ def decide(state: State, now: datetime) -> Decision:
             absent=state.cluster is Cluster.ABSENT,
             submitter=names.submitter_job(state.job.metadata.name) if state.hand is Hand.JOB else "",
             chosen=state.chosen,
+            uncreated=state.uncreated,
         ),
     )
     status = reported(state, decision, now)
@@ -71,7 +75,7 @@ def _remembering(state: State) -> State:
     attempt = state.attempt
     if attempt is None or not attempt.spec or state.problems or state.phase in (Phase.NEW, Phase.SUSPENDED):
         return state
-    text = memory.packed(state.spec)
+    text = packed(state.spec)
     return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
 
 
@@ -159,7 +163,8 @@ def _await_cluster(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _await_user(state: State, now: datetime, facts: Facts) -> Decision:
-    return Decision(replace(state.status, job_deployment_status=Phase.WAITING.value), state.attempt)
+    status = replace(state.status, job_deployment_status=Phase.WAITING.value)
+    return Decision(replace(status, ray_cluster_status=state.cluster_status), state.attempt)
 
 
 def _arm(state: State, now: datetime, facts: Facts) -> Decision:
@@ -176,6 +181,7 @@ def _arm(state: State, now: datetime, facts: Facts) -> Decision:
         job_deployment_status=Phase.RUNNING.value,
         job_id=attempt.job_id,
         ray_cluster_name=attempt.cluster,
+        ray_cluster_status=state.cluster_status or state.status.ray_cluster_status,
     )
     return _seen(state, Decision(status, attempt, wake_at=now))
 
@@ -208,11 +214,17 @@ def _seen(state: State, decision: Decision) -> Decision:
 
 
 def _wait(state: State, now: datetime, facts: Facts) -> Decision:
-    reading = facts.submitter is Submitter.UNREAD and facts.phase is Phase.RUNNING
-    retrying = facts.phase is Phase.RETRYING and state.log_tail is None
-    actions = ((Action.READ_SUBMITTER_LOG,) if reading else ()) + ((Action.READ_LOG,) if retrying else ())
-    until = state.patient_until() if retrying else None
-    return Decision(state.status, state.attempt, actions, wake_at=until)
+    until = state.patient_until() if facts.phase is Phase.SUSPENDING and facts.patient else None
+    return Decision(state.status, state.attempt, wake_at=until)
+
+
+def _read_log(state: State, now: datetime, facts: Facts) -> Decision:
+    again = _earliest(state.patient_until(), now + READ_AGAIN)
+    return Decision(state.status, state.attempt, (Action.READ_LOG,), wake_at=again)
+
+
+def _read_submitter(state: State, now: datetime, facts: Facts) -> Decision:
+    return Decision(state.status, state.attempt, (Action.READ_SUBMITTER_LOG,), wake_at=now + READ_AGAIN)
 
 
 def _suspend(state: State, now: datetime, facts: Facts) -> Decision:
@@ -229,14 +241,17 @@ def _tear_down(state: State, now: datetime, facts: Facts) -> Decision:
     actions = () if state.selected else (Action.DELETE_CLUSTER,)
     if state.hand is Hand.JOB:
         actions = (Action.DELETE_SUBMITTER, *actions)
-    decision = Decision(state.status, state.attempt, actions)
-    return dataclasses.replace(decision, status=ending.with_log(state, decision.status))
+    if state.phase is Phase.SUSPENDING:
+        # The log is in the row before the cluster goes, whatever becomes of this process.
+        rows = ending.recorded(state, state.status, now, *_SUSPENDED).attempts
+        return Decision(replace(state.status, attempts=rows), state.attempt, actions)
+    return Decision(ending.with_log(state, state.status), state.attempt, actions)
 
 
 def _suspended(state: State, now: datetime, facts: Facts) -> Decision:
     status = state.status
     if state.phase is Phase.SUSPENDING:
-        status = ending.recorded(state, status, now, "Suspended", "Suspended by spec.suspend")
+        status = ending.recorded(state, status, now, *_SUSPENDED)
     status = replace(
         status,
         job_deployment_status=Phase.SUSPENDED.value,
@@ -344,6 +359,8 @@ _STEPS: Final[dict[Step, Callable[[State, datetime, Facts], Decision]]] = {
     Step.SEND: _send,
     Step.FOLLOW: _follow,
     Step.WAIT: _wait,
+    Step.READ_LOG: _read_log,
+    Step.READ_SUBMITTER: _read_submitter,
     Step.SUCCEED: ending.succeeded,
     Step.END_STOPPED: ending.stopped,
     Step.FAIL_APP: ending.app_failed,

@@ -61,17 +61,18 @@ def recorded(
     """The status with the attempt's row, Ray's word and the time of the end."""
     ray, attempt = state.ray, state.attempt
     number = attempt.number if attempt is not None else 1
+    before = next((each for each in status.attempts or () if each.number == number), AttemptStatus())
     row = AttemptStatus(
         number=number,
         ray_cluster_name=status.ray_cluster_name,
         job_id=status.job_id,
-        job_status=said.value or status.job_status,
+        job_status=said.value or (ray.status.value if ray.status.ended else before.job_status),
         reason=reason,
         message=message,
-        exit_code=ray.exit_code if ray.answered else None,
+        exit_code=ray.exit_code if ray.answered else before.exit_code,
         start_time=status.start_time,
-        end_time=stamp(now),
-        log_tail=(state.log_tail or "")[-LONGEST_TAIL:],
+        end_time=before.end_time if before.reason == reason else stamp(now),
+        log_tail=_tail(state) or before.log_tail,
     )
     rows = [each for each in status.attempts or () if each.number != number]
     info = RayJobInfo(
@@ -90,10 +91,16 @@ def recorded(
 
 def with_log(state: State, status: RayJobStatus) -> RayJobStatus:
     """The status with the log in the latest row, once it was read."""
-    rows = status.attempts or ()
-    if not state.log_tail or not rows or rows[-1].log_tail:
+    rows, tail = status.attempts or (), _tail(state)
+    number = state.attempt.number if state.attempt is not None else 0
+    if not tail or not rows or rows[-1].log_tail or rows[-1].number != number:
         return status
-    return replace(status, attempts=(*rows[:-1], replace(rows[-1], log_tail=state.log_tail[-LONGEST_TAIL:])))
+    return replace(status, attempts=(*rows[:-1], replace(rows[-1], log_tail=tail)))
+
+
+def _tail(state: State) -> str:
+    """The end of the driver's log, else of the submitter's."""
+    return (state.log_tail or state.submitter_log)[-LONGEST_TAIL:]
 
 
 def _of(status: RayJobStatus, name: str) -> str | None:

@@ -77,6 +77,8 @@ class Hand(StrEnum):
 
 KNOWN: Final = frozenset((Ray.PENDING, Ray.RUNNING, Ray.SUCCEEDED, Ray.FAILED, Ray.STOPPED))
 """Ray has the job."""
+SPOKEN: Final = frozenset((Submitter.SAID_SUCCEEDED, Submitter.SAID_FAILED, Submitter.SAID_STOPPED))
+"""Ray told the submitter how the job ended."""
 GONE: Final = frozenset((Cluster.ABSENT, Cluster.DELETING))
 
 
@@ -96,4 +98,4 @@ class Facts:
     armed: bool = False
     """Whether the session that gets the job is on record."""
     patient: bool = True
-    """Whether what a phase waits for may still come: a stop that Ray was asked for, a log that is being read."""
+    """Whether what a phase waits for may still come: a stop that Ray was asked for, a log, a submitter's last words."""

@@ -24,6 +24,8 @@ from rayward.kube.core.meta import condition_of, is_controlled_by
 from rayward.kube.core.objects import Condition, Key
 from rayward.kube.core.resource import JOBS, PODS, SERVICES, Resource
 from rayward.kube.core.service import Service
+from rayward.kube.core.status import status_body
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache, by_owner
 from rayward.kube.runtime.events import EventFilter
 from rayward.kube.runtime.registry import Informers, Source
@@ -33,8 +35,8 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.children import SUBMITTER
-from rayward.operator.job.facts import Cluster, Hand, Submitter
-from rayward.operator.job.state import STATUS_CHECK_TIMEOUT, RayView, State, had
+from rayward.operator.job.facts import SPOKEN, Cluster, Hand, Submitter
+from rayward.operator.job.state import PATIENCE, STATUS_CHECK_TIMEOUT, RayView, State, had
 from rayward.operator.ray.jobprobe import JobsSeen
 from rayward.operator.ray.jobs import JobInfo
 
@@ -53,6 +55,7 @@ _SUBMITTERS: Final = Source(
 )
 _STATUSES: Final = frozenset(JobStatus)
 _SUBMITTING: Final = frozenset(("", "Initializing", "Running", "Suspending"))
+_BEGINNING: Final = frozenset(("Initializing", "Waiting"))
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -99,14 +102,22 @@ class Local:
     """What of that works otherwise than it seems."""
     words: dict[str, Submitter] = field(default_factory=dict[str, Submitter])
     """What submitters that ended said, by their uid."""
+    unread_since: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    """Since when the logs of submitters are asked for, by their uid."""
+    submitter_tails: dict[int, str] = field(default_factory=dict[int, str])
+    """Ends of submitters' logs, by the number of the attempt."""
     tails: dict[int, str] = field(default_factory=dict[int, str])
     """Ends of logs, by the number of the attempt."""
     refusals: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Why a job will not be taken, by its cluster and id."""
+    uncreated: dict[str, str] = field(default_factory=dict[str, str])
+    """Why children could not be created, by their kind."""
     sent: tuple[str, int] = ("", 0)
     """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
     unanswered_since: datetime | None = None
     """Since when the head is asked and does not answer."""
+    lost_since: datetime | None = None
+    """Since when nobody but a submitter that still runs may know the end."""
     stop_sent: datetime | None = None
     """When Ray was last asked to stop the job."""
     reported: bool = False
@@ -172,12 +183,15 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         spec=spec,
         problems=problems,
         cluster=_cluster_state(observed.cluster, observed.head),
+        cluster_status=_cluster_status(observed),
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
         log_tail=local.tails.get(attempt.number) if attempt is not None else None,
+        submitter_log=local.submitter_tails.get(attempt.number, "") if attempt is not None else "",
         quota=_quota(observed.cluster),
         refusal=local.refusals.get((attempt.cluster, observed.job_id), "") if attempt is not None else "",
         rival=observed.rival,
+        uncreated=dict(local.uncreated),
         stop_sent=local.stop_sent,
         timeout=timeout,
         retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
@@ -186,10 +200,10 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
     )
     if state.hand is Hand.SIDECAR and not ray.answered and _is_head_lost(observed):
         state = dataclasses.replace(state, ray=dataclasses.replace(ray, head_lost=True))
-    submitter, message = _submitter(observed, state.hand, local)
+    submitter, message = _submitter(observed, state.hand, _said(observed.submitter_uid, local, now))
     state = dataclasses.replace(state, submitter=submitter, submitter_message=message)
-    state = state.waiting_since(local.unanswered_since, now)
-    local.unanswered_since = state.unanswered_since
+    state = state.waiting_since(local.unanswered_since, now).losing_since(local.lost_since, now)
+    local.unanswered_since, local.lost_since = state.unanswered_since, state.lost_since
     return state
 
 
@@ -285,6 +299,13 @@ def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:
     return Cluster.READY if ready else Cluster.STARTING
 
 
+def _cluster_status(observed: Observed) -> Object | None:
+    """As KubeRay copies it: when an attempt begins, and not again for every change of the cluster."""
+    if observed.cluster is None or observed.job.status.job_deployment_status not in _BEGINNING:
+        return None
+    return status_body(observed.cluster.status)
+
+
 def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
     job_id = observed.job_id
     cluster = observed.attempt.cluster if observed.attempt is not None else ""
@@ -313,8 +334,14 @@ def _time(milliseconds: int | None) -> datetime | None:
     return datetime.fromtimestamp(milliseconds / 1000, UTC) if milliseconds else None
 
 
-def _submitter(observed: Observed, hand: str, local: Local) -> tuple[Submitter, str]:
-    said = local.words.get(observed.submitter_uid)
+def _said(uid: str, local: Local, now: datetime) -> Submitter | None:
+    """What a submitter's log said; None while it is still to be read, which is tried for a while."""
+    since = local.unread_since.get(uid)
+    given_up = since is not None and now >= since + PATIENCE
+    return local.words.get(uid, Submitter.ENDED if given_up else None)
+
+
+def _submitter(observed: Observed, hand: str, said: Submitter | None) -> tuple[Submitter, str]:
     if hand == "SidecarMode":
         return _sidecar(observed.head, said)
     job = observed.submitter
@@ -322,7 +349,8 @@ def _submitter(observed: Observed, hand: str, local: Local) -> tuple[Submitter, 
         return Submitter.NONE, ""
     ended = job.finished()
     if ended is None:
-        return Submitter.ACTIVE, ""
+        # Ray told it the end, and its pod still runs.
+        return (said if said in SPOKEN else Submitter.ACTIVE), ""
     message = next((each.message for each in job.status.conditions or () if each.type == ended), "")
     if said is None:
         return Submitter.UNREAD, message
@@ -338,7 +366,9 @@ def _sidecar(head: RayPod | None, said: Submitter | None) -> tuple[Submitter, st
             if said is None:
                 return Submitter.UNREAD, message
             return (Submitter.FAILED if ended.exit_code and said is Submitter.ENDED else said), message
-    return (Submitter.ACTIVE if head is not None else Submitter.NONE), ""
+    if head is None:
+        return Submitter.NONE, ""
+    return (said if said in SPOKEN else Submitter.ACTIVE), ""
 
 
 def _are_workers_suspended(cluster: RayCluster | None) -> bool:

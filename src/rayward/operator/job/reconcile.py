@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 from rayward.kinds import labels
@@ -24,10 +25,9 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier
 from rayward.operator.job.children import dashboard_port
 from rayward.operator.job.decide import decide
-from rayward.operator.job.facts import Cluster
 from rayward.operator.job.metrics import JobMetrics
 from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
-from rayward.operator.job.state import Action, Decision, State
+from rayward.operator.job.state import Action, Decision
 from rayward.operator.ray.jobprobe import JobProbe, JobsSeen, JobTarget
 from rayward.operator.ray.jobs import JobDashboard
 from rayward.operator.ray.observation import Observation
@@ -99,9 +99,11 @@ class JobReconciler(Reconciler[RayJob, Local]):
             self._dashboard(observed, local),
             lambda: self.objects.whole(found.key),
             self._domain,
-            lambda reason, message: self._record(found, local, reason, message),
+            partial(self._record, found, local),
             lambda: self._next_turn(on),
         )
+        if Action.READ_SUBMITTER_LOG in decision.actions:
+            local.unread_since.setdefault(observed.submitter_uid, now)
         await applier.apply(decision)
         if Action.STOP in decision.actions:
             local.stop_sent = now
@@ -112,7 +114,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
         again = None if decision.wake_at is None else max((decision.wake_at - now).total_seconds(), 0.1)
         if refused:
             again = min(again or RETRY_SECONDS, RETRY_SECONDS)
-        if _is_waiting_for_log(state, decision) or (not state.refusal and _is_refused(observed, local)):
+        if _has_read_a_log(observed, decision, local) or (not state.refusal and _is_refused(observed, local)):
             again = 0.0
         return DONE if again is None else Result(requeue_after=again)
 
@@ -227,11 +229,13 @@ def _started(head: RayPod) -> float:
     return max((time.timestamp() for time in times if time is not None), default=0.0)
 
 
-def _is_waiting_for_log(state: State, decision: Decision) -> bool:
-    """A log that was read in this reconcile is put into the status by the next one."""
+def _has_read_a_log(observed: Observed, decision: Decision, local: Local) -> bool:
+    """Whether a log was read in this reconcile: the next one puts it into the status."""
     if Action.READ_SUBMITTER_LOG in decision.actions:
-        return True
-    return Action.READ_LOG in decision.actions and state.cluster is not Cluster.ABSENT
+        return observed.submitter_uid in local.words
+    return (
+        Action.READ_LOG in decision.actions and observed.attempt is not None and observed.attempt.number in local.tails
+    )
 
 
 def _is_refused(observed: Observed, local: Local) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -11,8 +12,9 @@ from typing import Final
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec, RayJobStatus, SubmissionMode
 from rayward.kube.core.objects import Condition
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.operator.job.annotations import Attempt, moment
-from rayward.operator.job.facts import Cluster, Deadline, Facts, Hand, Intent, Ray, Submitter
+from rayward.operator.job.facts import GONE, Cluster, Deadline, Facts, Hand, Intent, Ray, Submitter
 
 STATUS_CHECK_TIMEOUT: Final = timedelta(seconds=300)
 """How long Ray may say nothing before the outcome counts as unknown; an annotation of the RayJob changes it."""
@@ -20,6 +22,8 @@ PATIENCE: Final = timedelta(seconds=30)
 """How long an end waits for what is nice to have: a graceful stop, the end of a log, the submitter's own end."""
 NOTICE: Final = timedelta(seconds=10)
 """How long a silence lasts before it is put on record, from where it outlives the operator."""
+READ_AGAIN: Final = timedelta(seconds=2)
+"""How long after a log could not be read, or said nothing yet, it is read again."""
 STOP_AGAIN: Final = timedelta(seconds=5)
 """How long after a request to stop the next one is sent: Ray gives a driver three seconds."""
 
@@ -55,6 +59,8 @@ class State:
     problems: str = ""
     """Why the user's present spec cannot be acted upon."""
     cluster: Cluster = Cluster.ABSENT
+    cluster_status: Object | None = None
+    """The cluster's own status, where the attempt may begin on it now."""
     submitter: Submitter = Submitter.NONE
     submitter_message: str = ""
     ray: RayView = RayView()
@@ -62,14 +68,20 @@ class State:
     """Whether all worker groups of the cluster are suspended already."""
     log_tail: str | None = None
     """The end of the driver's log; None until it was read or could not be."""
+    submitter_log: str = ""
+    """The end of the submitter's log, where that was read."""
     quota: Condition | None = None
     """Whether its cluster has quota, with the cluster's name before its own words; None where it is in no queue."""
     refusal: str = ""
     """Why the submission will never be taken."""
+    uncreated: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why the server refuses to create a child, by the child's kind."""
     rival: str = ""
     """Another RayJob that submits under the same id to the same cluster."""
     unanswered_since: datetime | None = None
     """Since when this process asks and gets no answer; a short silence is not worth a write."""
+    lost_since: datetime | None = None
+    """Since when this process knows of nobody but a submitter that still runs who may know the end."""
     stop_sent: datetime | None = None
     """When this process last asked Ray to stop the job."""
     timeout: timedelta = STATUS_CHECK_TIMEOUT
@@ -132,6 +144,15 @@ class State:
         """With since when this process asks and gets no answer; ``before`` is what it knew a moment ago."""
         since = (before or now.replace(microsecond=0)) if self.is_unanswered else None
         return dataclasses.replace(self, unanswered_since=since)
+
+    def losing_since(self, before: datetime | None, now: datetime) -> State:
+        """With since when nobody but a submitter that still runs may know the end; ``before`` as above."""
+        alone = (
+            self.phase is Phase.RUNNING
+            and self.submitter is Submitter.ACTIVE
+            and (self.cluster in GONE or self._ray(now) in (Ray.LOST, Ray.SILENT))
+        )
+        return dataclasses.replace(self, lost_since=(before or now.replace(microsecond=0)) if alone else None)
 
     def silent_until(self) -> datetime | None:
         """When silence becomes an unknown outcome: not before this process has asked for a while itself.
@@ -196,10 +217,12 @@ class State:
         return Deadline.START if start is not None and now >= start else Deadline.NONE
 
     def _patient(self, now: datetime) -> bool:
+        if self.phase is Phase.RUNNING:
+            return self.lost_since is not None and now < self.lost_since + PATIENCE
         until = self.patient_until()
         if until is None or now >= until:
             return False
-        return self.phase is not Phase.RETRYING or self.log_tail is None
+        return self.phase not in (Phase.RETRYING, Phase.SUSPENDING) or self.log_tail is None
 
 
 def had(status: RayJobStatus, job_id: str, cluster: str) -> bool:
@@ -255,4 +278,14 @@ _HANDS: Final = {
     SubmissionMode.INTERACTIVE.value: Hand.USER,
 }
 
-__all__ = ["NOTICE", "PATIENCE", "STATUS_CHECK_TIMEOUT", "Action", "Decision", "Event", "RayView", "State"]
+__all__ = [
+    "NOTICE",
+    "PATIENCE",
+    "READ_AGAIN",
+    "STATUS_CHECK_TIMEOUT",
+    "Action",
+    "Decision",
+    "Event",
+    "RayView",
+    "State",
+]

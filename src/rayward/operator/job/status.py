@@ -44,8 +44,15 @@ def reported(state: State, decision: Decision, now: datetime) -> RayJobStatus:
         conditions = with_condition(conditions, condition, now)
     if state.quota is None or Phase(status.job_deployment_status).ended:
         conditions = without_condition(conditions, QUOTA_RESERVED)
+    ended = Phase(status.job_deployment_status).ended
+    silent = decision.attempt.silent_since if decision.attempt is not None and not ended else ""
     observed = status.observed_generation if is_true(conditions, RECONCILING) else state.job.metadata.generation
-    return replace(status, conditions=conditions, observed_generation=observed)
+    return replace(
+        status,
+        conditions=conditions,
+        job_status_check_failure_start_time=silent or None,
+        observed_generation=observed,
+    )
 
 
 def _conditions(state: State, decision: Decision) -> list[Condition]:

@@ -25,6 +25,8 @@ class Step(StrEnum):
     SUBMIT = "submit"
     SEND = "create the submitter"
     FOLLOW = "follow Ray"
+    READ_LOG = "read the driver's log"
+    READ_SUBMITTER = "read the submitter's log"
     WAIT = "wait"
     SUCCEED = "complete: succeeded"
     END_STOPPED = "complete: stopped"
@@ -89,7 +91,7 @@ TABLE: Final = (
     _row(Step.SUCCEED, "Ray told the submitter", R, S, submitter=Submitter.SAID_SUCCEEDED, ray=_UNASSURED),
     _row(Step.FAIL_APP, "Ray told the submitter", R, submitter=Submitter.SAID_FAILED, ray=_UNASSURED),
     _row(Step.END_STOPPED, "Ray told the submitter", R, submitter=Submitter.SAID_STOPPED, ray=_UNASSURED),
-    _row(Step.WAIT, "for the submitter's log", R, submitter=Submitter.UNREAD, ray=_UNASSURED),
+    _row(Step.READ_SUBMITTER, "Ray may have told it the end", R, submitter=Submitter.UNREAD, ray=_UNASSURED),
     #
     _row(Step.SUSPEND, "", I, W, R, intent=Intent.SUSPEND),
     _row(Step.FAIL_DEADLINE, "", I, W, R, deadline=Deadline.ACTIVE),
@@ -133,6 +135,22 @@ TABLE: Final = (
     _row(Step.ARM, "the user's job is there", W, ray=KNOWN),
     _row(Step.WAIT, "for the user's job", W),
     #
+    _row(
+        Step.READ_SUBMITTER,
+        "the cluster is gone, and Ray may have told it the end",
+        R,
+        cluster=GONE,
+        submitter=Submitter.ACTIVE,
+        patient=True,
+    ),
+    _row(
+        Step.READ_SUBMITTER,
+        "the head is lost, and Ray may have told it the end",
+        R,
+        ray=frozenset((Ray.LOST, Ray.SILENT)),
+        submitter=Submitter.ACTIVE,
+        patient=True,
+    ),
     _row(Step.FAIL_UNKNOWN, "the cluster is gone", R, cluster=GONE),
     _row(Step.FAIL_UNKNOWN, "the head that had the job is gone", R, ray=Ray.LOST),
     _row(Step.FAIL_UNKNOWN, "the dashboard does not answer", R, ray=Ray.SILENT),
@@ -148,6 +166,8 @@ TABLE: Final = (
     _row(Step.STOP, "", S, ray=frozenset((Ray.PENDING, Ray.RUNNING)), cluster=Cluster.READY, patient=True),
     _row(Step.STOP, "", S, ray=frozenset((Ray.PENDING, Ray.RUNNING)), cluster=Cluster.READY, selected=True),
     _row(Step.WAIT, "for the dashboard", S, ray=Ray.NO_ANSWER, cluster=_ALIVE, selected=True),
+    _row(Step.WAIT, "for the dashboard", S, ray=Ray.NO_ANSWER, cluster=Cluster.READY, armed=True, patient=True),
+    _row(Step.READ_LOG, "it goes with the cluster", S, cluster=Cluster.READY, armed=True, patient=True),
     _row(Step.TEAR_DOWN, "", S, submitter=frozenset(Submitter) - {Submitter.NONE}, hand=Hand.JOB),
     _row(Step.SUSPENDED, "", S, selected=True),
     _row(Step.SUSPENDED, "", S, cluster=Cluster.ABSENT),
@@ -155,7 +175,7 @@ TABLE: Final = (
     _row(Step.START, "resumed", Phase.SUSPENDED, intent=Intent.RUN),
     _row(Step.WAIT, "until it is resumed, with a valid spec", Phase.SUSPENDED),
     #
-    _row(Step.WAIT, "for the log", T, cluster=Cluster.READY, patient=True),
+    _row(Step.READ_LOG, "it goes with the cluster", T, cluster=Cluster.READY, patient=True),
     _row(Step.TEAR_DOWN, "", T, submitter=frozenset(Submitter) - {Submitter.NONE}, hand=Hand.JOB),
     _row(Step.TEAR_DOWN, "", T, cluster=frozenset(Cluster) - {Cluster.ABSENT}, selected=False),
     _row(Step.SUSPENDED, "", T, intent=Intent.SUSPEND),
