@@ -88,7 +88,8 @@ def apply(
         guarded = False
         if live is not None:
             filled = with_live_sizes(ref.kind, body, live)
-            if filled != body:
+            if filled is not body:
+                # the guard is needed where the live sizes are the manifest's too: they may move until it is written
                 version = section(live, "metadata").get("resourceVersion")
                 body = {**filled, "metadata": {**section(filled, "metadata"), "resourceVersion": version}}
                 guarded = True
