@@ -29,6 +29,7 @@ def test_lint_needs_no_server(tmp_path: Path) -> None:
     file.write_text("# ours\n" + yamltext.dump(changed(manifest(), "spec.headGroupSpec.rayResources", {"CPU": "1"})))
     first = run("lint", str(file))
     assert (first.code, first.out.count("RW402")) == (0, 1)
+    assert "See docs/reference/lint.md#rw402" in first.err
     assert run("lint", str(file), "--strict").code == 1
     fixed = run("lint", "-f", str(tmp_path), "--fix")
     assert (fixed.code, fixed.out, fixed.err) == (0, "", f"{file}: corrected 1\n")

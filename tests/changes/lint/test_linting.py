@@ -5,7 +5,18 @@ from typing import Final
 
 import pytest
 
-from rayward.changes.lint import CODES, Severity, as_github, as_json, as_sarif, as_text, fixed, lint_text
+from rayward.changes.lint import (
+    ADVICE,
+    CODES,
+    Severity,
+    as_advice,
+    as_github,
+    as_json,
+    as_sarif,
+    as_text,
+    fixed,
+    lint_text,
+)
 from rayward.kube.machinery import yamltext
 from tests.kinds.clusters import changed, manifest, service_manifest
 from tests.kinds.judgements import BAD, GOOD, Judgement
@@ -228,6 +239,19 @@ def test_a_large_file_is_refused_in_words() -> None:
     assert [one.code for one in found] == ["RW101"]
 
 
-def test_every_code_has_a_section_on_the_page() -> None:
+def test_each_finding_leads_to_what_to_do() -> None:
+    found = lint_text(HEAD + "  workerGroupSpec: []\n  workerGroupSpe: []\n", "a.yaml")
+    assert as_advice(found) == (
+        "RW105: Use the name that the message suggests; --fix renames it. See docs/reference/lint.md#rw105"
+    )
+    [rule] = as_sarif(found, "0.1.0")["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["help"]["markdown"].endswith("`--fix` renames it. See docs/reference/lint.md#rw105.")
+    assert "`" not in rule["help"]["text"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_a_section_with_its_advice(code: str) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "lint.md").read_text()
-    assert [code for code in CODES if f"`{code}`" not in page] == []
+    _, heading, after = page.partition(f"\n### {code}\n")
+    assert heading, "a heading of its own is what a link can lead to"
+    assert ADVICE[code] in after.partition("\n#")[0]

@@ -84,9 +84,7 @@ def _strategy(document: Document, spec: Object) -> Iterator[Finding]:
     """What an edit of a pod template does, where the manifest says it in a word that promises something else."""
     strategy = section(spec, "upgradeStrategy").get("type")
     if strategy == "Recreate":
-        message = (
-            "every edit of a pod template deletes all pods at once, the head's too: see rayward rollout"
-        )
+        message = "every edit of a pod template deletes all pods at once, the head's too: see rayward rollout"
     elif strategy == "None":
         message = "an edit of a pod template changes no pod that runs: make them anew with rayward rollout"
     else:
