@@ -70,6 +70,25 @@ def test_a_plan_is_applied_later_unless_the_object_moved(ray: Rayward, tmp_path:
     assert ray("apply", "--plan", str(tmp_path / "no.json")).code == 2
 
 
+def test_a_plan_is_only_asked_about_in_a_dry_run_and_keeps_its_cause(ray: Rayward, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    body = changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.61.0")
+    assert ray("plan", "-f", "-", "--out", str(file), stdin=yamltext.dump(body)).code == 0
+    dry = ray("apply", "--plan", str(file), "--dry-run=server", "--wait")
+    assert (dry.code, dry.out) == (0, "raycluster.ray.io/c configured (server dry run)\n"), dry.err
+    version = ("get", "raycluster/c", "-o", "jsonpath={.spec.rayVersion}")
+    assert ray(*version).out == "2.60.0\n"
+    assert ray("apply", "--plan", str(file), "--cause", "newer Ray").code == 0
+    assert ray(*version).out == "2.61.0\n"
+    assert ray("history", "raycluster/c", "-o", "json").json()["items"][-1]["cause"] == "newer Ray"
+
+
+@pytest.mark.parametrize("words", [("-f", "c.yaml"), ("--strategy", "recreate"), ("--force-conflicts",)], ids=str)
+def test_what_a_plan_says_itself_is_not_said_again(ray: Rayward, tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = ray("apply", "--plan", str(tmp_path / "plan.json"), *words)
+    assert (done.code, words[0] in done.err) == (2, True), done.err
+
+
 def test_sizes_and_settings(ray: Rayward) -> None:
     done = ray("scale", "raycluster/c", "--group", "small", "--replicas", "3")
     assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err
