@@ -154,6 +154,7 @@ def test_the_document_is_stable() -> None:
         "downtime": "none for pods that stay",
         "approval": [],
         "base": {"uid": "u", "generation": 3},
+        "forceConflicts": False,
     }
 
 

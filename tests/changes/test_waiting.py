@@ -11,8 +11,8 @@ from typing import Literal
 import pytest
 
 from rayward.changes import history, waiting, writing
-from rayward.changes.intents import Scale
-from rayward.changes.judging import Verdict
+from rayward.changes.intents import Scale, SetField
+from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.steps import run, run_async
@@ -23,6 +23,7 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.sdk import Client
+from tests.changes.beside import with_another_writer
 from tests.kinds.clusters import Object, manifest
 
 Write = Callable[[SyncClient], object]
@@ -156,6 +157,42 @@ def test_a_failed_change_is_rolled_back_where_that_is_asked_for(
     # that one is known to fail, and what it was rolled back to has no other before it
     with pytest.raises(NotFound, match="each revision that differs failed"):
         sdk.undo(ref)
+
+
+def test_a_newer_edit_is_not_rolled_back(access: Access, client: SyncClient, namespace: str) -> None:
+    ref, _ = _made(client, namespace)
+    sdk = Client(client, namespace=namespace)
+    written = sdk.set(ref, SetField("rayVersion", "2.61.0"))
+    generation = written.object["metadata"]["generation"]
+
+    def colleague(verdict: Verdict) -> None:
+        tell(verdict)
+        if verdict.state is State.FAILED:
+            client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.62.0"}}, PatchType.MERGE, namespace)
+
+    with (
+        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
+        pytest.raises(Conflict, match=f"generation {generation + 1} has been asked for since") as caught,
+    ):
+        sdk.settle(written, timeout=60, on_failure="rollback", tell=colleague)
+    assert "InvalidImageName" in caught.value.why
+    assert sdk.get(ref)["spec"]["rayVersion"] == "2.62.0"
+
+
+def test_an_edit_between_the_reading_and_the_undo_stays(client: SyncClient, namespace: str) -> None:
+    ref, generation = _made(client, namespace)
+    sdk = Client(client, namespace=namespace)
+    sdk.set(ref, SetField("rayVersion", "2.61.0"))
+
+    def colleague() -> None:
+        client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.62.0"}}, PatchType.MERGE, namespace)
+
+    operation = history.undo(ref, generation=generation + 1)
+    # the fourth request reads what is to be replaced
+    edited = with_another_writer(operation, 4, colleague)
+    with pytest.raises(Conflict, match="asked for since"):
+        run(client, edited)
+    assert sdk.get(ref)["spec"]["rayVersion"] == "2.62.0"
 
 
 def test_what_failed_before_is_not_rolled_back_to(access: Access, client: SyncClient, namespace: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
@@ -14,13 +13,14 @@ from rayward.changes.compiler import CompiledPatch
 from rayward.changes.intents import Annotate, Scale, SetEnv, SetField
 from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.refs import Ref
-from rayward.changes.steps import Operation, Send, run
+from rayward.changes.steps import run
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors
 from rayward.kube.client.access import Access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
+from tests.changes.beside import with_another_writer
 from tests.kinds.clusters import Object, changed, manifest
 
 AUTOSCALED = changed(manifest(), "spec.enableInTreeAutoscaling", True)
@@ -83,6 +83,28 @@ def test_apply_keeps_what_the_autoscaler_chose_and_takes_the_list_from_it_alone(
     assert [(row.field, row.manager) for row in done.taken] == [("spec.workerGroupSpecs", "python-requests")]
 
 
+def test_apply_takes_the_list_from_the_autoscaler_when_its_sizes_are_the_manifests_again(
+    client: SyncClient, namespace: str
+) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, AUTOSCALED))
+    _autoscale(client, ref, 3)
+    _autoscale(client, ref, 1)
+    done = run(client, writing.apply(ref, changed(AUTOSCALED, "spec.workerGroupSpecs.0.maxReplicas", 9)))
+    group = done.object["spec"]["workerGroupSpecs"][0]
+    assert (group["replicas"], group["maxReplicas"]) == (1, 9)
+    assert [(row.field, row.manager) for row in done.taken] == [("spec.workerGroupSpecs", "python-requests")]
+
+
+def test_apply_keeps_a_size_that_moves_after_it_was_read_as_the_manifests(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    run(client, writing.apply(ref, AUTOSCALED))
+    wanted = changed(AUTOSCALED, "spec.workerGroupSpecs.0.maxReplicas", 9)
+    operation = with_another_writer(writing.apply(ref, wanted, force=True), 2, lambda: _autoscale(client, ref, 3))
+    done = run(client, operation)
+    assert (done.attempts, done.object["spec"]["workerGroupSpecs"][0]["replicas"]) == (2, 3)
+
+
 def test_apply_takes_an_autoscaled_list_from_nobody_else(client: SyncClient, namespace: str) -> None:
     ref = _made(client, namespace, changed(AUTOSCALED, "spec.workerGroupSpecs.0.replicas", 3), "argocd-controller")
     with pytest.raises(Conflict, match="argocd-controller"):
@@ -110,25 +132,6 @@ def test_a_json_patch_is_sent_as_it_is(client: SyncClient, namespace: str) -> No
     assert run(client, writing.json_patch(ref, operations[1:])).changed
 
 
-def _with_another_writer(operation: Operation[Any], at: int, write: Callable[[], None]) -> Operation[Any]:
-    """The same operation, with somebody else's write before its n-th request."""
-    count, step = 0, next(operation)
-    while True:
-        if isinstance(step, Send):
-            count += 1
-            if count == at:
-                write()
-        try:
-            answer = yield step
-        except ApiError as error:
-            step = operation.throw(error)
-            continue
-        try:
-            step = operation.send(answer)
-        except StopIteration as done:
-            return done.value
-
-
 def test_a_moved_group_is_found_again(client: SyncClient, namespace: str) -> None:
     ref = _made(client, namespace, manifest())
     groups = manifest()["spec"]["workerGroupSpecs"]
@@ -137,7 +140,7 @@ def test_a_moved_group_is_found_again(client: SyncClient, namespace: str) -> Non
     def insert() -> None:
         client.patch(RAY_CLUSTERS, "c", moved, PatchType.JSON, namespace)
 
-    operation = _with_another_writer(writing.change(ref, [Scale("small", 3)]), 2, insert)
+    operation = with_another_writer(writing.change(ref, [Scale("small", 3)]), 2, insert)
     done = run(client, operation)
     assert done.attempts == 2
     sizes = {group["groupName"]: group["replicas"] for group in done.object["spec"]["workerGroupSpecs"]}
@@ -190,7 +193,7 @@ def test_replace_runs_its_mutation_again_on_what_is_there(client: SyncClient, na
     def write() -> None:
         client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.61.0"}}, PatchType.MERGE, namespace)
 
-    done = run(client, _with_another_writer(writing.replace(ref, mutate), 2, write))
+    done = run(client, with_another_writer(writing.replace(ref, mutate), 2, write))
     assert (done.attempts, seen) == (2, ["2.60.0", "2.61.0"])
     assert (done.object["spec"]["rayVersion"], done.object["spec"]["suspend"]) == ("2.61.0", True)
 

@@ -29,6 +29,7 @@ def test_lint_needs_no_server(tmp_path: Path) -> None:
     file.write_text("# ours\n" + yamltext.dump(changed(manifest(), "spec.headGroupSpec.rayResources", {"CPU": "1"})))
     first = run("lint", str(file))
     assert (first.code, first.out.count("RW402")) == (0, 1)
+    assert "See docs/reference/lint.md#rw402" in first.err
     assert run("lint", str(file), "--strict").code == 1
     fixed = run("lint", "-f", str(tmp_path), "--fix")
     assert (fixed.code, fixed.out, fixed.err) == (0, "", f"{file}: corrected 1\n")
@@ -67,6 +68,25 @@ def test_a_plan_is_applied_later_unless_the_object_moved(ray: Rayward, tmp_path:
     assert again.code == 5
     assert "has changed since the plan was made" in again.err
     assert ray("apply", "--plan", str(tmp_path / "no.json")).code == 2
+
+
+def test_a_plan_is_only_asked_about_in_a_dry_run_and_keeps_its_cause(ray: Rayward, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    body = changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.61.0")
+    assert ray("plan", "-f", "-", "--out", str(file), stdin=yamltext.dump(body)).code == 0
+    dry = ray("apply", "--plan", str(file), "--dry-run=server", "--wait")
+    assert (dry.code, dry.out) == (0, "raycluster.ray.io/c configured (server dry run)\n"), dry.err
+    version = ("get", "raycluster/c", "-o", "jsonpath={.spec.rayVersion}")
+    assert ray(*version).out == "2.60.0\n"
+    assert ray("apply", "--plan", str(file), "--cause", "newer Ray").code == 0
+    assert ray(*version).out == "2.61.0\n"
+    assert ray("history", "raycluster/c", "-o", "json").json()["items"][-1]["cause"] == "newer Ray"
+
+
+@pytest.mark.parametrize("words", [("-f", "c.yaml"), ("--strategy", "recreate"), ("--force-conflicts",)], ids=str)
+def test_what_a_plan_says_itself_is_not_said_again(ray: Rayward, tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = ray("apply", "--plan", str(tmp_path / "plan.json"), *words)
+    assert (done.code, words[0] in done.err) == (2, True), done.err
 
 
 def test_sizes_and_settings(ray: Rayward) -> None:

@@ -105,7 +105,18 @@ def test_the_wheel_has_all_data_and_offers_the_ray_that_is_tested(wheel: Path) -
     assert "Provides-Extra: ray" in metadata
 
 
-@pytest.mark.parametrize("version", _interpreters())
+def _named(version: str) -> str:
+    """A version as an id that says what of the supported range this machine lacks."""
+    end = "oldest" if version == min(_interpreters(), key=_minor) else "newest"
+    supported = _OLDEST if end == "oldest" else _NEWEST
+    return version if _minor(version) == supported else f"{version}-{end} here, not 3.{supported}"
+
+
+def _minor(version: str) -> int:
+    return int(version.partition(".")[2])
+
+
+@pytest.mark.parametrize("version", _interpreters(), ids=_named)
 def test_it_works_where_nothing_else_is_installed(wheel: Path, tmp_path: Path, version: str) -> None:
     python = _installed(tmp_path, _interpreters()[version], wheel, "", "run.txt")
     rayward = tmp_path / "env" / "bin" / "rayward"
@@ -116,7 +127,7 @@ def test_it_works_where_nothing_else_is_installed(wheel: Path, tmp_path: Path, v
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("version", _interpreters())
+@pytest.mark.parametrize("version", _interpreters(), ids=_named)
 def test_with_the_extra_ray_a_service_answers(wheel: Path, tmp_path: Path, version: str) -> None:
     """The first ten minutes of a user, from ``pip install 'rayward[ray]'`` to an answer and to nothing left."""
     _installed(tmp_path, _interpreters()[version], wheel, "[ray]", "run.txt", "ray.txt")

@@ -6,7 +6,7 @@ import dataclasses
 
 from rayward.changes import writing
 from rayward.changes.diffing import diff
-from rayward.changes.outcomes import NotFound
+from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import (
     CAUSE,
@@ -19,6 +19,7 @@ from rayward.changes.revisions import (
     USER,
     Revision,
     Undo,
+    last_writer,
     manifest_of,
     read_revisions,
     refuse_gitops,
@@ -94,14 +95,26 @@ def undo(
     dry_run: bool = False,
     manager: str = writing.MANAGER,
     user: str = "",
+    generation: int | None = None,
 ) -> Operation[tuple[Undo, Written]]:
     """Go back to an earlier revision; sizes that are newer stay.
 
+    Args:
+        ref: The object.
+        to: The revision to go back to.
+        override_gitops: Go back where a tool applies the spec from a repository, too.
+        dry_run: Ask, and change nothing.
+        manager: The field manager.
+        user: Who; kept with the revision.
+        generation: The one that is undone: no other is, whoever wrote it.
+
     Raises:
         NotFound: There is none.
-        Conflict: A tool applies the spec from a repository, or others wrote at every attempt.
+        Conflict: A tool applies the spec from a repository, another generation than the given one was asked for, or
+            others wrote at every attempt.
     """
     live = yield from writing.read(ref)
+    _refuse_newer(ref, live, generation)
     yield from record(ref, live)
     found = yield from stored(ref, live)
     chosen = undo_of(ref, live, read_revisions(found), to)
@@ -110,6 +123,7 @@ def undo(
     last: list[Undo] = [chosen]
 
     def mutate(obj: Object) -> None:
+        _refuse_newer(ref, obj, generation)
         # sizes may have moved since: they are kept as they are now
         last[0] = dataclasses.replace(undo_of(ref, obj, (chosen.to,), chosen.to.revision), passed=chosen.passed)
         obj["spec"] = last[0].spec
@@ -119,6 +133,17 @@ def undo(
         cause = f"undo to revision {chosen.to.revision}"
         yield from record(ref, written.object, cause=cause, user=user)
     return last[0], written
+
+
+def _refuse_newer(ref: Ref, live: Object, generation: int | None) -> None:
+    """Refuse to undo what somebody asked for after the generation that is to be undone."""
+    now = int(section(live, "metadata").get("generation") or 0)
+    if generation is None or now == generation:
+        return
+    manager, at = last_writer(live)
+    what = f"generation {generation} of {ref} is not undone: generation {now} has been asked for since"
+    why = f"written by {manager or 'an unknown manager'} at {at or 'an unknown time'}; going back would lose that edit"
+    raise Conflict(what, why, f"rayward history {ref}", object=str(ref))
 
 
 def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation[str]:

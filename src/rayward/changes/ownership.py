@@ -57,7 +57,10 @@ def conflict_error(ref: Ref, conflicts: Iterable[FieldConflict]) -> Conflict:
 
 
 def with_live_sizes(kind: str, wanted: Object, live: Object) -> Object:
-    """A manifest with the sizes that the autoscaler chose, where it runs: ``workerGroupSpecs`` is one atomic field."""
+    """A manifest with the sizes that the autoscaler chose, where it runs: ``workerGroupSpecs`` is one atomic field.
+
+    Where it does not run this is ``wanted`` itself, and no copy of it.
+    """
     if cluster_spec(kind, live).get("enableInTreeAutoscaling") is not True:
         return wanted
     if cluster_spec(kind, wanted).get("enableInTreeAutoscaling") is not True:

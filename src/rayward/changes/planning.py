@@ -46,6 +46,7 @@ class Plan:
         approval: The steps that somebody should agree to.
         base: The uid and generation that the plan is for; empty for an object that is not there yet.
         wanted: The manifest.
+        force_conflicts: Whether applying it takes fields from other managers.
     """
 
     ref: Ref
@@ -61,6 +62,7 @@ class Plan:
     approval: tuple[str, ...]
     base: Object
     wanted: Object
+    force_conflicts: bool = False
 
     @property
     def strongest(self) -> Effect | None:
@@ -93,6 +95,7 @@ class Plan:
             "downtime": self.downtime,
             "approval": list(self.approval),
             "base": self.base,
+            "forceConflicts": self.force_conflicts,
             "wanted": self.wanted,
         }
 
@@ -109,6 +112,7 @@ def plan(
     queued: Sequence[str] = (),
     problems: Sequence[Problem] | None = None,
     manifest: Object | None = None,
+    force_conflicts: bool = False,
 ) -> Plan:
     """Predict what turning ``live`` into ``wanted`` does.
 
@@ -123,6 +127,7 @@ def plan(
         queued: Why the queue that the object is in would not let it run now.
         problems: What validation found; found here where it is not given.
         manifest: What the user wrote, for a plan that is applied later; ``wanted`` where it is not given.
+        force_conflicts: Whether applying it takes fields from other managers.
     """
     after_shapes = _shapes(ref, wanted)
     if live is None:
@@ -157,7 +162,18 @@ def plan(
         approval=tuple(_approval(found)),
         base=_base(live),
         wanted=manifest if manifest is not None else wanted,
+        force_conflicts=force_conflicts,
     )
+
+
+def refuse_other(document: Object) -> None:
+    """Refuse a document that is no plan.
+
+    Raises:
+        Invalid: It is none.
+    """
+    if document.get("kind") != "Plan" or document.get("apiVersion") != "cli.rayward/v1":
+        raise Invalid("the file is not a plan", "", "rayward plan -f FILE --out plan.json")
 
 
 def check_base(document: Object, live: Object | None) -> None:
@@ -167,8 +183,7 @@ def check_base(document: Object, live: Object | None) -> None:
         Conflict: The live object is another one, or of another generation.
         Invalid: The document is not a plan.
     """
-    if document.get("kind") != "Plan" or document.get("apiVersion") != "cli.rayward/v1":
-        raise Invalid("the file is not a plan", "", "rayward plan -f FILE --out plan.json")
+    refuse_other(document)
     if section(document, "base") == _base(live):
         return
     about = section(document, "object")

@@ -67,6 +67,7 @@ def predict(
         nodes=nodes,
         queued=queued,
         manifest=wanted,
+        force_conflicts=force,
     )
 
 

@@ -191,7 +191,11 @@ def _delete(ref: Ref, live: Object, timeout: float) -> Operation[None]:
             why = f"finalizers: {held}" if held else "what it owns is not gone yet"
             raise WaitTimeout(what, why, f"rayward unstick {ref}", object=str(ref))
         version = str(section(at, "metadata").get("resourceVersion") or "")
-        changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(min(left, 300)) or 1)
+        try:
+            changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(min(left, 300)) or 1)
+        except errors.Gone:
+            # the version is older than what the server remembers
+            changed = None
         if changed is GONE:
             return
         if changed is None:

@@ -11,7 +11,12 @@ from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object, section
 
 RESOURCES: Final = {resource.kind: resource for resource in (RAY_CLUSTERS, RAY_SERVICES, RAY_JOBS)}
-_CLUSTER_SPEC: Final = {"RayCluster": (), "RayService": ("rayClusterConfig",), "RayJob": ("rayClusterSpec",)}
+_CLUSTER_SPEC: Final = {
+    "RayCluster": (),
+    "RayService": ("rayClusterConfig",),
+    "RayJob": ("rayClusterSpec",),
+    "RayCronJob": ("jobTemplate", "rayClusterSpec"),
+}
 _SHORT: Final = {"cluster": "RayCluster", "service": "RayService", "job": "RayJob"}
 
 

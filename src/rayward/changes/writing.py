@@ -72,12 +72,27 @@ def read_or_none(ref: Ref) -> Operation[Object | None]:
 
 
 def apply(
-    ref: Ref, wanted: Object, *, manager: str = MANAGER, force: bool = False, dry_run: bool = False
+    ref: Ref,
+    wanted: Object,
+    *,
+    manager: str = MANAGER,
+    force: bool = False,
+    dry_run: bool = False,
+    expect: Callable[[Object | None], None] | None = None,
 ) -> Operation[Written]:
     """Server-side apply.
 
     Sizes that Ray's autoscaler owns are kept, and the list that holds them is taken from the autoscaler's manager, and
     from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise.
+
+    Args:
+        ref: The object.
+        wanted: The manifest.
+        manager: The field manager.
+        force: Take fields from other managers.
+        dry_run: Ask, and change nothing.
+        expect: Is given the object as it is, and raises where it should not be written; nothing is written but what it
+            was given.
 
     Raises:
         Conflict: Another manager owns a field and ``force`` is not set, or others wrote at every attempt.
@@ -85,25 +100,31 @@ def apply(
     for attempt in range(1, ATTEMPTS + 1):
         live = yield from read_or_none(ref)
         body = _body(ref, wanted)
-        guarded = False
+        guarded = sized = False
+        if expect is not None:
+            expect(live)
         if live is not None:
             filled = with_live_sizes(ref.kind, body, live)
-            if filled != body:
+            # the guard is needed where the live sizes are the manifest's too: they may move until it is written
+            sized = filled is not body
+            guarded = sized or expect is not None
+            if guarded:
                 version = section(live, "metadata").get("resourceVersion")
                 body = {**filled, "metadata": {**section(filled, "metadata"), "resourceVersion": version}}
-                guarded = True
+        # nothing guards what is not there yet: whoever makes it meanwhile keeps what is theirs
+        forced = force and (live is not None or expect is None)
         try:
-            answer = yield from _applied(ref, body, manager, force=force, dry_run=dry_run)
+            answer = yield from _applied(ref, body, manager, force=forced, dry_run=dry_run)
         except errors.Conflict as error:
             owned = conflicts_of(error, live or {}, body)
-            if not owned and guarded:
+            if (not owned and guarded) or (force and not forced):
                 yield Backoff(attempt)
                 continue
             if not owned:
                 raise
             # what this manager wrote by a patch or a replace, such as an undo, is its own to apply again
             others = tuple(row for row in owned if row.manager != manager)
-            if others and not (guarded and only_autoscaler(ref.kind, others)):
+            if others and not (sized and only_autoscaler(ref.kind, others)):
                 raise conflict_error(ref, others) from error
             version = section(live or {}, "metadata").get("resourceVersion")
             body = {**body, "metadata": {**section(body, "metadata"), "resourceVersion": version}}

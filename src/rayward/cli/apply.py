@@ -97,7 +97,11 @@ def command(
       rayward apply --plan plan.json
     """  # noqa: D301
     if plan is not None:
-        return _apply_plan(plan, form, target, Waits(timeout, on_failure) if wait else None)
+        if files or strategy or force_conflicts:
+            word = "-f" if files else "--strategy" if strategy else "--force-conflicts"
+            raise click.UsageError(f"a plan says what is applied and how: give {word} to rayward plan")
+        waits = Waits(timeout, on_failure) if wait and dry_run == "none" else None
+        return _apply_plan(plan, form, target, waits, dry=dry_run == "server", cause=cause)
     if not files:
         raise click.UsageError("Missing option '-f' / '--filename'.")
     wanted = manifests.read(files, recursive=recursive)
@@ -161,7 +165,7 @@ def _settle(
     return 0
 
 
-def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | None) -> int:
+def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | None, *, dry: bool, cause: str) -> int:
     from rayward.changes.refs import ref_of
     from rayward.cli.changing import changing, settle, show
 
@@ -172,9 +176,9 @@ def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | No
         raise CommandError(Code.USAGE, f"{file} is not a plan", str(error), following) from error
     with changing(target) as (client, session):
         session.say_where()
-        done = client.apply_plan(document)
+        done = client.apply_plan(document, dry_run=dry, cause=cause)
         ref = ref_of(done.object)
-        show(ref, done, form, dry=False)
+        show(ref, done, form, dry=dry)
         settle(client, ref, done, waits)
     return 0
 

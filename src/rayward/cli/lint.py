@@ -9,7 +9,7 @@ from typing import Final
 
 import click
 
-from rayward.changes.lint import Finding, Severity, as_github, as_json, as_sarif, as_text, fixed, lint_text
+from rayward.changes.lint import Finding, Severity, as_advice, as_github, as_json, as_sarif, as_text, fixed, lint_text
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, tell
 
@@ -65,8 +65,11 @@ def _show(found: list[Finding], form: str) -> None:
         from importlib.metadata import version
 
         answer_json(as_sarif(found, version("rayward")))
+    elif form == "github" and found:
+        answer(as_github(found))
     elif found:
-        answer(as_github(found) if form == "github" else as_text(found))
+        answer(as_text(found))
+        tell(as_advice(found))
 
 
 def _texts(sources: tuple[str, ...]) -> Iterator[tuple[str, str]]:

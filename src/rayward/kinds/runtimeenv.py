@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,7 +58,7 @@ def parse(text: str) -> RuntimeEnv:
         line, column = reading.place(())
         raise ServeConfigError([Finding(f"it is not a mapping: {_EXAMPLE}", line=line, column=column)])
     environment = cast("Object", root)
-    errors = [_at(reading, path, message) for path, message in _mistakes(environment)]
+    errors = [_at(reading, path, message) for path, message in mistakes(environment)]
     errors += [
         Finding(f"{written(path)} is there twice: keep one", line=line, column=column)
         for path, (line, column) in reading.repeated
@@ -65,11 +66,12 @@ def parse(text: str) -> RuntimeEnv:
     if errors:
         raise ServeConfigError(sorted(errors, key=lambda finding: (finding.line, finding.column)))
     unknown = (name for name in environment if name not in _KNOWN and not name.startswith("_"))
-    warnings = (_at(reading, (name,), f"Ray 2.60 knows no {name!r} and ignores it") for name in unknown)
+    warnings = (_at(reading, (name,), _unknown(name)) for name in unknown)
     return RuntimeEnv(environment, tuple(warnings))
 
 
-def _mistakes(environment: Object) -> Iterator[tuple[Path, str]]:
+def mistakes(environment: Object) -> Iterator[tuple[Path, str]]:
+    """Why Ray refuses a runtime environment, wherever it is written: the path within it, and the reason."""
     variables = environment.get("env_vars")
     if variables is not None and not isinstance(variables, dict):
         yield ("env_vars",), "env_vars is not a mapping: write names and values, such as {KEY: value}"
@@ -81,6 +83,11 @@ def _mistakes(environment: Object) -> Iterator[tuple[Path, str]]:
     given = [name for name in _ONE_OF if environment.get(name)]
     for name in given[1:]:
         yield (name,), f"Ray takes one of {given[0]} and {name}: keep one"
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, _KNOWN, 1)
+    return f"Ray 2.60 knows no {name!r} and ignores it" + (f": did you mean {near[0]}?" if near else "")
 
 
 def _at(reading: Reading, path: Path, message: str) -> Finding:

@@ -14,7 +14,7 @@ FOLDER: Final = Path(__file__).parent / "documents"
 EXPECTED: Final = {
     "1-merge-patch.json": ["1:1 RW102", "1:10 RW401"],
     "1-apply.yaml": ["4:1 RW201", "5:22 RW409"],
-    "1-job.yaml": ["5:3 RW407", "10:5 RW304"],
+    "1-job.yaml": ["5:3 RW407", "9:5 RW304", "10:5 RW304"],
     "2-service.json": ["19:17 RW405", "26:5 RW301", "28:3 RW403"],
     "3-service.yaml": ["25:3 RW303", "26:5 RW302", "28:7 RW302"],
     "4-cluster.json": ["18:15 RW405", "34:17 RW405"],

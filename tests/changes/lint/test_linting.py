@@ -5,7 +5,18 @@ from typing import Final
 
 import pytest
 
-from rayward.changes.lint import CODES, Severity, as_github, as_json, as_sarif, as_text, fixed, lint_text
+from rayward.changes.lint import (
+    ADVICE,
+    CODES,
+    Severity,
+    as_advice,
+    as_github,
+    as_json,
+    as_sarif,
+    as_text,
+    fixed,
+    lint_text,
+)
 from rayward.kube.machinery import yamltext
 from tests.kinds.clusters import changed, manifest, service_manifest
 from tests.kinds.judgements import BAD, GOOD, Judgement
@@ -80,6 +91,91 @@ def test_lines_inside_a_serve_config_are_those_of_the_file() -> None:
     assert (found.line, found.column) == (8, 9)
 
 
+JOB: Final = """\
+apiVersion: ray.io/v1
+kind: RayJob
+metadata: {name: j}
+spec:
+  entrypoint: python x.py
+  rayClusterSpec:
+    headGroupSpec:
+      template: {spec: {containers: [{name: r, image: "rayproject/ray:2.60.0"}]}}
+  runtimeEnvYAML: |
+"""
+CRON: Final = """\
+apiVersion: ray.io/v1
+kind: RayCronJob
+metadata: {name: j}
+spec:
+  schedule: "0 * * * *"
+  jobTemplate:
+    entrypoint: python x.py
+    rayClusterSpec:
+      enableInTreeAutoscaling: true
+      rayVersion: 2.60.0
+      headGroupSpec:
+        template: {spec: {containers: [{name: r, image: "rayproject/ray:2.52.0"}]}}
+      workerGroupSpecs:
+      - groupName: w
+        replicas: 2
+        maxReplicas: 3
+        template: {spec: {containers: [{name: r, image: "rayproject/ray:2.60.0"}]}}
+    runtimeEnvYAML: |
+"""
+
+
+@pytest.mark.parametrize(
+    ("environment", "place", "severity", "said"),
+    [
+        ("env_vars: [a]", (1, 5), "error", "env_vars is not a mapping"),
+        ("env_vars:\n      A: 1", (2, 7), "error", "the value of A is not text"),
+        ("pip: [a]\n    uv: [b]", (2, 5), "error", "one of pip and uv"),
+        ("pip: [a]\n    pip: [b]", (2, 5), "error", "pip is there twice"),
+        ("- pip", (1, 5), "error", "not a mapping"),
+        ("pip: [a", (1, 10), "error", ""),
+        ("pip: [a]\n    workingdir: x", (2, 5), "warning", "did you mean working_dir?"),
+    ],
+)
+def test_what_is_wrong_in_a_runtime_environment_is_told_where_it_stands(
+    environment: str, place: tuple[int, int], severity: str, said: str
+) -> None:
+    text = f"{JOB}    {environment}\n"
+    found = lint_text(text)
+    line, column = place
+    at = (line + JOB.count("\n"), column)
+    assert [(one.code, str(one.severity), (one.line, one.column)) for one in found] == [("RW304", severity, at)]
+    assert said in found[0].message
+
+
+def test_a_job_of_a_schedule_is_looked_at_as_a_job_is() -> None:
+    found = lint_text(f"{CRON}      pipp: [a]\n")
+    assert [f"{one.line}:{one.column} {one.code}" for one in found] == ["12:50 RW405", "15:9 RW404", "19:7 RW304"]
+
+
+def test_a_runtime_environment_inside_a_serve_config_is_looked_at() -> None:
+    application = {"name": "a", "import_path": "m:a", "runtime_env": {"env_vars": {"A": 1}}}
+    for config in (yamltext.dump({"applications": [application]}), {"applications": [application]}):
+        text = yamltext.dump(changed(service_manifest(), "spec.serveConfigV2", config))
+        [found] = [one for one in lint_text(text) if one.severity is Severity.ERROR]
+        assert (found.code, text.splitlines()[found.line - 1].strip()) == ("RW304", "A: 1")
+
+
+@pytest.mark.parametrize(("strategy", "said"), [("Recreate", "deletes all pods at once"), ("None", "changes no pod")])
+def test_what_a_strategy_of_a_cluster_does_is_told(strategy: str, said: str) -> None:
+    found = lint_text(HEAD + f"  upgradeStrategy: {{type: {strategy}}}\n")
+    assert [(one.code, one.severity, said in one.message) for one in found] == [("RW410", Severity.NOTE, True)]
+
+
+def test_states_and_conditions_that_do_not_exist_are_named() -> None:
+    status = (
+        "status:\n  state: Running\n  conditions:\n  - {type: HeadPodRunningAndReady}\n  - {type: AutoscalerHealthy}\n"
+    )
+    [found] = lint_text(HEAD + status)
+    assert (found.code, "never 'Running'" in found.message) == ("RW403", True)
+    assert "the type of the condition is HeadPodReady" in found.message
+    assert "AutoscalerHealthy" in found.message
+
+
 @pytest.mark.parametrize(
     "value",
     ["'applications: [{name: a, import_path: 7}]'", '"applications: [{import_path: 7}]"', ">\n    applications: 7"],
@@ -143,6 +239,19 @@ def test_a_large_file_is_refused_in_words() -> None:
     assert [one.code for one in found] == ["RW101"]
 
 
-def test_every_code_has_a_section_on_the_page() -> None:
+def test_each_finding_leads_to_what_to_do() -> None:
+    found = lint_text(HEAD + "  workerGroupSpec: []\n  workerGroupSpe: []\n", "a.yaml")
+    assert as_advice(found) == (
+        "RW105: Use the name that the message suggests; --fix renames it. See docs/reference/lint.md#rw105"
+    )
+    [rule] = as_sarif(found, "0.1.0")["runs"][0]["tool"]["driver"]["rules"]
+    assert rule["help"]["markdown"].endswith("`--fix` renames it. See docs/reference/lint.md#rw105.")
+    assert "`" not in rule["help"]["text"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_every_code_has_a_section_with_its_advice(code: str) -> None:
     page = (Path(__file__).parents[3] / "docs" / "reference" / "lint.md").read_text()
-    assert [code for code in CODES if f"`{code}`" not in page] == []
+    _, heading, after = page.partition(f"\n### {code}\n")
+    assert heading, "a heading of its own is what a link can lead to"
+    assert ADVICE[code] in after.partition("\n#")[0]

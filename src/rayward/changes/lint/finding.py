@@ -64,5 +64,37 @@ CODES: Final[dict[str, str]] = {
     "RW407": "KubeRay does not suspend such a job",
     "RW408": "Every new cluster would read the state of the old one",
     "RW409": "An edit of serveConfigV2 alone is applied in place",
+    "RW410": "What an edit of a pod template does to pods that run",
 }
 """Every code and what it stands for; each has a section on the page ``docs/reference/lint.md``."""
+
+ADVICE: Final[dict[str, str]] = {
+    "RW101": "Correct the indentation, quotes or brackets at that place.",
+    "RW102": "Write `apiVersion` and `kind` at its top.",
+    "RW103": "Delete one.",
+    "RW104": "Use the kind that the message names.",
+    "RW105": "Use the name that the message suggests; `--fix` renames it.",
+    "RW201": "Write a value that the message names.",
+    "RW202": "Write what the message names.",
+    "RW203": "Write what the message names.",
+    "RW301": "Correct the line; it is the line of your file.",
+    "RW302": "Use the word that the message suggests.",
+    "RW303": "Write it as YAML in a string, after a `|`.",
+    "RW304": "Use the word or the form that the message names.",
+    "RW401": "Use `rayward scale` or `rayward set`.",
+    "RW402": "Use the field that both operators read; `--fix` renames `rayResources`.",
+    "RW403": "Delete it; `--fix` does.",
+    "RW404": "Leave it out; `--fix` deletes it.",
+    "RW405": "Write the same version in both.",
+    "RW406": "Write both, or neither.",
+    "RW407": "Add `shutdownAfterJobFinishes: true` and remove `clusterSelector`.",
+    "RW408": "Delete `externalStorageNamespace`; `--fix` does.",
+    "RW409": "Nothing, if you know.",
+    "RW410": "Nothing, if you know.",
+}
+"""What to do about a finding of each code, in the words of its section."""
+
+
+def page_of(code: str) -> str:
+    """The section of the documentation that a code has."""
+    return f"docs/reference/lint.md#{code.lower()}"

@@ -17,10 +17,11 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
+from rayward.kinds.runtimeenv import mistakes
+from rayward.kinds.runtimeenv import parse as parse_environment
 from rayward.kinds.serveconfig import ServeConfig, ServeConfigError, parse
 from rayward.kinds.serveconfig.finding import Finding as ConfigFinding
 from rayward.kinds.serveconfig.finding import Path, written
-from rayward.kinds.serveconfig.keys import APPLICATION
 from rayward.kinds.serveconfig.reading import Reading, read
 from rayward.kinds.validation import (
     Problem,
@@ -39,7 +40,13 @@ from rayward.kinds.validation.unread import unread_of_config
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _KINDS: Final = (*RESOURCES, "RayCronJob")
-_CONFIGS: Final = ("spec.serveConfigV2", "spec.serveDeploymentGraphSpec", "spec.runtimeEnvYAML")
+_JOBS: Final[dict[str, Path]] = {"RayJob": ("spec",), "RayCronJob": ("spec", "jobTemplate")}
+_ENVIRONMENT: Final = "runtimeEnvYAML"
+_CONFIGS: Final = (
+    "spec.serveConfigV2",
+    "spec.serveDeploymentGraphSpec",
+    *(f"{written(steps)}.{_ENVIRONMENT}" for steps in _JOBS.values()),
+)
 _E, _W = Severity.ERROR, Severity.WARNING
 _RAY: Final = "ray.io/"
 
@@ -112,9 +119,8 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     misshapen = any(one.code == "RW201" for one in shape)
     ruled: list[Finding] = []
     try:
-        if kind in RESOURCES:
-            ruled += rule_findings(document, kind)
-            ruled += _embedded(document, kind)
+        ruled += rule_findings(document, kind)
+        ruled += _embedded(document, kind)
     except (AttributeError, TypeError):
         # a number where a mapping belongs: the schema has said so, and rules cannot look into it
         if not misshapen:
@@ -161,8 +167,12 @@ def _embedded(document: Document, kind: str) -> Iterator[Finding]:
     spec = section(document.value, "spec")
     if kind == "RayService":
         yield from _serve_config(document, spec)
-    if kind == "RayJob" and isinstance(spec.get("runtimeEnvYAML"), str):
-        yield from _runtime_env(document, ("spec", "runtimeEnvYAML"), spec["runtimeEnvYAML"])
+    if kind in _JOBS:
+        job: Any = document.value
+        for step in _JOBS[kind]:
+            job = section(job, str(step))
+        if isinstance(job.get(_ENVIRONMENT), str):
+            yield from _runtime_env(document, (*_JOBS[kind], _ENVIRONMENT), job[_ENVIRONMENT])
 
 
 def _serve_config(document: Document, spec: dict[str, Any]) -> Iterator[Finding]:
@@ -182,6 +192,26 @@ def _serve_config(document: Document, spec: dict[str, Any]) -> Iterator[Finding]
             else:
                 place = document.place_within(steps, one.line, one.column)
             yield Finding(code, severity, one.message, at, document.file, *place)
+    yield from _environments(document, steps)
+
+
+def _environments(document: Document, steps: Path) -> Iterator[Finding]:
+    """Runtime environments of applications: Serve takes them as they are, and Ray refuses them when it deploys."""
+    given = document.value["spec"].get(steps[1])
+    try:
+        reading = read(given) if isinstance(given, str) else Reading(given)
+    except ServeConfigError:
+        return
+    config = reading.value if is_object(reading.value) else {}
+    for index, application in enumerate(entries(config, "applications")):
+        inner: Path = ("applications", index, "runtime_env")
+        for path, message in mistakes(section(application, "runtime_env") if is_object(application) else {}):
+            at: Path = (*inner, *path)
+            if isinstance(given, str):
+                place = document.place_within(steps, *reading.place(at))
+            else:
+                place = document.place((*steps, *at))
+            yield Finding("RW304", _E, message, f"{written(steps)}.{written(at)}", document.file, *place)
 
 
 def _runnable(document: Document, config: ServeConfig) -> tuple[tuple[ConfigFinding, ...], tuple[ConfigFinding, ...]]:
@@ -196,21 +226,10 @@ def _runnable(document: Document, config: ServeConfig) -> tuple[tuple[ConfigFind
 
 def _runtime_env(document: Document, steps: Path, text: str) -> Iterator[Finding]:
     try:
-        reading = read(text)
+        found, severity = parse_environment(text).warnings, _W
     except ServeConfigError as error:
-        for one in error.findings:
-            place = document.place_within(steps, one.line, one.column)
-            yield Finding("RW304", _E, one.message, written(steps), document.file, *place)
-        return
-    if not is_object(reading.value):
-        message = "a runtime environment is a mapping: write for example pip: [requests]"
-        yield Finding("RW304", _E, message, written(steps), document.file, *document.place_within(steps, 1, 1))
-        return
-    known = APPLICATION["runtime_env"] or {}
-    for name in reading.value:
-        near = difflib.get_close_matches(str(name), known, 1)
-        if name not in known and near:
-            line, column = reading.place((str(name),))
-            message = f"Ray knows no {name!r} in a runtime environment: did you mean {near[0]}?"
-            place = document.place_within(steps, line, column)
-            yield Finding("RW304", _W, message, f"{written(steps)}.{name}", document.file, *place)
+        found, severity = error.findings, _E
+    for one in found:
+        at = f"{written(steps)}{'' if not one.path else '.' + one.path}"
+        place = document.place_within(steps, one.line, one.column)
+        yield Finding("RW304", severity, one.message, at, document.file, *place)

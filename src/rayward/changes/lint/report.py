@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from rayward.changes.lint.finding import CODES, Finding, Severity
+from rayward.changes.lint.finding import ADVICE, CODES, Finding, Severity, page_of
 
-_PAGE: Final = "docs/reference/lint.md"
 _SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
 _GITHUB: Final = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -19,6 +18,12 @@ def as_text(findings: Sequence[Finding]) -> str:
         + (" [fixable]" if one.edit is not None else "")
         for one in findings
     )
+
+
+def as_advice(findings: Sequence[Finding]) -> str:
+    """One line per code that was found: what to do, and the page that has more."""
+    used = sorted({one.code for one in findings})
+    return "\n".join(f"{code}: {ADVICE[code].replace('`', '')} See {page_of(code)}" for code in used)
 
 
 def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
@@ -36,7 +41,7 @@ def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
                 "line": one.line,
                 "column": one.column,
                 "fixable": one.edit is not None,
-                "page": f"{_PAGE}#{one.code.lower()}",
+                "page": page_of(one.code),
             }
             for one in findings
         ],
@@ -46,7 +51,7 @@ def as_json(findings: Sequence[Finding]) -> dict[str, Any]:
 def as_sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:
     """A SARIF 2.1.0 log."""
     used = sorted({one.code for one in findings})
-    rules = [{"id": code, "shortDescription": {"text": CODES[code]}} for code in used]
+    rules = [_sarif_rule(code) for code in used]
     results = [
         {
             "ruleId": one.code,
@@ -67,6 +72,16 @@ def as_sarif(findings: Sequence[Finding], version: str) -> dict[str, Any]:
     ]
     driver = {"name": "rayward", "version": version, "rules": rules}
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
+
+
+def _sarif_rule(code: str) -> dict[str, Any]:
+    # a helpUri would have to be absolute, and the page comes with the sources: its advice is here as text
+    advice = f"{ADVICE[code]} See {page_of(code)}."
+    return {
+        "id": code,
+        "shortDescription": {"text": CODES[code]},
+        "help": {"text": advice.replace("`", ""), "markdown": advice},
+    }
 
 
 def _sarif_fix(one: Finding) -> dict[str, Any]:

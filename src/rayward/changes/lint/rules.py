@@ -16,6 +16,12 @@ from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _GROUPS: Final = "workerGroupSpecs"
 _NOT_IN_V1: Final = frozenset({"status", "appStatus", "startTime", "endTime", "deploymentStatuses", "rayClusterName"})
+_STATES: Final = ("ready", "suspended", "failed")
+_NO_CONDITIONS: Final = {
+    "HeadPodRunningAndReady": "HeadPodRunningAndReady is a reason; the type of the condition is HeadPodReady",
+    "AutoscalerHealthy": "no operator sets the condition AutoscalerHealthy",
+}
+"""Types of conditions that public documents name and that do not exist."""
 _ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?(?::([^@]+))?(?:@.*)?$").search
 _version: Final = re.compile(r"(\d+\.\d+\.\d+)").match
 
@@ -45,6 +51,8 @@ def rule_findings(document: Document, kind: str) -> Iterator[Finding]:
     spec = section(document.value, "spec")
     if kind == "RayService":
         yield from _service(document, spec)
+    if kind == "RayCluster":
+        yield from _strategy(document, spec)
     if (
         kind == "RayJob"
         and spec.get("suspend")
@@ -58,11 +66,30 @@ def _status(document: Document) -> Iterator[Finding]:
     status = document.value.get("status")
     if not is_object(status) or not status:
         return
-    unknown = sorted(_NOT_IN_V1 & status.keys()) if document.value.get("kind") == "RayService" else []
+    kind = document.value.get("kind")
+    unknown = sorted(_NOT_IN_V1 & status.keys()) if kind == "RayService" else []
     message = "status is written by the operator and has no place in a manifest: delete it"
     if unknown:
         message += f" (KubeRay's v1 has no {', '.join(unknown)} in it)"
+    state: Any = status.get("state")
+    if kind == "RayCluster" and state is not None and state not in _STATES:
+        message += f" (state is ready, suspended or failed, never {state!r}: wait for conditions)"
+    for condition in entries(status, "conditions"):
+        if is_object(condition) and (better := _NO_CONDITIONS.get(str(condition.get("type")))):
+            message += f" ({better})"
     yield _at(document, "RW403", _W, message, ("status",), document.delete(("status",)))
+
+
+def _strategy(document: Document, spec: Object) -> Iterator[Finding]:
+    """What an edit of a pod template does, where the manifest says it in a word that promises something else."""
+    strategy = section(spec, "upgradeStrategy").get("type")
+    if strategy == "Recreate":
+        message = "every edit of a pod template deletes all pods at once, the head's too: see rayward rollout"
+    elif strategy == "None":
+        message = "an edit of a pod template changes no pod that runs: make them anew with rayward rollout"
+    else:
+        return
+    yield _at(document, "RW410", _N, message, ("spec", "upgradeStrategy", "type"))
 
 
 def _service(document: Document, spec: Object) -> Iterator[Finding]:

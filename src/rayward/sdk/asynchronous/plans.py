@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+
 from rayward.changes import predicting, writing
-from rayward.changes.planning import Plan, check_base
+from rayward.changes.planning import Plan, check_base, refuse_other
 from rayward.changes.refs import ref_of
 from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.writing import Written
@@ -48,20 +50,32 @@ class Plans(Writes):
         ledger = await self._run(queueing.read_ledger())
         return await self._run(queueing.check(ledger, wanted, self.namespace))
 
-    async def apply_plan(self, document: Object) -> Written:
+    async def apply_plan(self, document: Object, *, dry_run: bool = False, cause: str = "") -> Written:
         """Apply a plan that was saved; refused where the object has moved since.
+
+        Fields of other managers are taken where the plan was made with ``force_conflicts``.
 
         Args:
             document: What ``Plan.document()`` gave.
+            dry_run: Ask the server, and change nothing.
+            cause: Why; kept with the revision.
 
         Raises:
-            Conflict: The object is of another generation than the plan.
+            Conflict: The object is of another generation than the plan, or another manager owns a field.
+            Invalid: The document is not a plan.
         """
         wanted = section(document, "wanted")
+        refuse_other(document)
         ref = ref_of(wanted, self.namespace)
-        live = await self._run(writing.read_or_none(ref), ref)
-        check_base(document, live)
-        return await self.apply(wanted)
+        operation = writing.apply(
+            ref,
+            wanted,
+            manager=self.field_manager,
+            force=document.get("forceConflicts") is True,
+            dry_run=dry_run,
+            expect=functools.partial(check_base, document),
+        )
+        return await self._change(ref, operation, cause, dry_run=dry_run)
 
     async def diff(self, wanted: Object, *, show_all: bool = False) -> str:
         """What applying a manifest would change, as a unified diff; empty where nothing."""

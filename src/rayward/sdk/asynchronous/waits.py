@@ -8,7 +8,7 @@ from typing import Literal
 from rayward.changes import history as revisions
 from rayward.changes import waiting
 from rayward.changes.judging import Verdict
-from rayward.changes.outcomes import NotFound, RolledBack, RolloutFailed
+from rayward.changes.outcomes import Conflict, NotFound, RolledBack, RolloutFailed
 from rayward.changes.refs import Ref, ref_of
 from rayward.changes.waiting import Waited
 from rayward.changes.writing import Written
@@ -67,21 +67,28 @@ class Waits(Connection):
         Raises:
             RolledBack: It failed, and the spec is that of the last revision before it that did not.
             RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``; the first also where no earlier revision is
-                known to go back to that did not fail itself.
+                known to go back to that did not fail itself, the last also where somebody has asked for another
+                generation since it failed: that one stays.
         """
         ref = ref_of(written.object, self.namespace)
         goes_back = (on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
+        generation = int(written.object["metadata"]["generation"])
         try:
-            return await self.wait(ref, int(written.object["metadata"]["generation"]), timeout=timeout, tell=tell)
+            return await self.wait(ref, generation, timeout=timeout, tell=tell)
         except RolloutFailed as error:
             ended = revisions.record_outcome(ref, written.object, error.verdict, error.seconds, failed=True)
             await self._run(ended, ref)
             if not goes_back or written.before is None:
                 raise
             await self._run(revisions.record(ref, written.before), ref)
-            operation = revisions.undo(ref, manager=self.field_manager, user=self.user, override_gitops=True)
+            operation = revisions.undo(
+                ref, manager=self.field_manager, user=self.user, override_gitops=True, generation=generation
+            )
             try:
                 undo, _ = await self._run(operation, ref)
+            except Conflict as newer:
+                newer.why = f"{error.what}\n{newer.why}"
+                raise
             except NotFound as none:
                 # what was there before had failed too: there is nothing that it could go back to
                 error.why = "\n".join(part for part in (error.why, f"not rolled back: {none.what}") if part)

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import functools
+
 from rayward.changes import predicting, writing
-from rayward.changes.planning import Plan, check_base
+from rayward.changes.planning import Plan, check_base, refuse_other
 from rayward.changes.refs import ref_of
 from rayward.changes.strategies import Strategy, with_strategy
 from rayward.changes.writing import Written
@@ -49,20 +51,32 @@ class Plans(Writes):
         ledger = self._run(queueing.read_ledger())
         return self._run(queueing.check(ledger, wanted, self.namespace))
 
-    def apply_plan(self, document: Object) -> Written:
+    def apply_plan(self, document: Object, *, dry_run: bool = False, cause: str = "") -> Written:
         """Apply a plan that was saved; refused where the object has moved since.
+
+        Fields of other managers are taken where the plan was made with ``force_conflicts``.
 
         Args:
             document: What ``Plan.document()`` gave.
+            dry_run: Ask the server, and change nothing.
+            cause: Why; kept with the revision.
 
         Raises:
-            Conflict: The object is of another generation than the plan.
+            Conflict: The object is of another generation than the plan, or another manager owns a field.
+            Invalid: The document is not a plan.
         """
         wanted = section(document, "wanted")
+        refuse_other(document)
         ref = ref_of(wanted, self.namespace)
-        live = self._run(writing.read_or_none(ref), ref)
-        check_base(document, live)
-        return self.apply(wanted)
+        operation = writing.apply(
+            ref,
+            wanted,
+            manager=self.field_manager,
+            force=document.get("forceConflicts") is True,
+            dry_run=dry_run,
+            expect=functools.partial(check_base, document),
+        )
+        return self._change(ref, operation, cause, dry_run=dry_run)
 
     def diff(self, wanted: Object, *, show_all: bool = False) -> str:
         """What applying a manifest would change, as a unified diff; empty where nothing."""
