@@ -59,6 +59,8 @@ class QueueReports:
         self._due: set[Key] = set()
         """Those that will be reported in any case."""
         self._reported_at: dict[Key, float] = {}
+        self._has_turn: set[Key] = set()
+        """Those that wait for the time of their turn: queues that asked later come after them."""
         self._budget = TokenBucket(_REPORTS_A_SECOND, _BURST)
         self.controller = Controller("quota-queues", self._report, workers=4, clock=environment.clock)
 
@@ -89,14 +91,17 @@ class QueueReports:
             status = cluster_queue_status(self._engine, queue, self._is_admitted, now) if queue else {}
         if queue is None:
             self._reported_at.pop(key, None)
+            self._has_turn.discard(key)
             return DONE
         wanted = msgspec.convert({"status": status}, type(queue)).status
         if wanted == queue.status:
             return DONE
         urgent = self._is_empty(key) or wanted.conditions != queue.status.conditions
-        if not urgent and not self._budget.try_take(self._clock.now()):
+        if not urgent and key not in self._has_turn and (wait := self._budget.take(self._clock.now())) > 0:
+            self._has_turn.add(key)
             self._due.add(key)
-            return Result(requeue_after=max(_REPORT_SECONDS, len(self._due) / _REPORTS_A_SECOND))
+            return Result(requeue_after=wait)
+        self._has_turn.discard(key)
         self._reported_at[key] = self._clock.now()
         await self._put_status(LOCAL_QUEUES if key.namespace else CLUSTER_QUEUES, queue, status)
         return DONE
