@@ -160,7 +160,8 @@ class EngineReconciler:
         return listener
 
     def _set_check(self, check: AdmissionCheck) -> None:
-        self.engine.set_check(check.metadata.name, active=is_true(check.status.conditions, names.ACTIVE))
+        active = is_true(check.status.conditions, names.ACTIVE)
+        self.engine.set_check(check.metadata.name, active=active, controller=check.spec.controller_name)
 
     def _set_namespace(self, namespace: KubeObject) -> None:
         self.engine.set_namespace(namespace.metadata.name, namespace.metadata.labels or {})
