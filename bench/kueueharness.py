@@ -117,10 +117,11 @@ def _usage(summary: dict[str, Any]) -> float:
     return 100 * sum(found["cpuAverageUsage"] for found in classes.values()) / nominal if nominal else 0.0
 
 
-def _ours(folder: Path) -> Path:
+def _ours(folder: Path, profile: Path | None) -> Path:
     program = folder / _OURS
     root = Path(__file__).parents[1]
-    program.write_text(f'#!/bin/sh\ncd {root} && exec {sys.executable} -m bench.quotaengine "$@"\n')
+    more = f" --cpuprofile {profile.absolute()}" if profile else ""
+    program.write_text(f'#!/bin/sh\ncd {root} && exec {sys.executable} -m bench.quotaengine "$@"{more}\n')
     program.chmod(0o755)
     return program
 
@@ -130,13 +131,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench.kueueharness", description=__doc__)
     parser.add_argument("--workloads", type=float, default=1.0, help="share of the baseline's 15,000 workloads")
     parser.add_argument("--only", choices=("50", "1000", _OURS), action="append", help="run these alone")
+    parser.add_argument("--profile", type=Path, help="where to write what cProfile found of ours, which slows it down")
     options = parser.parse_args()
     folder = build.build_kueue_bench(_MODULE)
     with tempfile.TemporaryDirectory(prefix="rayward-bench-") as scratch:
         programs = {
             "50": ("Kueue, 50 requests/s", lambda: folder / "minimalkueue"),
             "1000": ("Kueue, 1,000 requests/s", lambda: _raised(folder)),
-            _OURS: ("Rayward", lambda: _ours(Path(scratch))),
+            _OURS: ("Rayward", lambda: _ours(Path(scratch), options.profile)),
         }
         found: dict[str, Measured] = {}
         print(f"{'':24} {'wall s':>8} {'CPU s':>8} {'MB':>8} {'usage %':>8}  mean wait by class", flush=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import cProfile
 import logging
 import signal
 from pathlib import Path
@@ -47,9 +48,15 @@ def main() -> None:
     """Flags are those of ``minimalkueue`` that the harness sends; others are taken and ignored."""
     parser = argparse.ArgumentParser(prog="bench.quotaengine")
     parser.add_argument("--kubeconfig", type=Path, required=True)
+    parser.add_argument("--cpuprofile", type=Path, help="where to write what cProfile found")
     options, _ = parser.parse_known_args()
     logging.basicConfig(level=logging.WARNING)
-    uvloop.run(run(options.kubeconfig))
+    if options.cpuprofile is None:
+        uvloop.run(run(options.kubeconfig))
+        return
+    profile = cProfile.Profile()
+    profile.runcall(uvloop.run, run(options.kubeconfig))
+    profile.dump_stats(options.cpuprofile)
 
 
 if __name__ == "__main__":

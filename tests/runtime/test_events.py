@@ -234,3 +234,16 @@ def test_every_event_is_in_the_log_though_it_is_dropped(caplog: pytest.LogCaptur
     run(check())
     assert caplog.messages.count("RayCluster team/demo: Failed: the same again") == 40
     assert {record.levelname for record in caplog.records} == {"WARNING"}
+
+
+@recorded
+async def test_beyond_a_burst_events_are_written_at_a_pace_and_none_is_lost(process: Process) -> None:
+    many = 1500
+    for number in range(many):
+        about = reference(CLUSTERS, KubeObject(ObjectMeta(name=f"c{number}", namespace="team", uid=f"u{number}")))
+        process.recorder.record(about, "Normal", "Created", "it works")
+    await process.settle(1)
+    assert 1000 <= len(process.events) <= 1100
+    await process.settle(60)
+    assert len(process.events) == many
+    assert {event["firstTimestamp"] for event in process.events.values()} == {"2026-01-01T00:00:00Z"}

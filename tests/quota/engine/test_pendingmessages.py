@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rayward.kube.core.objects import Condition
 from rayward.quota.engine.cycle import Pend
-from rayward.quota.engine.pendingmessages import AGAIN_SECONDS, SOON_SECONDS, PendingMessages
+from rayward.quota.engine.pendingmessages import AGAIN_SECONDS, BURST, SOON_SECONDS, TOLD_A_SECOND, PendingMessages
 
 _FULL = Pend("n/w", "2 more are needed")
 _FULLER = Pend("n/w", "3 more are needed")
@@ -53,3 +55,27 @@ def test_another_reason_is_told_at_once() -> None:
     messages = _told()
     messages.put(_FOR_PODS, 1.0)
     assert messages.next("n/w", _condition(_FULL), 1.0) is _FOR_PODS
+
+
+def test_the_more_wait_the_less_often_each_is_told_other_numbers() -> None:
+    messages = _told()
+    for number in range(20 * BURST):
+        messages.put(Pend(f"n/w{number}", "1 more is needed"), 0.0)
+    messages.put(_FULLER, 1.0)
+    due = messages.next("n/w", _condition(_FULL), SOON_SECONDS + AGAIN_SECONDS)
+    assert due == pytest.approx((20 * BURST + 1) / TOLD_A_SECOND - AGAIN_SECONDS)
+
+
+def test_all_who_wait_share_one_budget_of_first_messages() -> None:
+    messages = PendingMessages()
+    waiting = {f"n/w{number}": Pend(f"n/w{number}", "1 more is needed") for number in range(3 * BURST)}
+    for pend in waiting.values():
+        messages.put(pend, 0.0)
+
+    def told(now: float) -> int:
+        found = [messages.next(key, None, now) for key in waiting]
+        assert all(isinstance(one, Pend) or (one is not None and one > 0) for one in found)
+        return sum(isinstance(one, Pend) for one in found)
+
+    assert told(SOON_SECONDS) == BURST
+    assert told(SOON_SECONDS + 2.0) == 2 * TOLD_A_SECOND

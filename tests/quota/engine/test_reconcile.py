@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
+from rayward.kinds.resources import ADMISSION_CHECKS, CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
 from rayward.kube.client.access import Access
+from tests.operator.stage import condition
 from tests.quota.engine.stage import QuotaStage
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,8 @@ async def test_workloads_are_admitted_as_far_as_quota_goes_and_the_next_when_one
         await quota.until_admitted("w1", "w2")
 
         async def told() -> bool:
-            return {"QuotaReserved", "Admitted"} <= await quota.events("w2")
+            found = await quota.events("w2")
+            return {"Pending", "Admitted"} <= found and "QuotaReserved" not in found
 
         await quota.until(told)
 
@@ -114,8 +116,6 @@ async def test_a_slice_takes_the_place_of_the_one_it_replaces(quota: QuotaStage)
 
 
 async def test_admission_waits_for_checks(quota: QuotaStage) -> None:
-    from rayward.kinds.resources import ADMISSION_CHECKS
-
     name = quota.queue_name("check")
     body = {
         "apiVersion": "kueue.x-k8s.io/v1beta2",
@@ -241,3 +241,35 @@ async def test_an_engine_that_starts_later_takes_everything_over(quota: QuotaSta
         assert not waiting.reserved
         await quota.finish("w0")
         await quota.until_admitted("w1")
+
+
+async def test_a_queue_whose_check_asks_for_nodes_is_refused_with_a_condition(quota: QuotaStage) -> None:
+    check = quota.queue_name("nodes")
+    body = {
+        "apiVersion": ADMISSION_CHECKS.api_version,
+        "kind": ADMISSION_CHECKS.kind,
+        "metadata": {"name": check},
+        "spec": {"controllerName": "kueue.x-k8s.io/provisioning-request"},
+    }
+    await quota.client.create(ADMISSION_CHECKS, body)
+    await quota.queue(admissionChecksStrategy={"admissionChecks": [{"name": check}]})
+    async with quota.engine():
+        await quota.ask("w")
+
+        async def is_refused() -> bool:
+            found = await quota.client.get(CLUSTER_QUEUES, quota.queue_name("q"))
+            active = condition(found, "Active")
+            why = f"Can't admit new workloads: provisioning requests of AdmissionCheck(s) {check} are not supported."
+            wanted = ("False", "ProvisioningRequestNotSupported", why)
+            return tuple(active.get(each) for each in ("status", "reason", "message")) == wanted
+
+        await quota.until(is_refused)
+        waiting = (await quota.until_condition("w", "QuotaReserved", False)).condition("QuotaReserved")
+        assert waiting
+        assert (waiting.reason, waiting.message) == (
+            "Inadmissible",
+            f"ClusterQueue {quota.queue_name('q')} is inactive",
+        )
+        await quota.queue()
+        await quota.until_admitted("w")
+    await quota.client.delete(ADMISSION_CHECKS, check)

@@ -35,7 +35,7 @@ from rayward.kube.runtime.registry import Environment, Registration, Running
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.registry import registrations
 from rayward.quota import engine, gate
-from rayward.quota.engine.upkeep import PodsReady
+from rayward.quota.engine.lifecycle import PodsReady
 from tests.operator.service.stage import ServiceStage, cluster_config, service
 from tests.operator.stage import condition, running, template
 from tests.quota.engine.building import groups

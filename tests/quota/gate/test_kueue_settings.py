@@ -11,7 +11,7 @@ from rayward.kinds.admission import BY_KUEUE, Admission, Queueing
 from rayward.kinds.kueue import names
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import NAMESPACES
-from rayward.quota.engine.upkeep import PodsReady
+from rayward.quota.engine.lifecycle import PodsReady
 from tests.kube.kueue import Kueue
 from tests.quota.gate.stage import ENGINES, KUEUE_ONLY, GateStage
 

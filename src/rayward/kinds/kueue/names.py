@@ -15,6 +15,9 @@ ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager under which the status of a Workload is applied, Kueue's own: a takeover either way finds every
 field owned by one manager."""
 
+PROVISIONING_CONTROLLER: Final = "kueue.x-k8s.io/provisioning-request"
+"""Kueue's controller of AdmissionChecks that has nodes provisioned."""
+
 # conditions of a Workload
 QUOTA_RESERVED: Final = "QuotaReserved"
 ADMITTED: Final = "Admitted"

@@ -10,6 +10,7 @@ import orjson
 from rayward.kube.client.options import (
     DeleteCollectionOptions,
     DeleteOptions,
+    FieldValidation,
     GetOptions,
     ListOptions,
     PatchOptions,
@@ -138,11 +139,14 @@ def apply(
     force: bool = False,
     subresource: str | None = None,
     dry_run: bool = False,
+    field_validation: FieldValidation | None = None,
 ) -> Request:
     """Server-side apply of a whole intent; it names its object itself."""
     metadata = _metadata(body)
     name, namespace = metadata.get("name", ""), metadata.get("namespace")
     options = PatchOptions(field_manager=field_manager, force=force, dry_run=dry_run)
+    if field_validation is not None:
+        options["field_validation"] = field_validation
     return patch(resource, name, body, PatchType.APPLY, namespace, subresource=subresource, **options)
 
 

@@ -17,6 +17,7 @@ from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, NotFound
 from rayward.kube.client.options import PatchType
+from rayward.kube.client.ratelimit import TokenBucket
 from rayward.kube.core.event import ObjectReference
 from rayward.kube.core.meta import rfc3339
 from rayward.kube.core.objects import KubeObject
@@ -32,6 +33,10 @@ _REMEMBERED: Final = 4096
 _LONGEST_MESSAGE: Final = 1024
 _WORKERS: Final = 2
 """Few: in a burst, what is told must not take the server from what is decided (client-go has one)."""
+_A_SECOND: Final = 25.0
+_BURST: Final = 1000
+"""Beyond a burst events are written at a pace that leaves the server to what reconciles; their times are those at which
+they were recorded."""
 _MOST_PER_GENERATION: Final = 256
 
 Slot = tuple[str, ...]
@@ -85,6 +90,7 @@ class EventRecorder:
         self._clock = clock
         self._unique = unique
         self._folder = Folder()
+        self._pace = TokenBucket(_A_SECOND, _BURST)
         self._waiting: dict[Slot, _Waiting] = {}
         self._written: OrderedDict[Slot, _Written] = OrderedDict()
         self._workers: Workers[Slot] = Workers("events", self._write, workers=_WORKERS, clock=clock, chance=chance)
@@ -127,6 +133,8 @@ class EventRecorder:
         await self._workers.run()
 
     async def _write(self, slot: Slot) -> Result:
+        if (wait := self._pace.take(self._clock.now())) > 0:
+            await self._clock.sleep(wait)
         waiting = self._waiting.pop(slot, None)
         if waiting is None:
             return DONE

@@ -1,7 +1,7 @@
 """The embedded engine: admits Workloads as Kueue v0.18 would, where no Kueue is.
 
 ``tree`` holds quota and usage, ``queue`` who waits, ``cycle`` decides, ``engine`` keeps them together; nothing there
-reads a clock or a network. ``status`` and ``upkeep`` say what objects become, ``reconcile`` writes it.
+reads a clock or a network. ``status`` and ``lifecycle`` say what objects become, ``reconcile`` writes it.
 """
 
 from typing import Final
@@ -30,9 +30,9 @@ REGISTRATION: Final = Registration(
         rule((*READ, "patch"), WORKLOADS),
         rule(("patch",), WORKLOADS, CLUSTER_QUEUES, LOCAL_QUEUES, subresource="status"),
         rule(READ, NAMESPACES),
-        # a live Kueue manager is looked for before anything is admitted
+        # a live Kueue manager is looked for before anything is admitted, and while it is
         rule(("list",), DEPLOYMENTS),
-        rule(("get", "list"), LEASES),
+        rule(READ, LEASES),
     ),
     build=EngineReconciler,
 )

@@ -74,9 +74,9 @@ class Engine:
         """A ResourceFlavor is gone."""
         self._retry_all(self.inventory.drop_flavor(name))
 
-    def set_check(self, name: str, *, active: bool) -> None:
-        """An AdmissionCheck is new or changed."""
-        self._retry_all(self.inventory.put_check(name, active=active))
+    def set_check(self, name: str, *, active: bool, controller: str = "") -> None:
+        """An AdmissionCheck is new or changed; ``controller`` is who answers it."""
+        self._retry_all(self.inventory.put_check(name, active=active, controller=controller))
 
     def remove_check(self, name: str) -> None:
         """An AdmissionCheck is gone."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from rayward.kinds.kueue import ClusterQueue, Cohort, ResourceFlavor
+from rayward.kinds.kueue import ClusterQueue, Cohort, ResourceFlavor, names
 from rayward.kinds.kueue.queues import CheckRule, FairSharing, FlavorFungibility, Preemption, ResourceGroup
 from rayward.kinds.validation import cluster_queue_problems, cohort_problems, listed
 from rayward.kube.machinery.quantity import QuantityError
@@ -44,6 +44,8 @@ class Inventory:
         self._problems: dict[str, str] = {}
         self._cohort_problems: dict[str, str] = {}
         self._checks: dict[str, bool] = {}
+        self._provisioning: set[str] = set()
+        """Checks that ask for nodes, which nobody answers here."""
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._states: dict[str, QueueState] = {}
         """Computed since the last change: every workload of a queue asks."""
@@ -65,15 +67,19 @@ class Inventory:
         self._states.clear()
         return self._with_flavor(name) if self.flavors.pop(name, None) is not None else set()
 
-    def put_check(self, name: str, *, active: bool) -> set[Node]:
+    def put_check(self, name: str, *, active: bool, controller: str = "") -> set[Node]:
         """An AdmissionCheck is new or changed."""
         self._states.clear()
         self._checks[name] = active
+        self._provisioning.discard(name)
+        if controller == names.PROVISIONING_CONTROLLER:
+            self._provisioning.add(name)
         return self.roots()
 
     def drop_check(self, name: str) -> set[Node]:
         """An AdmissionCheck is gone."""
         self._states.clear()
+        self._provisioning.discard(name)
         return self.roots() if self._checks.pop(name, None) is not None else set()
 
     def put_namespace(self, name: str, labels: Mapping[str, str]) -> set[Node]:
@@ -180,6 +186,9 @@ class Inventory:
     def _references_state(self, name: str) -> QueueState:
         flavors = [flavor for group in self.rules[name].groups for flavor in group.flavors]
         checks = [rule.name for rule in self._check_rules(name)]
+        if provisioning := sorted(self._provisioning.intersection(checks)):
+            message = f"provisioning requests of AdmissionCheck(s) {', '.join(provisioning)} are not supported."
+            return QueueState(False, "ProvisioningRequestNotSupported", f"Can't admit new workloads: {message}")
         for reason, what, found in (
             ("FlavorNotFound", "missing ResourceFlavor(s)", [one for one in flavors if one not in self.flavors]),
             ("AdmissionCheckNotFound", "missing AdmissionCheck(s)", [one for one in checks if one not in self._checks]),

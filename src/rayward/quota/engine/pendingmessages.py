@@ -1,10 +1,14 @@
-"""What waiting workloads are told, and when: soon, and then only as often as somebody would read it."""
+"""What waiting workloads are told, and when: soon, and then only as often as somebody would read it.
+
+All who wait share one budget: where thousands do, what they are told must not take the server from what is decided.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
+from rayward.kube.client.ratelimit import TokenBucket
 from rayward.kube.core.objects import Condition
 from rayward.quota.engine.cycle import Pend
 
@@ -12,6 +16,9 @@ SOON_SECONDS: Final = 0.5
 """A workload that is admitted sooner is never told that it waits: most of a burst are."""
 AGAIN_SECONDS: Final = 5.0
 """How often the numbers in a workload's message may change."""
+TOLD_A_SECOND: Final = 5.0
+"""How many messages all who wait are told, once the burst is used up."""
+BURST: Final = 100
 
 
 @dataclass(slots=True)
@@ -27,6 +34,7 @@ class PendingMessages:
 
     def __init__(self) -> None:
         self._messages: dict[str, _Message] = {}
+        self._budget = TokenBucket(TOLD_A_SECOND, BURST)
 
     def put(self, pend: Pend, now: float) -> None:
         """A workload was tried, and waits."""
@@ -50,8 +58,15 @@ class PendingMessages:
             return None
         due = message.tried_at + SOON_SECONDS
         if message.told_at is not None and condition is not None and condition.reason == pend.reason:
-            due = message.told_at + AGAIN_SECONDS
-        return pend if due <= now else due - now
+            due = message.told_at + max(AGAIN_SECONDS, self._turn_seconds)
+        if due > now:
+            return due - now
+        return pend if self._budget.try_take(now) else max(SOON_SECONDS, self._turn_seconds)
+
+    @property
+    def _turn_seconds(self) -> float:
+        """How long it takes to tell each of them once."""
+        return len(self._messages) / TOLD_A_SECOND
 
     def told(self, key: str, now: float) -> None:
         """A workload was told what ``next`` said."""

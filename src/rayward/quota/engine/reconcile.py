@@ -23,6 +23,7 @@ from rayward.kinds.kueue import (
 )
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
     WORKLOADS,
 )
 from rayward.kube.core.meta import is_true
@@ -32,16 +33,17 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.queue import HIGH
 from rayward.kube.runtime.registry import Environment, Source
-from rayward.kube.runtime.shield import Shield
+from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 from rayward.quota.engine import status as to
-from rayward.quota.engine.cycle import Admit, Evict, Pend, preemption_message
+from rayward.quota.engine.apply import DecisionWriter
+from rayward.quota.engine.cycle import Admit, Evict, Pend
 from rayward.quota.engine.engine import Engine, Settings
 from rayward.quota.engine.item import Item
+from rayward.quota.engine.lifecycle import PodsReady, next_update
 from rayward.quota.engine.pendingmessages import PendingMessages
 from rayward.quota.engine.queuereports import QueueReports
 from rayward.quota.engine.surroundings import SurroundingsOf
-from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
-from rayward.quota.engine.upkeep import PodsReady, upkeep
+from rayward.quota.engine.takeover import KueueWatch
 from rayward.quota.engine.writes import WorkloadWrites
 from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, ALL_LOCAL_QUEUES, ALL_WORKLOADS
 
@@ -57,7 +59,10 @@ _BATCH_SECONDS: Final = 0.01
 _BATCH_SHARE: Final = 4.0
 _LONGEST_BATCH_SECONDS: Final = 0.2
 """Where passes take long, changes are gathered for so many times as long, but never longer than this."""
-_LOOK_AGAIN_SECONDS: Final = 15.0
+_WORKERS: Final = 16
+"""How many decisions are written at once: each is a single request, and workers spend their time on its answer."""
+
+KUEUE_IS_AT_WORK: Final = "KueueIsAtWork"
 
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
@@ -100,13 +105,17 @@ class EngineReconciler:
         self.controller = Controller(
             NAME,
             self._reconcile,
-            workers=environment.workers,
+            workers=_WORKERS,
             observer=environment.observer,
             clock=environment.clock,
         )
-        self._reports = QueueReports(environment, self.engine, self._caches, self._shield)
-        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._reports.controller.run,)
-        self._alone = False
+        self._kueue = KueueWatch(environment, self._kueue_came_or_went)
+        self._reports = QueueReports(environment, self.engine, self._caches, self._shield, self._kueue)
+        self.background: Sequence[Callable[[], Awaitable[Any]]] = (
+            self._kueue.controller.run,
+            self._reports.controller.run,
+        )
+        self._told_of_kueue = ""
         self._batch_seconds = _BATCH_SECONDS
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
@@ -117,12 +126,15 @@ class EngineReconciler:
         """The newest version of each workload that the engine was given."""
         self._messages = PendingMessages()
         self._writes = WorkloadWrites(environment.client, self._shield, self._wrote)
+        self._decisions = DecisionWriter(
+            self.engine, self._workloads, self._writes, environment.recorder, environment.clock
+        )
         self._surroundings = SurroundingsOf(
             self.engine, self._local_queues, self._cluster_queues, self._settings.pods_ready
         )
         self._listen(cache)
 
-    async def drain(self, seconds: float = 5.0) -> None:
+    async def drain(self, seconds: float = DRAIN_SECONDS) -> None:
         """Wait for the answers to what was sent."""
         await self._shield.drain(seconds)
 
@@ -148,7 +160,8 @@ class EngineReconciler:
         return listener
 
     def _set_check(self, check: AdmissionCheck) -> None:
-        self.engine.set_check(check.metadata.name, active=is_true(check.status.conditions, names.ACTIVE))
+        active = is_true(check.status.conditions, names.ACTIVE)
+        self.engine.set_check(check.metadata.name, active=active, controller=check.spec.controller_name)
 
     def _set_namespace(self, namespace: KubeObject) -> None:
         self.engine.set_namespace(namespace.metadata.name, namespace.metadata.labels or {})
@@ -234,17 +247,32 @@ class EngineReconciler:
 
     async def _reconcile(self, key: Key) -> Result:
         if key == _PASS:
-            return await self._schedule()
+            return self._schedule()
         return await self._workload(key)
 
-    async def _schedule(self) -> Result:
-        if not self._alone:
-            try:
-                await ensure_alone(self._client, self._clock)
-            except KueueIsAliveError as error:
-                _log.error("nothing is admitted: %s", error)
-                return Result(requeue_after=_LOOK_AGAIN_SECONDS)
-            self._alone = True
+    def _kueue_came_or_went(self) -> None:
+        self._soon()
+        if self._kueue.is_alone:
+            # what waited for that: decisions, and what the statuses of workloads and queues should say
+            for workload in self._workloads:
+                self.controller.add(workload.key)
+            self._retell(*self.engine.forest.queues)
+
+    def _tell_of_kueue(self) -> None:
+        """Whoever looks at a queue sees why this engine admits nothing."""
+        found = self._kueue.found
+        if not found or found == self._told_of_kueue:
+            return
+        self._told_of_kueue = found
+        _log.error("nothing is admitted: %s", found)
+        for queue in self._cluster_queues:
+            self._recorder.event(CLUSTER_QUEUES, queue, "Warning", KUEUE_IS_AT_WORK, f"Nothing is admitted: {found}")
+
+    def _schedule(self) -> Result:
+        if not self._kueue.is_alone:
+            self._tell_of_kueue()
+            return DONE
+        self._told_of_kueue = ""
         now, begun = self._now().timestamp(), self._clock.now()
         decisions = self.engine.run(now)
         took = self._clock.now() - begun
@@ -275,7 +303,8 @@ class EngineReconciler:
         decision = self._decided.pop(text, None)
         if decision is not None:
             try:
-                written = workload is not None and await self._carry_out(workload, decision)
+                may_write = workload is not None and self._kueue.is_alone
+                written = may_write and await self._decisions.apply(workload, decision)
             except BaseException:
                 self._unsure[text] = decision
                 raise
@@ -286,11 +315,11 @@ class EngineReconciler:
             if isinstance(decision, Admit) and decision.replaces:
                 self._hear(decision.replaces, again=not written)
             return DONE
-        if workload is None or text in self._writing:
+        if workload is None or text in self._writing or not self._kueue.is_alone:
             return DONE
-        if workload.reserved and workload.replaces and await self._finish_replaced(workload):
+        if workload.reserved and workload.replaces and await self._decisions.finish_replaced(workload):
             return DONE
-        return await self._keep(workload)
+        return await self._update(workload)
 
     async def _ask(self, key: Key) -> None:
         """What became of a write that failed: taken from the server, because caches may not show it yet."""
@@ -307,47 +336,8 @@ class EngineReconciler:
         if isinstance(decision, Admit) and decision.replaces:
             self._hear(decision.replaces, again=True)
 
-    async def _carry_out(self, workload: Workload, decision: Admit | Evict) -> bool:
-        """Write a decision; False where the workload is not the one that was decided upon any longer."""
-        known = self.engine.item(decision.key)
-        if known is None or known.generation != workload.metadata.generation or workload.finished:
-            return False
-        now = self._now()
-        if isinstance(decision, Evict):
-            if not workload.reserved:
-                return False
-            preemptor = self.engine.workload(decision.preemptor)
-            message = preemption_message(decision, preemptor.metadata.label(names.JOB_UID) if preemptor else "")
-            status = to.evicted(workload, names.BY_PREEMPTION, message, now, preempted=decision.reason)
-            await self._writes.apply(workload, status)
-            self._recorder.event(WORKLOADS, workload, "Normal", "Preempted", message)
-            return True
-        flavors = {flavor for grant in decision.grants for flavor in grant.flavors.values()}
-        required = self.engine.inventory.checks_for(decision.cluster_queue, flavors)
-        status = to.reserved(workload, decision.cluster_queue, decision.grants, required, now)
-        if not await self._writes.apply(workload, status):
-            return False
-        message = f"Quota reserved in ClusterQueue {decision.cluster_queue}"
-        self._recorder.event(WORKLOADS, workload, "Normal", "QuotaReserved", message)
-        if is_true(status.conditions, names.ADMITTED):
-            message = f"Admitted by ClusterQueue {decision.cluster_queue}"
-            self._recorder.event(WORKLOADS, workload, "Normal", "Admitted", message)
-        if decision.replaces:
-            await self._finish_replaced(workload)
-        return True
-
-    async def _finish_replaced(self, workload: Workload) -> bool:
-        """A slice is finished once the one that replaces it is admitted, also by a process that has died since."""
-        replaced = self._workloads.get(_key(workload.replaces))
-        if replaced is None or replaced.finished or replaced.key == workload.key:
-            return False
-        message = f"Replaced to accommodate workload {workload.key} due to workload slice aggregation"
-        await self._writes.apply(replaced, to.finished(replaced, names.SLICE_REPLACED, message, self._now()))
-        self._recorder.event(WORKLOADS, replaced, "Normal", names.SLICE_REPLACED, message)
-        return True
-
-    async def _keep(self, workload: Workload) -> Result:
-        found = upkeep(workload, self._surroundings.of(workload), self._now())
+    async def _update(self, workload: Workload) -> Result:
+        found = next_update(workload, self._surroundings.of(workload), self._now())
         if found.deactivate:
             await self._writes.deactivate(workload)
             return DONE
@@ -366,7 +356,7 @@ class EngineReconciler:
         if workload.reserved or text not in self.engine.pending.get(queue, ()):
             return None
         if not self.engine.inventory.state(queue).active:
-            # Upkeep says so, and the two would take turns.
+            # The update of its status says so, and the two would take turns.
             return None
         found = self._messages.next(text, workload.condition(names.QUOTA_RESERVED), self._clock.now())
         if not isinstance(found, Pend):

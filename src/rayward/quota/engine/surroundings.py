@@ -1,4 +1,4 @@
-"""What a Workload's upkeep depends on, read from the caches and from what the engine makes of the queues."""
+"""What the next update of a Workload depends on, read from the caches and from what the engine makes of the queues."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from rayward.kinds.kueue import ClusterQueue, LocalQueue, Workload
 from rayward.kube.core.objects import Key
 from rayward.kube.runtime.cache import Cache
 from rayward.quota.engine.engine import Engine
-from rayward.quota.engine.upkeep import PodsReady, Surroundings
+from rayward.quota.engine.lifecycle import PodsReady, Surroundings
 
 
 @dataclass(frozen=True)

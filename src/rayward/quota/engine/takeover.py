@@ -1,24 +1,68 @@
-"""Whether Kueue's manager is at work: two who admit would give the same quota twice."""
+"""Whether Kueue's manager is at work: two who admit would give the same quota twice.
+
+It is looked for before anything is admitted, again now and then, and at once when its lease changes: a Kueue that is
+installed later takes over, and the engine admits again when it is gone.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_str
+from rayward.kube.core.objects import Key, KubeObject
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
+from rayward.kube.runtime.controller import Controller, Result
+from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.renewal import is_renewed
 
 LEASE: Final = "c1f6bfd2.kueue.x-k8s.io"
 """Kueue's leader election, in whichever namespace it runs."""
 _SELECTOR: Final = "app.kubernetes.io/name=kueue"
+_LEASES: Final = Source(LEASES, KubeObject, {"field_selector": f"metadata.name={LEASE}"}, metadata_only=True)
+_LOOK: Final = Key("", LEASE)
+_LOOK_AGAIN_SECONDS: Final = 60.0
+"""A manager of one replica may run without a lease: then nothing but its Deployment says that it is there."""
+_WHILE_THERE_SECONDS: Final = 15.0
 
 
 class KueueIsAliveError(Exception):
     """Kueue's manager is at work; the text says where, and what to run."""
+
+
+class KueueWatch:
+    """Keeps looking for Kueue's manager; ``changed`` is called when it came or went."""
+
+    def __init__(self, environment: Environment, changed: Callable[[], None]) -> None:
+        self.found: str | None = None
+        """What says that Kueue is at work, and what to run; empty when nothing does, None before the first look."""
+        self.controller = Controller("quota-takeover", self._look, workers=1, clock=environment.clock)
+        self._client = environment.client
+        self._clock = environment.clock
+        self._changed = changed
+        environment.informers.cache(_LEASES).subscribe(lambda old, new: self.controller.add(_LOOK))
+        self.controller.add(_LOOK)
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether nobody else admits, as far as was looked."""
+        return self.found == ""
+
+    async def _look(self, key: Key) -> Result:
+        del key
+        found, again = "", _LOOK_AGAIN_SECONDS
+        try:
+            await ensure_alone(self._client, self._clock)
+        except KueueIsAliveError as error:
+            found, again = str(error), _WHILE_THERE_SECONDS
+        if found != self.found:
+            self.found = found
+            self._changed()
+        return Result(requeue_after=again)
 
 
 async def ensure_alone(client: Client, clock: Clock = SYSTEM_CLOCK) -> None:

@@ -11,7 +11,7 @@ from rayward.kube.core.meta import condition_of
 from rayward.quota.engine import status as to
 from rayward.quota.engine.inventory import QueueState
 from rayward.quota.engine.item import Grant
-from rayward.quota.engine.upkeep import PodsReady, Surroundings, Upkeep, upkeep
+from rayward.quota.engine.lifecycle import PodsReady, Surroundings, Update, next_update
 from tests.quota.engine.building import at, local_queue, workload
 
 NOW = datetime.fromtimestamp(1000, UTC)
@@ -45,7 +45,7 @@ def _held(*conditions: dict[str, Any], since: float = 990, **status: Any) -> Wor
     )
 
 
-def _told(found: Upkeep, kind: str) -> tuple[str, str] | None:
+def _told(found: Update, kind: str) -> tuple[str, str] | None:
     condition = condition_of(found.status.conditions, kind) if found.status else None
     return (condition.status, condition.reason) if condition else None
 
@@ -148,7 +148,7 @@ READY = PodsReady(timeout=60, recovery_timeout=20, backoff_base=10, backoff_limi
 def test_a_workload_is_kept_in_order(
     one: Workload, around: Surroundings, kind: str, told: tuple[str, str] | None
 ) -> None:
-    found = upkeep(one, around, NOW)
+    found = next_update(one, around, NOW)
     if around.local_queue is None:
         assert _told(found, "QuotaReserved") == ("False", "Inadmissible")
     else:
@@ -157,7 +157,7 @@ def test_a_workload_is_kept_in_order(
 
 def test_a_deactivation_target_deactivates() -> None:
     one = _held(_condition("DeactivationTarget", "True", "RequeuingLimitExceeded"))
-    assert upkeep(one, _around(), NOW).deactivate
+    assert next_update(one, _around(), NOW).deactivate
 
 
 def test_each_timeout_waits_twice_as_long_and_not_longer_than_the_longest() -> None:

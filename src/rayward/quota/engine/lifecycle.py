@@ -33,7 +33,7 @@ class PodsReady:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a Workload's upkeep depends on."""
+    """What the next update of a Workload depends on."""
 
     local_queue: LocalQueue | None
     cluster_queue: str
@@ -56,7 +56,7 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
-class Upkeep:
+class Update:
     """A new status, or None; whether to deactivate the workload; when to look again."""
 
     status: WorkloadStatus | None = None
@@ -66,16 +66,16 @@ class Upkeep:
     event: Event | None = None
 
 
-_NOTHING: Final = Upkeep()
+_NOTHING: Final = Update()
 
 
-def upkeep(workload: Workload, around: Surroundings, now: datetime) -> Upkeep:
+def next_update(workload: Workload, around: Surroundings, now: datetime) -> Update:
     """What to do about a workload now."""
     if workload.finished or workload.deleting:
         return _NOTHING
     if (until := _retry_until(workload, now)) is not None:
         count = workload.status.requeue_state.count if workload.status.requeue_state else None
-        return Upkeep(replace(workload.status, requeue_state=RequeueState(count, rfc3339(until))))
+        return Update(replace(workload.status, requeue_state=RequeueState(count, rfc3339(until))))
     found = _activity(workload, now) or _restarts(workload, around, now) or _checks(workload, around, now)
     if found is not None:
         return found
@@ -95,30 +95,30 @@ def _retry_until(workload: Workload, now: datetime) -> datetime | None:
     return latest
 
 
-def _activity(workload: Workload, now: datetime) -> Upkeep | None:
+def _activity(workload: Workload, now: datetime) -> Update | None:
     status = workload.status
     if not workload.spec.active:
         return _deactivated(workload, now)
     if workload.holds(names.DEACTIVATION_TARGET):
-        return Upkeep(deactivate=True)
+        return Update(deactivate=True)
     requeue = status.requeue_state
     if requeue is not None and requeue.requeue_at:
         left = (parse_time(requeue.requeue_at) - now).total_seconds()
         if left > 0:
-            return Upkeep(again=left)
+            return Update(again=left)
         if not workload.reserved and not _is_held_back(workload):
-            return Upkeep(replace(status, requeue_state=replace(requeue, requeue_at=None)))
+            return Update(replace(status, requeue_state=replace(requeue, requeue_at=None)))
     back = workload.condition(names.REQUEUED)
     if back is None or back.status != "False":
         return None
     if back.reason.startswith(names.BY_DEACTIVATION):
         message = "The workload was reactivated"
-        return Upkeep(to.said(workload, status, names.REQUEUED, True, names.REACTIVATED, message, now))
+        return Update(to.said(workload, status, names.REQUEUED, True, names.REACTIVATED, message, now))
     if back.reason in _BY_BACKOFF:
         if requeue is not None:
             status = replace(status, requeue_state=replace(requeue, requeue_at=None))
         message = "The workload backoff was finished"
-        return Upkeep(to.said(workload, status, names.REQUEUED, True, names.BACKOFF_FINISHED, message, now))
+        return Update(to.said(workload, status, names.REQUEUED, True, names.BACKOFF_FINISHED, message, now))
     return None
 
 
@@ -127,7 +127,7 @@ def _is_held_back(workload: Workload) -> bool:
     return back is not None and back.status == "False"
 
 
-def _deactivated(workload: Workload, now: datetime) -> Upkeep:
+def _deactivated(workload: Workload, now: datetime) -> Update:
     target = workload.condition(names.DEACTIVATION_TARGET)
     message = "The workload is deactivated"
     if not workload.evicted:
@@ -136,13 +136,13 @@ def _deactivated(workload: Workload, now: datetime) -> Upkeep:
             cause, message = target.reason, f"{message} due to {target.message}"
         status = to.evicted(workload, names.BY_DEACTIVATION, message, now, cause=cause)
         status = replace(to.without(status, names.DEACTIVATION_TARGET), requeue_state=None)
-        return Upkeep(status, event=Event("Normal", f"EvictedDueTo{names.BY_DEACTIVATION}", message))
+        return Update(status, event=Event("Normal", f"EvictedDueTo{names.BY_DEACTIVATION}", message))
     if workload.status.requeue_state is not None:
-        return Upkeep(replace(workload.status, requeue_state=None))
+        return Update(replace(workload.status, requeue_state=None))
     return _NOTHING
 
 
-def _restarts(workload: Workload, around: Surroundings, now: datetime) -> Upkeep | None:
+def _restarts(workload: Workload, around: Surroundings, now: datetime) -> Update | None:
     back = workload.condition(names.REQUEUED)
     if back is None or back.status != "False":
         return None
@@ -155,10 +155,10 @@ def _restarts(workload: Workload, around: Surroundings, now: datetime) -> Upkeep
         reason = names.CLUSTER_QUEUE_RESTARTED
     else:
         return None
-    return Upkeep(to.said(workload, workload.status, names.REQUEUED, True, reason, message, now))
+    return Update(to.said(workload, workload.status, names.REQUEUED, True, reason, message, now))
 
 
-def _checks(workload: Workload, around: Surroundings, now: datetime) -> Upkeep | None:
+def _checks(workload: Workload, around: Surroundings, now: datetime) -> Update | None:
     if not around.cluster_queue:
         return None
     status = workload.status
@@ -168,17 +168,17 @@ def _checks(workload: Workload, around: Surroundings, now: datetime) -> Upkeep |
         fresh = rfc3339(now)
         checks = tuple(known.get(name) or CheckState(name, last_transition_time=fresh) for name in wanted)
         status = replace(status, admission_checks=checks or None)
-        return Upkeep(to.admission_synced(workload, status, now) if workload.reserved else status)
+        return Update(to.admission_synced(workload, status, now) if workload.reserved else status)
     if not workload.evicted:
         synced = to.admission_synced(workload, status, now)
         if synced != status:
             message = f"Admitted by ClusterQueue {around.cluster_queue}"
             event = Event("Normal", "Admitted", message) if not workload.admitted else None
-            return Upkeep(synced, event=event)
+            return Update(synced, event=event)
     return None
 
 
-def _of_holder(workload: Workload, around: Surroundings, now: datetime) -> Upkeep:
+def _of_holder(workload: Workload, around: Surroundings, now: datetime) -> Update:
     if workload.evicted:
         return _NOTHING
     rejected = [check for check in workload.status.admission_checks or () if check.state == "Rejected"]
@@ -187,7 +187,7 @@ def _of_holder(workload: Workload, around: Surroundings, now: datetime) -> Upkee
         status = to.said(
             workload, workload.status, names.DEACTIVATION_TARGET, True, names.BY_ADMISSION_CHECK, message, now
         )
-        return Upkeep(status, event=Event("Warning", "AdmissionCheckRejected", f"Deactivated due to {message}"))
+        return Update(status, event=Event("Warning", "AdmissionCheckRejected", f"Deactivated due to {message}"))
     if retried := [check for check in workload.status.admission_checks or () if check.state == "Retry"]:
         return _evicted(workload, names.BY_ADMISSION_CHECK, f"Evicted due to {_checks_text(retried, 'Retry')}", now)
     local = around.local_queue
@@ -197,11 +197,11 @@ def _of_holder(workload: Workload, around: Surroundings, now: datetime) -> Upkee
         return _evicted(workload, names.BY_CLUSTER_QUEUE_STOPPED, "The ClusterQueue is stopped", now)
     if not workload.admitted and around.state.reason in ("Stopped", "Terminating"):
         message = f"ClusterQueue {around.cluster_queue} is {around.state.reason.lower()}"
-        return Upkeep(to.unreserved(workload, INADMISSIBLE, message, now))
+        return Update(to.unreserved(workload, INADMISSIBLE, message, now))
     return _in_time(workload, around, now)
 
 
-def _in_time(workload: Workload, around: Surroundings, now: datetime) -> Upkeep:
+def _in_time(workload: Workload, around: Surroundings, now: datetime) -> Update:
     ready, cause = _ready_within(workload, around.pods_ready, now)
     running = _runs_for(workload, now)
     if ready is not None and ready <= 0 and around.pods_ready is not None:
@@ -211,9 +211,9 @@ def _in_time(workload: Workload, around: Surroundings, now: datetime) -> Upkeep:
         status = to.said(workload, workload.status, names.DEACTIVATION_TARGET, True, reason, message, now)
         status = replace(status, accumulated_past_execution_time_seconds=None)
         limit = workload.spec.maximum_execution_time_seconds
-        return Upkeep(status, event=Event("Warning", reason, f"The maximum execution time ({limit}s) exceeded"))
+        return Update(status, event=Event("Warning", reason, f"The maximum execution time ({limit}s) exceeded"))
     waits = [seconds for seconds in (ready, running) if seconds is not None and seconds > 0]
-    return Upkeep(again=min(waits)) if waits else _NOTHING
+    return Update(again=min(waits)) if waits else _NOTHING
 
 
 def _ready_within(workload: Workload, rule: PodsReady | None, now: datetime) -> tuple[float | None, str]:
@@ -229,19 +229,19 @@ def _ready_within(workload: Workload, rule: PodsReady | None, now: datetime) -> 
     return rule.timeout - _since(admitted.last_transition_time if admitted else None, now), "WaitForStart"
 
 
-def _not_ready(workload: Workload, rule: PodsReady, cause: str, now: datetime) -> Upkeep:
+def _not_ready(workload: Workload, rule: PodsReady, cause: str, now: datetime) -> Update:
     tried = (workload.status.requeue_state.count or 0) if workload.status.requeue_state else 0
     if rule.backoff_limit is not None and tried >= rule.backoff_limit:
         reason, message = "RequeuingLimitExceeded", "exceeding the maximum number of re-queuing retries"
         status = to.said(workload, workload.status, names.DEACTIVATION_TARGET, True, reason, message, now)
-        return Upkeep(status, event=Event("Warning", reason, f"The workload is deactivated due to {message}"))
+        return Update(status, event=Event("Warning", reason, f"The workload is deactivated due to {message}"))
     found = _evicted(
         workload, names.BY_PODS_READY_TIMEOUT, f"Exceeded the PodsReady timeout {workload.key}", now, cause
     )
     if found.status is None:
         return found
     status = to.backed_off(found.status, rule.backoff_base, rule.backoff_longest, now)
-    return Upkeep(status, event=found.event)
+    return Update(status, event=found.event)
 
 
 def _runs_for(workload: Workload, now: datetime) -> float | None:
@@ -253,7 +253,7 @@ def _runs_for(workload: Workload, now: datetime) -> float | None:
     return limit - past - _since(admitted.last_transition_time, now)
 
 
-def _of_waiting(workload: Workload, around: Surroundings, now: datetime) -> Upkeep:
+def _of_waiting(workload: Workload, around: Surroundings, now: datetime) -> Update:
     """Why it is not even queued; what quota says is said by whoever tries it."""
     name, local = workload.spec.queue_name, around.local_queue
     if around.refused:
@@ -272,12 +272,12 @@ def _of_waiting(workload: Workload, around: Surroundings, now: datetime) -> Upke
     if known is not None and (known.reason, known.message) == (INADMISSIBLE, message):
         return _NOTHING
     status = to.unreserved(workload, INADMISSIBLE, message, now)
-    return Upkeep(status, event=Event("Warning", INADMISSIBLE, message))
+    return Update(status, event=Event("Warning", INADMISSIBLE, message))
 
 
-def _evicted(workload: Workload, reason: str, message: str, now: datetime, cause: str = "") -> Upkeep:
+def _evicted(workload: Workload, reason: str, message: str, now: datetime, cause: str = "") -> Update:
     event = Event("Normal", f"EvictedDueTo{reason}", message)
-    return Upkeep(to.evicted(workload, reason, message, now, cause=cause), event=event)
+    return Update(to.evicted(workload, reason, message, now, cause=cause), event=event)
 
 
 def _checks_text(checks: list[CheckState], state: str) -> str:
