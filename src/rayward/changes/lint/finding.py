@@ -64,5 +64,6 @@ CODES: Final[dict[str, str]] = {
     "RW407": "KubeRay does not suspend such a job",
     "RW408": "Every new cluster would read the state of the old one",
     "RW409": "An edit of serveConfigV2 alone is applied in place",
+    "RW410": "The image has a name that cannot be pulled",
 }
 """Every code and what it stands for; each has a section on the page ``docs/reference/lint.md``."""
