@@ -48,6 +48,13 @@ def test_what_works_otherwise_than_it_seems_is_a_warning(capsys: pytest.CaptureF
     assert capsys.readouterr().err == ""
 
 
+def test_an_image_of_a_name_that_no_registry_has_is_a_warning(capsys: pytest.CaptureFixture[str]) -> None:
+    text = (_FILE % ("shop:app", "route_prefix: /")).replace("rayproject/ray:2.60.0", '"not an image!!"')
+    *_, manifest = parse(text.encode(), "shop.yaml")
+    check(manifest)
+    assert "Warning: shop.yaml:17:50: 'not an image!!' is not the name of an image" in capsys.readouterr().err
+
+
 def test_an_unknown_field_has_its_place_and_what_was_meant() -> None:
     text = (_FILE % ("shop:app", "route_prefix: /")).replace("    rayVersion:", "    rayVersoin:")
     *_, manifest = parse(text.encode(), "shop.yaml")

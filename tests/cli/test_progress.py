@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from rayward.cli import watching
+from rayward.cli.catalogue import Kind
+from rayward.cli.fetch import Scope
+from rayward.cli.forms import Form
+from rayward.cli.naming import Asked
 from rayward.cli.progress import progress_of
+from rayward.cli.target import Session
+from rayward.kinds.resources import RAY_SERVICES
 
 
 def service(observed: int = 2, **conditions: str) -> dict[str, Any]:
@@ -43,10 +51,11 @@ def test_a_long_cause_is_cut_to_a_column() -> None:
         ("spec.serveConfigV2: line 7, column 5: num_replicas is 0", "serveConfigV2 line 7: num_replicas is 0"),
         ("spec.rayClusterConfig.headGroupSpec.serviceType: 'Foo' is wrong", "serviceType: 'Foo' is wrong"),
         ("spec.upgradeStrategy.type: use NewCluster", "upgradeStrategy.type: use NewCluster"),
-        ("pod shop-x7k2p-head-abcde: container ray-head: no such image", "container ray-head: no such image"),
+        ("pod shop-x7k2p-head-abcde: container ray-head: no such file", "no such file"),
+        ("Application shop is DEPLOYING: pod shop-x7k2p-head: container a: no; no Ray node", "no; no Ray node"),
         (
-            "Application shop is DEPLOYING: pod shop-x7k2p-head: container a: no; no Ray node",
-            "container a: no; no Ray node",
+            'pod shop-x7k2p-head: container a: Back-off pulling image "ray:2": ErrImagePull: no image "ray:2" here',
+            'no image "ray:2" here',
         ),
     ],
 )
@@ -63,3 +72,21 @@ def test_of_an_application_that_fails_the_exception_is_shown() -> None:
         f"Application shop is DEPLOY_FAILED: {cause}. Correct the import; whole traceback: rayward describe"
     )
     assert progress_of(found) == f"Failed: {cause}"
+
+
+def test_a_watch_shows_the_same_columns_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    known = service(Stalled="ServeDeployFailed") | {"metadata": {"namespace": "team", "name": "shop", "generation": 2}}
+    client = SimpleNamespace(list=lambda *_words: SimpleNamespace(items=[known]))
+    session = cast("Session", SimpleNamespace(client=client, local=False))
+    rows = [
+        {"cells": [name, None], "object": {"metadata": {"namespace": "team", "name": name}}} for name in ("shop", "old")
+    ]
+    table = {"columnDefinitions": [{"name": "Name"}, {"name": "Service Status"}], "rows": rows}
+
+    asked = Asked(Kind(RAY_SERVICES, frozenset()))
+    watching._Screen(session, asked, Scope("team", "", ""), Form(), headers=True).show(table)
+
+    head, failed, deleted = capsys.readouterr().out.splitlines()
+    assert head.split() == ["NAME", "SERVICE", "STATUS", "PROGRESS"]
+    assert failed.split(maxsplit=2) == ["shop", "Failed", "Failed: ServeDeployFailed: the cause"]
+    assert deleted.split()[-1] == "<none>"

@@ -157,16 +157,76 @@ def test_flags_that_are_not_in_force_are_told_to_programs_too(monkeypatch: pytes
     assert failure["why"] == "--gpus 1: it was started with --gpus 0"
 
 
-def test_the_size_and_the_images_of_the_last_time_are_remembered(tmp_path: Path) -> None:
-    place = Folder(tmp_path)
-    environment, gone = tmp_path / "env", tmp_path / "gone"
-    (environment / "bin").mkdir(parents=True)
-    flags = ("--nodes", "1", "--cpus", "8", "--memory", "16Gi")
-    images = ("--image", f"ray={environment}", "--image", f"old={gone}")
-    settings.write(place.settings, Settings((*flags, *images)))
-    assert up._remembered(place, None, None, ()) == ("8", "16Gi", (f"ray={environment}",))
-    assert up._remembered(place, "2", None, ("ray=x",)) == ("2", "16Gi", ("ray=x",))
-    assert up._remembered(Folder(tmp_path / "new"), None, None, ()) == (None, None, ())
+def _started(monkeypatch: pytest.MonkeyPatch, folder: Folder, *flags: str) -> tuple[tuple[str, ...] | None, bool]:
+    """The flags of the node that a start with these flags has, and whether the operator runs."""
+    seen: list[tuple[tuple[str, ...] | None, bool]] = []
+
+    def up(_folder: Folder, *, node: list[str] | None, operator: bool, **_options: object) -> control.Up:
+        seen.append((None if node is None else tuple(node), operator))
+        return control.Up(StackState(1, 0.0, ready=True), False, 1.0, "")
+
+    monkeypatch.setattr(control, "up", up)
+    done = run("up", *flags, "--data-dir", str(folder.root))
+    assert done.code == 0, done.err
+    return seen[0]
+
+
+def _last(folder: Folder, *node: str, operator: bool = True) -> None:
+    settings.write(folder.settings, Settings(node, operator))
+
+
+def test_the_flags_of_the_last_time_are_remembered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    (tmp_path / "env" / "bin").mkdir(parents=True)
+    size = ("--nodes", "3", "--gpus", "2", "--cpus", "8", "--memory", "16Gi")
+    flags = (*size, "--image", f"ray={tmp_path / 'env'}", "--images", "strict", "--project", str(tmp_path))
+    _last(folder, *flags, operator=False)
+
+    node, operator = _started(monkeypatch, folder)
+
+    assert node is not None
+    assert settings.paired(node) == settings.paired(flags)
+    assert not operator
+
+
+def test_a_flag_that_is_written_counts_more_than_the_last_time(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _last(Folder(tmp_path), "--nodes", "3", "--gpus", "2", "--cpus", "8", "--images", "strict", operator=False)
+
+    node, operator = _started(
+        monkeypatch, Folder(tmp_path), "--nodes", "1", "--cpus", "2", "--images", "any", "--operator", "rayward"
+    )
+
+    assert node is not None
+    assert settings.paired(node) == {"--nodes": ("1",), "--gpus": ("2",), "--cpus": ("2",)}
+    assert operator
+
+
+def test_folders_that_are_gone_are_not_asked_for_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    _last(Folder(tmp_path), "--nodes", "1", "--gpus", "0", "--image", f"old={gone}", "--project", str(gone))
+    assert _started(monkeypatch, Folder(tmp_path)) == (("--nodes", "1", "--gpus", "0"), True)
+
+
+def test_a_new_folder_has_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert _started(monkeypatch, Folder(tmp_path / "new")) == (("--nodes", "1", "--gpus", "0"), True)
+
+
+def test_a_start_without_pods_forgets_nothing(folder: Folder) -> None:
+    folder.root.mkdir()
+    _last(folder, "--nodes", "3", "--gpus", "2")
+    before = folder.settings.read_bytes()
+    assert run("up", "--api-only", "--data-dir", str(folder.root)).code == 0
+    assert folder.settings.read_bytes() == before
+
+
+@pytest.mark.parametrize(("running", "code"), [((), 0), (("--images", "strict"), 5)], ids=["any", "strict"])
+def test_images_any_is_told_from_strict(
+    running: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "port").write_text("6443")
+    seen = StackState(1, 0.0, ready=True, settings=Settings(("--nodes", "1", "--gpus", "0", *running), operator=True))
+    monkeypatch.setattr(control, "up", lambda *_args, **_options: control.Up(seen, True, 1.0, ""))
+    assert run("up", "--images", "any", "--data-dir", str(tmp_path)).code == code
 
 
 def test_the_project_is_named_by_where_it_really_is(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the pages name exists: other pages, commands and their flags, make targets, files, annotations."""
+"""What pages and help texts name exists: other pages, commands and their flags, make targets, files, annotations."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ _PATH: Final = re.compile(r"^(?:src|tests|tools|docs|samples|bench|demo|locks|ch
 _MODULE: Final = re.compile(r"python -m ((?:bench|tests|tools|rayward)[\w.]*)")
 _HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
 _MARK: Final = re.compile(r"rayward\.dev/[a-z-]*[a-z]")
+_QUOTED: Final = re.compile(r"""'[^']*'|"[^"]*\"""")
 _FLAG: Final = re.compile(r"(?<![\w-])(--[a-z][a-z-]+)")
 
 
@@ -48,14 +49,27 @@ def _flags(command: click.Command) -> set[str]:
     return {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
 
 
+def _helps(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """What a command and those inside it are called, and what each prints for --help."""
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from _helps(inner, click.Context(inner, parent=context, info_name=name))
+
+
+HELPS: Final = dict(_helps(commands, click.Context(commands, info_name="rayward")))
+
+
 def _mistake(line: str) -> str:
     """What is wrong with a command as a page shows it, up to where its own words end."""
-    words = line.split(" -- ")[0].split()
+    words = _QUOTED.sub("VALUE", line.split(" -- ")[0]).split()
     found = commands.get_command(click.Context(commands), words[0])
     if found is None:
         return f"rayward has no command {words[0]}"
-    known = _flags(found) | _flags(commands) | {"--help"}
-    if isinstance(found, click.Group) and len(words) > 1:
+    known = _flags(found) | {"--help"}
+    if isinstance(found, click.Group) and len(words) > 1 and not words[1].startswith("-"):
         inner = found.get_command(click.Context(found), words[1])
         if inner is None:
             return f"rayward {words[0]} has no command {words[1]}"
@@ -82,6 +96,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_commands_and_flags_exist(page: Path) -> None:
     shown = [line for code in _code(page.read_text()) for line in _COMMAND.findall(code)]
     assert [mistake for line in shown if (mistake := _mistake(line))] == []
+
+
+@pytest.mark.parametrize("command", HELPS)
+def test_help_names_commands_and_flags_that_exist(command: str) -> None:
+    examples = HELPS[command].partition("\n  Examples:\n")[2].partition("\n\n")[0]
+    lines = [line for part in examples.replace("&&", "\n").splitlines() for line in _COMMAND.findall(part)]
+    assert [mistake for line in lines if (mistake := _mistake(line))] == []
+
+
+@pytest.mark.parametrize("command", HELPS)
+def test_help_keeps_its_examples_one_a_line(command: str) -> None:
+    assert "\\b" not in HELPS[command]
+    assert "Examples: " not in HELPS[command]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_name)
@@ -141,6 +168,9 @@ def test_every_mark_of_ours_is_documented_and_none_is_invented() -> None:
         ("up --fast", "rayward up has no --fast"),
         ("exec web -- ls --colour", ""),
         ("operator run --use-kubernetes-proxy", ""),
+        ("operator run --namespace team", "rayward operator has no --namespace"),
+        ("quota -o json", ""),
+        ('edit rayjob/x "entrypoint=python --epochs=1"', ""),
         ("operator fly", "rayward operator has no command fly"),
     ],
 )

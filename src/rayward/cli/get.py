@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from rayward.cli import fetch, jobtable, naming, raytoken, reach, watching
+from rayward.cli import fetch, naming, raytoken, reach, watching
 from rayward.cli.catalogue import read_catalogue
+from rayward.cli.columns import with_columns
 from rayward.cli.completion import complete_any
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.fetch import Scope
@@ -13,7 +14,6 @@ from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
 from rayward.cli.grid import Grid, lay_out, read_table
 from rayward.cli.naming import Asked
 from rayward.cli.output import answer, tell
-from rayward.cli.progress import with_progress
 from rayward.cli.target import Session, Target, target_options
 from rayward.kube.client.errors import NotFound
 from rayward.kube.machinery.jsonvalue import Object
@@ -94,10 +94,7 @@ def _tables(
         if shown:
             answer("")
         shown += 1
-        grid = with_progress(session.client, one.kind, grid, scope.namespace)
-        grid = jobtable.with_attempts(session.client, one.kind, grid, scope.namespace)
-        if session.local:
-            grid = reach.with_addresses(session.client, one.kind, grid, scope.namespace)
+        grid = with_columns(session, one.kind, grid, scope.namespace)
         answer("\n".join(lay_out(_decorated(grid, one, scope, several=len(asked) > 1), headers=headers)))
     if not shown and not missing:
         spaced = scope.namespace is not None and any(one.kind.resource.namespaced for one in asked)

@@ -70,7 +70,7 @@ def command(
     prefix: bool,
     target: Target,
 ) -> int:
-    r"""Print the logs of pods, by name, by label or by the object that owns them.
+    """Print the logs of pods, by name, by label or by the object that owns them.
 
     `logs rayservice/NAME` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
     `logs rayjob/NAME` prints the log of the job's driver, wherever it is now.
@@ -79,7 +79,7 @@ def command(
     Examples:
       rayward logs rayservice/shop --tail 20
       rayward logs rayjob/train -f
-    """
+    """  # noqa: D301 -- click reads the backspace
     if (word is None) == (selector is None):
         why = "name one pod or KIND/NAME, or choose pods by labels"
         raise CommandError(Code.USAGE, "no pod or object is named", why, "rayward logs POD   # or -l app=web")

@@ -26,11 +26,11 @@ def command() -> None:
     \b
     Examples:
       rayward operator rbac | kubectl apply -f -
-      rayward operator run --namespace team
+      rayward operator run --watch-namespace team
     """  # noqa: D301 -- click reads the backspace
 
 
-@command.command("rbac")
+@command.command("rbac", short_help="Print the RBAC rules that the operator needs.")
 @click.option("--namespace", "-n", "namespaces", multiple=True, help="Only for this namespace; may be repeated.")
 @click.option(
     "--admission",
@@ -66,7 +66,7 @@ def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, accou
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)
 
 
-@command.command("policy")
+@command.command("policy", short_help="Print the admission policy that guards quota.")
 @click.option(
     "--account", default="rayward-system/rayward-operator", metavar="NS/NAME", help="ServiceAccount of the operator."
 )

@@ -13,7 +13,7 @@ from rayward.cli.output import tell
 
 _TEXTS: Final = ("RW301", "RW304")
 """Text inside a manifest, of which the API server knows nothing."""
-_TOLD: Final = ("RW203", "RW302", "RW304", "RW405", "RW406")
+_TOLD: Final = ("RW203", "RW302", "RW304", "RW405", "RW406", "RW411")
 _FIELDS: Final = ("RW105", "RW201")
 _RAY: Final = "ray.io/"
 

@@ -14,7 +14,8 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 _STATUS = "SERVICE STATUS"
 _WIDEST = 80
 _OF_APPLICATION = re.compile(r"^Application \S+ is [A-Z_]+: ")
-_OF_POD = re.compile(r"^pod \S+: ")
+_OF_POD = re.compile(r'^pod \S+: (?:container \S+: )?(?:Back-off pulling image "[^"]*": )?(?:ErrImagePull: )?')
+"""What kubelet says before the cause: a column has no room for it, ``describe`` has."""
 _OF_FIELD = re.compile(
     r"^spec\.(?:[\w.\[\]-]+\.)??(?P<field>(?:[\w-]+\.)?[\w-]+):(?P<line> line \d+)?(?:, column \d+:)? "
 )
@@ -36,7 +37,7 @@ def with_progress(client: SyncClient, kind: Kind, grid: Grid, namespace: str | N
             for row, service in zip(grid.rows, rows, strict=True)
         ]
         grid = replace(grid, rows=tuple(cells))
-    return grid.with_column("PROGRESS", [progress_of(service) for service in rows])
+    return grid.with_column("PROGRESS", [progress_of(service) if service else "<none>" for service in rows])
 
 
 def progress_of(service: Object) -> str:

@@ -18,6 +18,7 @@ from rayward.stack.following import Logs
 from rayward.stack.settings import Flags
 
 _PORT = click.IntRange(0, 65535)
+_DEFAULTS: Flags = {"--nodes": ("1",), "--gpus": ("0",), "--operator": ("rayward",)}
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 
 
@@ -62,7 +63,7 @@ def command(
 ) -> None:
     """Start a local Kubernetes on this machine, with a node that runs pods as processes and Ray's operator.
 
-    --cpus, --memory and --image are remembered for the next `rayward up`, until `rayward down --purge`.
+    Flags of the node and --operator are remembered for the next `rayward up`, until `rayward down --purge`.
 
     \b
     Examples:
@@ -71,18 +72,23 @@ def command(
       rayward up --image rayproject/ray=.venv
     """  # noqa: D301
     folder = folder_of(data)
-    cpus, memory, images = _remembered(folder, cpus, memory, images)
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
+    flags += ["--images", image_policy]
+    asked = _asked(ctx, flags, port, operator, api_only=api_only)
+    kept = {} if api_only else _remembered(folder, asked)
+    chosen: Flags = {**settings.paired(flags), **kept}
     # Only where it differs: what runs already was perhaps started before there was a choice.
-    flags += ["--images", image_policy] if image_policy != "any" else []
-    node = None if api_only else flags
-    wants_operator = operator == "rayward" and not api_only
+    chosen = {flag: values for flag, values in chosen.items() if (flag, values) != ("--images", ("any",))}
+    wants_operator = (*kept.get("--operator", ()), operator)[0] == "rayward" and not api_only
+    node = None if api_only else _words({flag: chosen[flag] for flag in chosen if flag != "--operator"})
     # What a part says while the answer is written is shown too.
     logs = Logs(folder) if foreground else None
     try:
         up = control.up(folder, port=port, node=node, operator=wants_operator, foreground=foreground, tell=tell)
         if up.already:
-            _refuse_other_flags(folder, up, _asked(ctx, flags, port, operator, api_only=api_only), data)
+            _refuse_other_flags(folder, up, asked, data)
+        elif kept:
+            tell(f"as before: {shlex.join(_words(kept))} (remembered until down --purge)")
         _tell_troubles(folder, up)
         _answer(folder, up, form, api_only=api_only)
         if logs is not None:
@@ -98,20 +104,28 @@ def command(
         tell(f"stopped; objects stay in {folder.root}")
 
 
-def _remembered(
-    folder: Folder, cpus: str | None, memory: str | None, images: tuple[str, ...]
-) -> tuple[str | None, str | None, tuple[str, ...]]:
-    """The size and images of the last time, where none are given: a plain ``up`` after ``down`` is the same again."""
+def _remembered(folder: Folder, asked: Flags) -> Flags:
+    """The flags of the last time that are not written now: a plain ``up`` after ``down`` is the same again."""
     before = settings.read(folder.settings)
-    known: Flags = before.flags if before is not None else {}
-    kept: Flags = {flag: known[flag] for flag in ("--cpus", "--memory", "--image") if flag in known}
-    # An environment that was deleted since is not asked for again.
-    environments = tuple(one for one in kept.get("--image", ()) if (Path(one.partition("=")[2]) / "bin").is_dir())
-    return (
-        cpus or next(iter(kept.get("--cpus", ())), None),
-        memory or next(iter(kept.get("--memory", ())), None),
-        images or environments,
-    )
+    if before is None or before.node is None:
+        return {}
+    kept: dict[str, tuple[str, ...]] = {}
+    for flag, values in before.flags.items():
+        # A folder that was deleted since is not asked for again.
+        there = tuple(value for value in values if _is_there(flag, value))
+        if flag not in asked and there and _DEFAULTS.get(flag) != there:
+            kept[flag] = there
+    return kept
+
+
+def _is_there(flag: str, value: str) -> bool:
+    if flag == "--image":
+        return (Path(value.partition("=")[2]) / "bin").is_dir()
+    return flag != "--project" or Path(value).is_dir()
+
+
+def _words(flags: Flags) -> list[str]:
+    return [word for flag in flags.items() for word in settings.spelled(*flag)]
 
 
 def _size(folder: Folder) -> str:
@@ -157,10 +171,11 @@ def _refuse_other_flags(folder: Folder, up: control.Up, asked: Flags, data: Path
     """A stack keeps what it was started with; who asks for something else must not think to have it."""
     if up.state.settings is None:
         return
-    told = settings.differing(asked, {**up.state.settings.flags, "--port": (folder.port.read_text(),)})
+    known: Flags = {"--images": ("any",), **up.state.settings.flags, "--port": (folder.port.read_text(),)}
+    told = settings.differing(asked, known)
     if told:
         place = ["--data-dir", str(data)] if data is not None else []
-        again = shlex.join([*(word for flag in asked.items() for word in settings.spelled(*flag)), *place])
+        again = shlex.join([*_words(asked), *place])
         why = "\n".join(f"{flag}: it was started with {instead}" for flag, instead in told.items())
         following = f"{shlex.join(['rayward', 'down', *place])} && rayward up {again}"
         raise CommandError(Code.CONFLICT, f"it is already running, but not with {' '.join(told)}", why, following)
@@ -198,7 +213,7 @@ def _answer(folder: Folder, up: control.Up, form: str, *, api_only: bool) -> Non
     if api_only:
         tell("no pod runs here: objects are only stored (--api-only)")
     elif size := _size(folder):
-        tell(f"{size} (--cpus and --memory change it; they are remembered until down --purge)")
+        tell(f"{size} (--cpus and --memory change it; flags are remembered until down --purge)")
     if metrics := read_target(folder.operator_metrics):
         tell(f"metrics of the operator: {metrics}")
         tell(f"metrics of everything: prometheus --config.file={folder.monitoring / monitoring.SCRAPING}")

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import orjson
 
-from rayward.cli import fetch, naming, reach
+from rayward.cli import fetch, naming
+from rayward.cli.columns import with_columns
 from rayward.cli.fetch import Scope
 from rayward.cli.forms import Form, rendered, without_managed
 from rayward.cli.grid import Grid, lay_out, read_table, widths
@@ -106,6 +107,5 @@ class _Screen:
         self._widths = widths(grid)
 
     def _decorated(self, grid: Grid) -> Grid:
-        if self._session.local:
-            grid = reach.with_addresses(self._session.client, self._asked.kind, grid, self._namespace)
+        grid = with_columns(self._session, self._asked.kind, grid, self._namespace)
         return grid.with_namespaces() if self._every else grid

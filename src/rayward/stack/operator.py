@@ -27,7 +27,7 @@ from rayward.stack.monitoring import pods
 _PATH: Final = click.Path(path_type=Path)
 
 
-@click.command("run")
+@click.command("run", short_help="Run the operator in the foreground.")
 @arguments.flags
 @click.option("--timeline-folder", type=_PATH, metavar="PATH", help="Keep the timeline there (default: in memory).")
 @click.option(

@@ -94,7 +94,8 @@ class Supervisor:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             loop.add_signal_handler(number, self.request_stop)
         await asyncio.to_thread(self._adopt, state.read(self._folder))
-        if self._settings is not None:
+        # A start without pods says nothing about how they are to run the next time.
+        if self._settings is not None and self._settings.node is not None:
             settings.write(self._folder.settings, self._settings)
         self._folder.logs.mkdir(mode=0o700, exist_ok=True)
         self._publish()

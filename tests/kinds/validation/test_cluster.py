@@ -279,6 +279,46 @@ def test_what_works_otherwise_than_it_seems_is_a_warning(changes: dict[str, Any]
     assert cluster_problems(_cluster(changes)) == []
 
 
+_IMAGE = f"{GROUP}.template.spec.containers.0.image"
+
+
+@pytest.mark.parametrize(
+    ("image", "says"),
+    [
+        ("not an image!!", "is not the name of an image: write REPOSITORY:TAG"),
+        ("Foo/Bar:2", "names are in lower case"),
+        ("rayproject/ray:", "is not the name of an image"),
+        ("https://example.com/ray:2", "is not the name of an image"),
+        ("raypoject/rey", "no image raypoject/rey is known: did you mean rayproject/ray?"),
+        ("docker.io/rayprojct/ray-ml:2.60.0", "did you mean rayproject/ray-ml?"),
+        ("rayproject/rey:2.60.0", "did you mean rayproject/ray?"),
+    ],
+)
+def test_an_image_that_cannot_be_pulled_is_a_warning(image: str, says: str) -> None:
+    (warning,) = cluster_warnings(_cluster({_IMAGE: image}))
+    assert warning.path == f"{AT}.template.spec.containers[0].image"
+    assert says in warning.message
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "ray",
+        "python:3.12-slim",
+        "rayproject/ray-deps:nightly",
+        "rayproject/ray:nightly-py312@sha256:" + "a" * 64,
+        "myproject/ray:2.60.0",
+        "anyscale/ray:2.60.0",
+        "Registry.example.com:5000/Team.x/ray".lower(),
+        "localhost:5000/a__b/c--d:v1_2",
+        "[::1]:5000/ray:2",
+        "raypoject.example.com/rey",
+    ],
+)
+def test_an_image_that_some_registry_may_have_is_none(image: str) -> None:
+    assert cluster_warnings(_cluster({_IMAGE: image})) == []
+
+
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
     lambda inner: (

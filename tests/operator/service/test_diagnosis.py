@@ -44,6 +44,97 @@ Traceback (most recent call last):
   File "/code/b.py", line 4, in __init__
 my.errors.Broken: no weights for x
 """
+_PYDANTIC: Final = """\
+A replica failed to start with exception. Retrying 2 more time(s). Error:
+\x1b[36mray::ServeReplica:shop:Model.initialize_and_get_metadata()\x1b[39m (pid=7, ip=10.0.0.1)
+  File "/opt/lib/python3.11/concurrent/futures/_base.py", line 449, in result
+    return self.__get_result()
+  File "/opt/lib/python3.11/site-packages/ray/serve/_private/replica.py", line 1928, in initialize
+    raise RuntimeError(traceback.format_exc()) from None
+RuntimeError: Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/ray/serve/_private/replica.py", line 4008, in _call_func_or_gen
+    result = callable(*args, **kwargs)
+             ^^^^^^^^^^^^^^^^^^^^^^^^^
+  File "/code/model.py", line 9, in __init__
+    self.settings = Settings(x="a")
+                    ^^^^^^^^^^^^^^^
+  File "/opt/lib/python3.11/site-packages/pydantic/main.py", line 280, in __init__
+    validated_self = self.__pydantic_validator__.validate_python(data, self_instance=self)
+pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings
+x
+  Input should be a valid integer [type=int_parsing, input_value='a', input_type=str]
+    For further information visit https://errors.pydantic.dev/2.14/v/int_parsing
+y
+  Field required [type=missing, input_value={'x': 'a'}, input_type=dict]
+    For further information visit https://errors.pydantic.dev/2.14/v/missing
+"""
+_GROUP: Final = """\
+RuntimeError:   + Exception Group Traceback (most recent call last):
+  |   File "/opt/lib/python3.11/site-packages/ray/serve/_private/replica.py", line 4008, in _call_func_or_gen
+  |     result = callable(*args, **kwargs)
+  |              ^^^^^^^^^^^^^^^^^^^^^^^^^
+  |   File "/code/model.py", line 11, in __init__
+  |     async with asyncio.TaskGroup() as group:
+  | ExceptionGroup: unhandled errors in a TaskGroup (2 sub-exceptions)
+  +-+---------------- 1 ----------------
+%s
+    +---------------- 2 ----------------
+    | KeyError: 'k'
+    +------------------------------------
+"""
+_MEMBER: Final = """\
+    | Traceback (most recent call last):
+    |   File "/code/load.py", line 3, in load
+    |     raise ValueError("no weights")
+    | ValueError: no weights"""
+_NESTED: Final = """\
+    | ExceptionGroup: inner (2 sub-exceptions)
+    +-+---------------- 1 ----------------
+      | OSError: no disk
+      +---------------- 2 ----------------
+      | OSError: no room
+      +------------------------------------"""
+_PIP: Final = """\
+Runtime env setup for app 'shop' failed:
+Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/ray/_private/worker.py", line 1055, in get_objects
+    raise value
+ray.exceptions.RuntimeEnvSetupError: Failed to set up runtime environment.
+[Node 10.0.0.1] Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/ray/_private/runtime_env/utils.py", line 105, in check_output_cmd
+    raise SubprocessCalledProcessError(
+ray._private.runtime_env.utils.SubprocessCalledProcessError: Run cmd[9] failed with the following details.
+Command '['/tmp/ray/virtualenv/bin/python', '-m', 'pip', 'install']' returned non-zero exit status 1.
+Last 50 lines of stdout:
+    ERROR: Could not find a version that satisfies the requirement nosuchpackage==9 (from versions: none)
+    ERROR: No matching distribution found for nosuchpackage==9
+"""
+_WORKING_DIR: Final = """\
+Exception when allocating Replica(id='7', deployment='Model', app='shop'): Failed to set up runtime environment.
+[Node 10.0.0.1] Traceback (most recent call last):
+  File "/opt/lib/python3.11/site-packages/smart_open/http.py", line 195, in __init__
+    self.response = self.session.get(
+  File "/opt/lib/python3.11/site-packages/requests/models.py", line 1024, in raise_for_status
+    raise HTTPError(http_error_msg, response=self)
+requests.exceptions.HTTPError: 404 Client Error: Not Found for url: https://example.com/code.zip
+"""
+_OWN_FOLDER: Final = """\
+Traceback (most recent call last):
+  File "/code/ray/serve/lib/python3.11/shop.py", line 5, in <module>
+  File "/opt/lib/python3.11/importlib/__init__.py", line 126, in import_module
+ValueError: no such shop"""
+_MANY_LINES: Final = """\
+Traceback (most recent call last):
+  File "/code/model.py", line 5, in __init__
+RuntimeError: no weights
+in any of
+bucket: empty
+disk: empty"""
+_NEXT_LINE: Final = """\
+Traceback (most recent call last):
+  File "/code/model.py", line 5, in __init__
+ImportError:
+  This model needs flash_attn"""
 
 
 @pytest.mark.parametrize(
@@ -55,6 +146,37 @@ my.errors.Broken: no weights for x
         pytest.param("Traceback (most recent call last):\nValueError: no frame", "ValueError: no frame", id="no frame"),
         pytest.param("Traceback (most recent call last):", "", id="cut off"),
         pytest.param("The deployment is waiting for resources.", "", id="no exception"),
+        pytest.param(
+            _PYDANTIC,
+            "pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings: x: Input should be a "
+            "valid integer [type=int_parsing, input_value='a', input_type=str] (/code/model.py:9)",
+            id="the first field that is not valid",
+        ),
+        pytest.param(_GROUP % _MEMBER, "ValueError: no weights (/code/load.py:3)", id="the first of a group"),
+        pytest.param(_GROUP % "    | OSError: no", "OSError: no (/code/model.py:11)", id="one that was never raised"),
+        pytest.param(_GROUP % _NESTED, "OSError: no disk (/code/model.py:11)", id="a group in a group"),
+        pytest.param(
+            f"{_GROUP % _MEMBER}\n{_CHAINED}", "my.errors.Broken: no weights for x (/code/b.py:4)", id="later"
+        ),
+        pytest.param(
+            _PIP, "RuntimeEnvSetupError: No matching distribution found for nosuchpackage==9", id="what pip says"
+        ),
+        pytest.param(
+            _WORKING_DIR,
+            "RuntimeEnvSetupError: requests.exceptions.HTTPError: 404 Client Error: Not Found for url: "
+            "https://example.com/code.zip",
+            id="an archive that is not there",
+        ),
+        pytest.param(
+            "Failed to set up runtime environment.\nIt timed out", "RuntimeEnvSetupError: It timed out", id="r"
+        ),
+        pytest.param(
+            _OWN_FOLDER, "ValueError: no such shop (/code/ray/serve/lib/python3.11/shop.py:5)", id="a folder like Ray's"
+        ),
+        pytest.param(_MANY_LINES, "RuntimeError: no weights (/code/model.py:5)", id="a message of many lines"),
+        pytest.param(
+            _NEXT_LINE, "ImportError: This model needs flash_attn (/code/model.py:5)", id="a message below its name"
+        ),
     ],
 )
 def test_the_cause_is_the_exception_and_the_users_own_frame(text: str, cause: str) -> None:
@@ -75,6 +197,11 @@ def test_a_condition_says_the_cause_and_what_to_do_in_one_line() -> None:
         "RuntimeError: the weights are missing (/code/model.py:12). "
         "Correct the code or the Serve config and apply it again"
     )
+
+
+def test_an_environment_that_cannot_be_made_is_corrected_in_runtime_env() -> None:
+    assert "Correct runtime_env in the Serve config and apply it again;" in summary(_PIP, "shop")
+    assert "Correct runtime_env in the Serve config and apply it again;" in summary(_WORKING_DIR, "shop")
 
 
 def test_a_text_without_a_cause_is_shortened_to_its_end() -> None:

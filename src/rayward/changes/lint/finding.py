@@ -65,6 +65,7 @@ CODES: Final[dict[str, str]] = {
     "RW408": "Every new cluster would read the state of the old one",
     "RW409": "An edit of serveConfigV2 alone is applied in place",
     "RW410": "What an edit of a pod template does to pods that run",
+    "RW411": "The image has a name that cannot be pulled",
 }
 """Every code and what it stands for; each has a section on the page ``docs/reference/lint.md``."""
 
@@ -91,6 +92,7 @@ ADVICE: Final[dict[str, str]] = {
     "RW408": "Delete `externalStorageNamespace`; `--fix` does.",
     "RW409": "Nothing, if you know.",
     "RW410": "Nothing, if you know.",
+    "RW411": "Write `REPOSITORY:TAG`; the message says which was meant.",
 }
 """What to do about a finding of each code, in the words of its section."""
 

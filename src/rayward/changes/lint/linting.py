@@ -139,7 +139,7 @@ def _object(document: Document, kind: str, version: str) -> Iterator[Finding]:
     told = {one.path for one in ruled if one.severity is _W}
     for problem in warnings:
         if problem.path not in told and not problem.path.startswith(_CONFIGS):
-            yield _problem(document, problem, "RW203", _W)
+            yield _problem(document, problem, "RW411" if problem.path.endswith(".image") else "RW203", _W)
 
 
 def judged(value: Any, kind: str) -> tuple[list[Problem], list[Problem]]:

@@ -4,8 +4,9 @@ Admission says most of it already (the CRDs' schema and rules); here everything 
 are installed, or an object is older than ours.
 """
 
-from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings, image_version
+from rayward.kinds.validation.cluster import cluster_problems, cluster_warnings
 from rayward.kinds.validation.cronjob import cron_job_problems, cron_job_warnings
+from rayward.kinds.validation.images import image_version
 from rayward.kinds.validation.job import job_problems, job_warnings
 from rayward.kinds.validation.problem import FEATURE_MISSING, Problem, Reason, listed, only_lacks_features
 from rayward.kinds.validation.quota import (

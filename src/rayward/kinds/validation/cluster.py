@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from rayward.kinds import labels, names, rayversion
+from rayward.kinds import labels, names
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.validation import template
 from rayward.kinds.validation.faulttolerance import fault_tolerance_problems
 from rayward.kinds.validation.groups import head_problems, is_autoscaled, worker_problems
+from rayward.kinds.validation.images import image_warnings
 from rayward.kinds.validation.options import (
     authentication_problems,
     autoscaler_problems,
@@ -19,10 +19,8 @@ from rayward.kinds.validation.options import (
 )
 from rayward.kinds.validation.problem import Problem
 from rayward.kinds.validation.unread import unread_annotations, unread_of_cluster
-from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.names import check_dns1035_label
 
-_ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?:(\d+\.\d+\.\d+)").search
 _STRATEGIES: Final = ("Recreate", "None")
 _OWNERS: Final = ("RayService", "RayJob")
 _GANG_LABEL: Final = "ray.io/gang-scheduling-enabled"
@@ -80,7 +78,7 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         message = "it has no effect: write enableInTreeAutoscaling: true beside it, or delete it"
         yield Problem(f"{at}.autoscalerOptions", "Invalid", message)
     yield from unread_of_cluster(spec, at)
-    yield from _image_warnings(spec, at)
+    yield from image_warnings(spec, at)
     version = spec.autoscaler_options.version if spec.autoscaler_options is not None else None
     for index, group in enumerate(spec.worker_group_specs or ()):
         place = f"{at}.workerGroupSpecs[{index}]"
@@ -96,31 +94,6 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         if replicas and least is not None and replicas < least:
             message = f"replicas is {replicas} and minReplicas {least}: {least} are made; lower minReplicas for fewer"
             yield Problem(f"{place}.replicas", "Invalid", message)
-
-
-def _image_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
-    """An image of Ray whose tag is another version than ``rayVersion``, by which commands and checks are chosen."""
-    groups = [(f"{at}.headGroupSpec", spec.head_group_spec.template)]
-    groups += [
-        (f"{at}.workerGroupSpecs[{index}]", group.template) for index, group in enumerate(spec.worker_group_specs or ())
-    ]
-    if spec.ray_version and rayversion.parse(spec.ray_version) is None:
-        message = f"{spec.ray_version[:64]!r} is not a version of Ray: write the one in the image, such as 2.60.0"
-        yield Problem(f"{at}.rayVersion", "Invalid", message)
-        return
-    for place, pod in groups:
-        found = image_version(pod)
-        if found and spec.ray_version and rayversion.parse(found) != rayversion.parse(spec.ray_version):
-            message = f"the image has Ray {found} and rayVersion is {spec.ray_version}: write the same in both"
-            yield Problem(f"{place}.template.spec.containers[0].image", "Invalid", message)
-
-
-def image_version(pod: Object) -> str:
-    """The version in the tag of an image of Ray's own; empty where the tag says none."""
-    containers = template.containers(pod)
-    image: Any = containers[0].get("image") if containers else None
-    found = _ray_image(image) if isinstance(image, str) else None
-    return found[1] if found is not None else ""
 
 
 def label_problems(given: Mapping[str, str]) -> Iterator[Problem]:

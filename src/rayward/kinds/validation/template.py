@@ -18,6 +18,13 @@ def containers(template: Object) -> list[Object]:
     return list(_objects(pod_spec(template).get("containers")))
 
 
+def images(template: Object) -> Iterator[tuple[str, str]]:
+    """The images of all containers, each with the path below the pod's spec."""
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(_objects(pod_spec(template).get(kind))):
+            yield f"{kind}[{index}].image", _text(container.get("image"))
+
+
 def environment(template: Object) -> dict[str, str]:
     """Variables of the Ray container by name; one that is taken from elsewhere counts as empty."""
     found = containers(template)

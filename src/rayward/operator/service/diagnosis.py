@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from rayward.operator.ray.answers import Application
+from rayward.operator.service.exception import RUNTIME_ENV, exception_in
 
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_TRACEBACK: Final = "Traceback (most recent call last)"
-_FRAME: Final = re.compile(r'File "([^"]+)", line (\d+)')
-_EXCEPTION: Final = re.compile(r"^[A-Za-z_][\w.]*(: .*)?$")
 _DIED: Final = re.compile(r"Error:\n(?:ActorDiedError|ActorUnavailableError|WorkerCrashedError|The actor died)")
 """What Ray says of a replica whose process died; there is no traceback."""
 _HEALTHY: Final = "HEALTHY"
@@ -22,15 +20,8 @@ _ENDED: Final = "ran out of memory, called exit or crashed in native code"
 _HINTS: Final = (
     ("ray.exceptions.WorkerCrashedError", f"The process that imported the code {_ENDED}"),
     ("ModuleNotFoundError", "Add the module to the image or to runtime_env, or correct the import"),
+    (RUNTIME_ENV, "Correct runtime_env in the Serve config and apply it again"),
     ("AttributeError", "Correct import_path or the code and apply it again"),
-)
-_NOT_THE_USERS: Final = (
-    "/site-packages/",
-    "/dist-packages/",
-    "/lib/python3",
-    "<frozen",
-    "/ray/_private/",
-    "/ray/serve/",
 )
 
 
@@ -41,18 +32,7 @@ def plain(text: str) -> str:
 
 def cause_of(text: str) -> str:
     """In one line: the exception and where the user's code raised it; empty where the text has no traceback."""
-    text = plain(text)
-    if _TRACEBACK not in text:
-        return ""
-    last = text[text.rindex(_TRACEBACK) :]
-    lines = [line for line in last.splitlines()[1:] if line.strip()]
-    raised = [line for line in lines if _EXCEPTION.fullmatch(line)]
-    exception = raised[-1] if raised else (lines[-1].strip() if lines else "")
-    frames = [
-        (path, number) for path, number in _FRAME.findall(text) if not any(part in path for part in _NOT_THE_USERS)
-    ]
-    where = f" ({frames[-1][0]}:{frames[-1][1]})" if frames else ""
-    return f"{exception}{where}"
+    return exception_in(plain(text))
 
 
 def summary(text: str, service: str) -> str:
