@@ -67,7 +67,12 @@ class Records(Connection):
             if not kept:
                 raise
             known = ()
-        earlier = [one for one in known if not kept or one.at < kept[0].at or one.what == "event"]
+        told = {(one.kind, one.name, one.text) for one in kept}
+        earlier = [
+            one
+            for one in known
+            if not kept or one.at < kept[0].at or (one.what == "event" and (one.kind, one.name, one.text) not in told)
+        ]
         return ordered((*earlier, *kept))
 
     async def stats(self, *refs: Ref | str) -> Stats:
