@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from rayward import AsyncClient
 from rayward.changes.intents import SetImage
@@ -31,19 +32,38 @@ async def test_an_upgrade_is_recorded_and_outlives_the_service(
 ) -> None:
     store = Store(tmp_path)
     ray.compose = composed(NO_QUEUES, store=store)
-    async with ray.operator():
-        await ray.create(service())
+    registry = CollectorRegistry()
+
+    def measured(name: str, **more: str) -> float | None:
+        about = {"namespace": ray.namespace, "team": "search", "kind": "RayService", "name": "svc"}
+        return registry.get_sample_value(name, {**about, **more})
+
+    async with ray.operator(registry=registry):
+        await ray.create(service(metadata={"labels": {"team": "search"}}))
         first = await ray.until_settled()
         written = await sdk.upgrade("rayservice/svc", SetImage("rayproject/ray:2"), cause="newer Ray")
         await sdk.settle(written)
         second = await ray.serving()
         assert (await sdk.stats("rayservice/svc")).changes == 2
+
+        async def counted() -> bool:
+            return measured("rayward_changes_total", result="Applied") == 2
+
+        await ray.eventually(counted)
+        assert measured("rayward_change_lead_seconds_count") == 2
+        subjects = await sdk.all_stats()
+        assert [(one.name, one.stats.changes) for one in subjects] == [("rayservice/svc", 2), ("team/search", 2)]
         await ray.client.delete(RAY_SERVICES, "svc", ray.namespace)
 
         async def gone() -> bool:
             return not await ray.objects(RAY_SERVICES) and not await ray.objects(CONTROLLER_REVISIONS)
 
         await ray.eventually(gone)
+
+        async def forgotten() -> bool:
+            return measured("rayward_changes_total", result="Applied") is None
+
+        await ray.eventually(forgotten)
     found = await sdk.timeline("rayservice/svc", store)
     texts = [one.text for one in found]
     assert f"traffic goes to RayCluster {second}, not {first}" in texts

@@ -11,6 +11,7 @@ from rayward.changes.recording import REVISIONS
 from rayward.changes.timeline import exits, transitions
 from rayward.changes.timeline.entry import Entry
 from rayward.changes.timeline.logends import LogEnds
+from rayward.changes.timeline.measured import ChangeMetrics
 from rayward.changes.timeline.store import Store
 from rayward.changes.timeline.warned import WARNINGS, Warned
 from rayward.kinds import labels
@@ -60,14 +61,15 @@ def registration(store: Store, watched: Watched) -> Registration:
         resource=RAY_CLUSTERS,
         component="timeline-recorder",
         rules=rules,
-        build=lambda environment, metrics: Recorder(environment, store, watched),
+        build=lambda environment, metrics: Recorder(environment, store, watched, metrics),
+        metrics=ChangeMetrics,
     )
 
 
 class Recorder:
     """Turns changes of caches into entries, and writes them a moment later."""
 
-    def __init__(self, environment: Environment, store: Store, watched: Watched) -> None:
+    def __init__(self, environment: Environment, store: Store, watched: Watched, metrics: ChangeMetrics) -> None:
         self.controller = Controller("timeline", self._reconcile, workers=1, clock=environment.clock)
         self._clock = environment.clock
         self._store = store
@@ -86,6 +88,7 @@ class Recorder:
         services.subscribe(lambda old, new: self._keep(services, transitions.of_service(old, new, self._now())))
         revisions = caches(REVISIONS)
         revisions.subscribe(lambda old, new: self._keep(revisions, transitions.of_revision(old, new, self._now())))
+        metrics.follow(revisions, self._caches)
         self._workloads = caches(watched.workloads) if watched.workloads is not None else None
         if self._workloads is not None:
             self._workloads.subscribe(self._workload)
