@@ -20,12 +20,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from prometheus_client import CollectorRegistry
 from tests.operator.stage import group, manifest
 
 from rayward.changes.planning import plan
 from rayward.changes.refs import ref_of
 from rayward.changes.timeline import Store
-from rayward.changes.timeline.recorder import Recorder
+from rayward.changes.timeline.measured import ChangeMetrics
+from rayward.changes.timeline.recorder import Recorder, Watched
 from rayward.cli.manifests import parse
 from rayward.kinds.raycluster import RayCluster
 from rayward.kube.client.access import Access
@@ -34,7 +36,7 @@ from rayward.kube.core.resource import PODS
 from rayward.kube.machinery import yamltext
 from rayward.kube.runtime.clock import SYSTEM_CLOCK
 from rayward.kube.runtime.registry import Environment, Informers, Source
-from rayward.operator.cluster.observe import CLUSTERS
+from rayward.operator.cluster.observe import ALL_SERVICES, CLUSTERS
 from rayward.operator.cluster.pod import RayPod
 
 _ROUNDS = 20
@@ -114,7 +116,9 @@ async def _recorder(folder: Path) -> float:
         informers = Informers(client, None, SYSTEM_CLOCK)
         pods: Source[RayPod] = Source(PODS, RayPod)
         environment = Environment(client, informers, None, SYSTEM_CLOCK, 1)  # pyright: ignore[reportArgumentType]
-        recorder = Recorder(environment, Store(folder), [CLUSTERS], pods)
+        recorder = Recorder(
+            environment, Store(folder), Watched([CLUSTERS], pods, ALL_SERVICES), ChangeMetrics(CollectorRegistry())
+        )
         cache = informers.cache(CLUSTERS)
         for cluster in changes[0]:
             cache.put(cluster, b"")

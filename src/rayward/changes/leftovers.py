@@ -75,11 +75,11 @@ def find(namespace: str) -> Operation[tuple[Leftover, ...]]:
     return tuple(found)
 
 
-def roots(resource: Resource, namespace: str) -> Operation[list[str]]:
-    """The names of the objects of a kind that no other object of Ray's owns."""
+def roots(resource: Resource, namespace: str) -> Operation[list[Object]]:
+    """The objects of a kind that no other object of Ray's owns."""
     found = yield from _listed(resource, namespace, "")
     return [
-        str(one["metadata"]["name"])
+        one
         for one in found
         if not any(owner.get("kind") in _OWNERS for owner in entries(section(one, "metadata"), "ownerReferences"))
     ]

@@ -28,7 +28,8 @@ from rayward.kube.runtime.controller import DONE, Result
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment, Registration, Source
 
-_BY_UID: Final = "owner-uid"
+BY_UID: Final = "owner-uid"
+"""Revisions by the uid of the object that they are of."""
 _WRITE: Final[WriteOptions] = {"field_manager": "rayward-recorder", "field_validation": "Ignore"}
 _ENDED: Final = {State.APPLIED, State.FAILED}
 
@@ -39,7 +40,7 @@ def _uid_of(found: KubeObject) -> tuple[str, ...]:
 
 
 REVISIONS: Final = Source(
-    CONTROLLER_REVISIONS, KubeObject, {"label_selector": OWNER}, metadata_only=True, indexes={_BY_UID: _uid_of}
+    CONTROLLER_REVISIONS, KubeObject, {"label_selector": OWNER}, metadata_only=True, indexes={BY_UID: _uid_of}
 )
 
 
@@ -116,7 +117,7 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
         except (AlreadyExists, Forbidden):
             # the SDK was faster; or the namespace is being deleted
             return
-        cached = {one.metadata.name: one for one in self._revisions.find(_BY_UID, found.metadata.uid)}
+        cached = {one.metadata.name: one for one in self._revisions.find(BY_UID, found.metadata.uid)}
         # the cache does not show the last one yet
         known = [_listed(one) for one in (cached | {made.metadata.name: made}).values()]
         for name in surplus(known):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rayward.changes.timeline.stats import Stats
+from rayward.changes.timeline.stats import TEAM, Stats
 from rayward.cli.changing import changing, ref_of
 from rayward.cli.completion import complete_objects
 from rayward.cli.grid import Grid, lay_out
@@ -16,21 +16,24 @@ _COLUMNS = ("OBJECT", "CHANGES", "FAILED", "FAILURE RATE", "LEAD TIME", "TIME TO
 
 @click.command("stats")
 @click.argument("words", nargs=-1, metavar="[KIND/NAME...]", shell_complete=complete_objects)
+@click.option("--team-label", default=TEAM, show_default=True, metavar="LABEL", help="Label that names a team.")
 @output_option
 @target_options
-def command(words: tuple[str, ...], form: str, target: Target) -> int:
-    """Show lead time, failure rate and time to restore of changes: of the named objects, or of the namespace.
+def command(words: tuple[str, ...], team_label: str, form: str, target: Target) -> int:
+    """Show lead time, failure rate and time to restore of changes: of the named objects, or of all and of each team.
+
+    Objects without the label of a team count for their namespace.
 
     \b
     Examples:
       rayward stats rayservice/shop rayservice/search
-      rayward stats -n team -o json
+      rayward stats -n shops --team-label example.com/team -o json
     """  # noqa: D301
     with changing(target) as (client, session):
         if words:
             found = {word: client.stats(ref_of((word,), session)) for word in words}
         else:
-            found = {f"namespace/{session.namespace}": client.stats()}
+            found = {one.name: one.stats for one in client.all_stats(team_label)}
     if form == "json":
         items = [{"object": name, **one.document()} for name, one in found.items()]
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "StatsList", "items": items})

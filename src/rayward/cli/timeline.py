@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -23,6 +24,7 @@ from rayward.sdk import Client
 
 _COLUMNS = ("TIME", "OBJECT", "WHAT", "TEXT", "BY")
 _LONGEST = 160
+_LAST_LINES = 5
 
 
 @click.command("timeline")
@@ -48,26 +50,44 @@ def command(words: tuple[str, ...], since: float, recorder: str | None, form: st
         folder = folder_of(target.data).timeline
         store = Store(folder) if session.local and folder.is_dir() else _recorded(client, ref, recorder)
         found = client.timeline(ref, store)
-    first = store.since if isinstance(store, Recorded) else found[0].at if found else None
+    first, told = begins(store, found)
     if since:
         earliest = rfc3339(datetime.now(UTC) - timedelta(seconds=since))
         found = tuple(one for one in found if one.at >= earliest)
     if form == "html":
-        answer(page(f"{ref} in {ref.namespace}", found))
+        answer(page(f"{ref} in {ref.namespace}", found, told))
     elif form == "json":
         items = [msgspec.to_builtins(one) for one in found]
         answer_json(
             {"apiVersion": "cli.rayward/v1", "kind": "Timeline", "object": str(ref), "since": first, "items": items}
         )
     else:
-        for line in lay_out(Grid(_COLUMNS, tuple(map(_row, found)))):
+        for line in table(found):
             answer(line)
-        if found and store is None:
-            tell(f"no recording was found: showing what the API server still has, since {found[0].at}")
-        if isinstance(store, Recorded):
-            kept = "on disk" if store.durable else "in memory, which ends with its process"
-            tell(f"recorded by the operator since {store.since}, {kept}")
+        tell(told)
     return 0
+
+
+def begins(store: Store | Recorded | None, found: Sequence[Entry]) -> tuple[str | None, str]:
+    """Since when something would be known, and in words; of what happened before, the list has no more than traces."""
+    if isinstance(store, Recorded):
+        kept = "on disk" if store.durable else "in memory, which ends with its process"
+        return store.since, f"recorded by the operator since {store.since}, {kept}"
+    if store is not None and (since := store.since) is not None:
+        return since, f"recorded by the local stack since {since}, on disk"
+    if found:
+        return found[0].at, f"no recording was found: showing what the API server still has, since {found[0].at}"
+    return None, "no recording was found, and the API server has nothing"
+
+
+def table(found: Sequence[Entry]) -> Iterator[str]:
+    """A line for each entry, and below those about the end of a container its last lines."""
+    heading, *lines = lay_out(Grid(_COLUMNS, tuple(map(_row, found))))
+    yield heading
+    for one, line in zip(found, lines, strict=True):
+        yield line
+        if one.what == "pod" and one.detail:
+            yield from (f"    {text[:_LONGEST]}" for text in one.detail.splitlines()[-_LAST_LINES:])
 
 
 def _recorded(client: Client, ref: Ref, recorder: str | None) -> Recorded | None:

@@ -9,7 +9,7 @@ from rayward.changes.timeline import Store, recorder
 from rayward.kinds.admission import Admission, Queueing
 from rayward.kube.client.api import Client
 from rayward.kube.runtime.registry import Registration
-from rayward.operator.cluster.observe import CLUSTERS, RAY_PODS
+from rayward.operator.cluster.observe import ALL_SERVICES, CLUSTERS, RAY_PODS
 from rayward.operator.errors import OperatorError
 from rayward.operator.job.observe import RAY_JOBS_WHOLE
 from rayward.operator.process import Compose, Settings
@@ -18,6 +18,7 @@ from rayward.operator.registry import registrations
 from rayward.operator.service.observe import RAY_SERVICES_WHOLE
 from rayward.quota import engine, gate, machine, multicluster
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
+from rayward.quota.sources import ALL_WORKLOADS
 
 _KINDS = (CLUSTERS, RAY_SERVICES_WHOLE, RAY_JOBS_WHOLE)
 
@@ -29,7 +30,9 @@ def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = 
     """
 
     def compose(reach: Reach) -> Sequence[Registration]:
-        timeline = recorder.registration(store or Store(), _KINDS, RAY_PODS)
+        workloads = None if queueing.admission is Admission.NONE else ALL_WORKLOADS
+        watched = recorder.Watched(_KINDS, RAY_PODS, ALL_SERVICES, workloads)
+        timeline = recorder.registration(store or Store(), watched)
         found = (*registrations(reach, queueing), *recording.registrations(*_KINDS), timeline)
         if queueing.admission is Admission.NONE:
             return found

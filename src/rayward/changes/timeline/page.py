@@ -28,12 +28,13 @@ svg{max-width:100%;height:auto}.lane{fill:#444;font-size:12px}
 """
 
 
-def page(title: str, entries: Sequence[Entry]) -> str:
-    """HTML without anything that is fetched."""
+def page(title: str, entries: Sequence[Entry], told: str = "") -> str:
+    """HTML without anything that is fetched; ``told`` says where the entries are from, and since when."""
     return (
         "<!doctype html><html lang=en><head><meta charset=utf-8>"
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head><body>"
-        f"<h1>{escape(title)}</h1>{_lanes(entries)}<table>{''.join(map(_row, entries))}</table></body></html>\n"
+        f"<h1>{escape(title)}</h1><p>{escape(told)}</p>{_lanes(entries)}"
+        f"<table>{''.join(map(_row, entries))}</table></body></html>\n"
     )
 
 

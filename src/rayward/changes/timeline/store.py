@@ -40,6 +40,12 @@ class Store:
         """Whether entries outlive the process."""
         return self._folder is not None
 
+    @property
+    def since(self) -> str | None:
+        """The time of the oldest entry, of whatever object; None without any."""
+        first = next(self.read(), None)
+        return first.at if first is not None else None
+
     def append(self, entries: Iterable[Entry]) -> None:
         """Keep entries; a full disk costs the record, and nothing else."""
         if self._folder is None:

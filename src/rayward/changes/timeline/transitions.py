@@ -7,10 +7,13 @@ from typing import Any
 
 from rayward.changes.revisions import CAUSE, CHANGED, MANAGER, OUTCOME, OWNER, USER
 from rayward.changes.timeline.entry import Entry
+from rayward.changes.timeline.warned import Warned
 from rayward.kinds import labels
+from rayward.kinds.resources import GROUP
 from rayward.kube.core.meta import controller_of
 from rayward.kube.core.objects import Condition, KubeObject
 
+_OF_QUOTA = frozenset({"QuotaReserved", "Admitted", "Evicted", "Preempted", "Finished"})
 _QUIET = frozenset({"Reconciling", "RollbackInProgress", "HeadPodRunningAndReady"})
 """Conditions that say what another one says."""
 
@@ -52,7 +55,7 @@ def of_object(kind: str, old: Any, new: Any, now: str) -> Iterator[Entry]:
 
 
 def of_pod(old: Any, new: Any, now: str, owner: str) -> Iterator[Entry]:
-    """Of a pod: when it runs, is ready, ends, and goes."""
+    """Of a pod: when it runs, is ready, and goes; how its containers end is told by ``exits``."""
     metadata = (new or old).metadata
     cluster = owner or f"RayCluster/{metadata.label(labels.CLUSTER)}"
 
@@ -68,12 +71,56 @@ def of_pod(old: Any, new: Any, now: str, owner: str) -> Iterator[Entry]:
         yield entry("pod", "pod is ready")
     elif old is not None and old.ready and not new.ready and not new.deleting:
         yield entry("pod", "pod is not ready any more")
+    if new.status.phase == "Failed" and not (old is not None and old.status.phase == "Failed") and new.status.reason:
+        # of a pod that its node gave up, no container may say more
+        yield entry("pod", f"pod failed: {new.status.reason}", new.status.message)
     restarts = {one.name: one.restart_count for one in (old.status.container_statuses if old else None) or ()}
     for one in new.status.container_statuses or ():
-        ended = one.last_state.terminated if one.last_state else None
-        if ended is not None and one.restart_count > restarts.get(one.name, 0):
-            reason = f" ({ended.reason})" if ended.reason else ""
-            yield entry("pod", f"container {one.name} ended with exit code {ended.exit_code}{reason} and was restarted")
+        if one.restart_count > restarts.get(one.name, 0):
+            yield entry("pod", f"container {one.name} was restarted (restart {one.restart_count})")
+
+
+def of_service(old: Any, new: Any, now: str) -> Iterator[Entry]:
+    """Of a Service that an object of Ray's owns: that it selects other pods."""
+    owner = controller_of(new or old)
+    if old is None or new is None or owner is None or not owner.api_version.startswith(f"{GROUP}/"):
+        return
+    selected, before = new.spec.selector or {}, old.spec.selector or {}
+    if selected == before:
+        return
+    to, away = selected.get(labels.CLUSTER, ""), before.get(labels.CLUSTER, "")
+    text = f"Service selects pods of RayCluster {to}" + (f", not {away}" if away else "")
+    if not to or to == away:
+        text = f"Service selects {','.join(f'{name}={value}' for name, value in sorted(selected.items())) or 'no pods'}"
+    metadata = new.metadata
+    about = f"{owner.kind}/{owner.name}"
+    yield Entry(now, metadata.namespace, "Service", metadata.name, "traffic", text, owner=about)
+
+
+def of_workload(old: Any, new: Any, now: str, owner: str) -> Iterator[Entry]:
+    """Of a demand for quota: that it is admitted, evicted or finished."""
+    if new is None:
+        return
+    metadata = new.metadata
+    before = _by_type(old)
+    for one in _by_type(new).values():
+        was = before.get(one.type)
+        if one.type not in _OF_QUOTA or (was is not None and (was.status, was.reason) == (one.status, one.reason)):
+            continue
+        text = f"{one.type} is {one.status}: {one.reason}"
+        at = one.last_transition_time if was is None else None
+        yield Entry(at or now, metadata.namespace, "Workload", metadata.name, "condition", text, "", owner, one.message)
+
+
+def of_event(old: Warned | None, new: Warned, now: str, owner: str) -> Iterator[Entry]:
+    """Of an Event: its first time, and then each time that its number doubled."""
+    if old is not None and new.times.bit_length() == old.times.bit_length():
+        return
+    about = new.involved_object
+    by = new.source.component or new.reporting_component
+    namespace = about.namespace or new.metadata.namespace
+    text, detail = f"{new.reason}: {new.message}", f"{new.times} times" if new.times > 1 else ""
+    yield Entry(new.at or now, namespace, about.kind, about.name, "event", text, by, owner, detail)
 
 
 def of_revision(old: KubeObject | None, new: KubeObject | None, now: str) -> Iterator[Entry]:

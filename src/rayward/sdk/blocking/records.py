@@ -10,10 +10,11 @@ from rayward.changes.refs import Ref
 from rayward.changes.revisions import Revision, Undo
 from rayward.changes.timeline import Entry, Recorded, Store, asking, read_timeline
 from rayward.changes.timeline.reading import ordered
-from rayward.changes.timeline.stats import Stats, stats_of
+from rayward.changes.timeline.stats import TEAM, Stats, Subject, by_team, stats_of
 from rayward.changes.why import Diagnosis, Evidence, explain, gather
 from rayward.changes.writing import Written
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.sdk.blocking.connection import Connection
 
 
@@ -68,18 +69,40 @@ class Records(Connection):
             if not kept:
                 raise
             known = ()
-        earlier = [one for one in known if not kept or one.at < kept[0].at or one.what == "event"]
+        told = {(one.kind, one.name, one.text) for one in kept}
+        earlier = [
+            one
+            for one in known
+            if not kept or one.at < kept[0].at or (one.what == "event" and (one.kind, one.name, one.text) not in told)
+        ]
         return ordered((*earlier, *kept))
 
     def stats(self, *refs: Ref | str) -> Stats:
         """How the changes of these objects went, together; of every object of the namespace where none is named."""
-        named = [self._ref(ref) for ref in refs]
-        if not named:
-            for resource in (RAY_SERVICES, RAY_CLUSTERS, RAY_JOBS):
-                found = self._run(leftovers.roots(resource, self.namespace))
-                named += [Ref(resource.kind, name, self.namespace) for name in found]
+        named = [self._ref(ref) for ref in refs] or [ref for ref, _ in self._roots()]
         histories = [self._run(revisions.history(ref), ref) for ref in named]
         return stats_of(histories)
+
+    def all_stats(self, team_label: str = TEAM) -> tuple[Subject, ...]:
+        """How the changes of each object of the namespace went, then those of each team.
+
+        Args:
+            team_label: The label that names an object's team; objects without it count for their namespace.
+        """
+        histories = {
+            str(ref): (str(labels.get(team_label) or ""), self._run(revisions.history(ref), ref))
+            for ref, labels in self._roots()
+        }
+        return by_team(histories, self.namespace)
+
+    def _roots(self) -> list[tuple[Ref, Object]]:
+        """The objects that somebody asked for, with their labels."""
+        named: list[tuple[Ref, Object]] = []
+        for resource in (RAY_SERVICES, RAY_CLUSTERS, RAY_JOBS):
+            for found in self._run(leftovers.roots(resource, self.namespace)):
+                metadata = section(found, "metadata")
+                named.append((Ref(resource.kind, str(metadata["name"]), self.namespace), section(metadata, "labels")))
+        return named
 
     def undo(
         self,
