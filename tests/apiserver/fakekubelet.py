@@ -10,6 +10,7 @@ from typing import Any
 
 from rayward.net.certificates import issue_server, make_authority
 from rayward.net.server import Server, ServerTls, listen
+from rayward.net.websocket import WebSocket
 from tests.apiserver.inprocess import Api
 
 NODE = "/api/v1/nodes/fake"
@@ -50,7 +51,7 @@ async def fake_kubelet(api: Api, folder: Path) -> AsyncGenerator[FakeKubelet]:
         file.write_bytes(content)
     listener = listen("127.0.0.1", 0)
     kubelet = FakeKubelet(listener.getsockname()[1])
-    server = Server(kubelet, listener, ServerTls(*files, folder / "pki" / "ca.crt"))
+    server = Server(kubelet, listener, ServerTls(*files, folder / "pki" / "ca.crt"), websocket=WebSocket)
     await server.start()
     try:
         await _register(api, kubelet.port)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rayward.net.server import Application, Server, listen
+from rayward.net.websocket import WebSocket
 
 pytestmark = pytest.mark.anyio
 
@@ -29,7 +30,7 @@ async def _hello(scope: dict[str, Any], receive: Any, send: Any) -> None:
 @asynccontextmanager
 async def _serving(application: Application) -> AsyncGenerator[int]:
     listener = listen("127.0.0.1", 0)
-    server = Server(application, listener)
+    server = Server(application, listener, websocket=WebSocket)
     await server.start()
     yield listener.getsockname()[1]
     await server.stop()

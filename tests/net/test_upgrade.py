@@ -16,6 +16,7 @@ from rayward.net.errors import ConnectFailed, ConnectionLost, ProtocolError
 from rayward.net.server import Leaving, Server, ServerTls, listen
 from rayward.net.tls import ClientTls, client_context
 from rayward.net.upgrade import NotUpgraded, ask, dial, read_head, upgraded
+from rayward.net.websocket import WebSocket
 from tests.net.peer import Identities
 from tests.net.wire import pair
 
@@ -44,7 +45,7 @@ async def _app(scope: dict[str, Any], receive: Any, send: Any) -> None:
 @asynccontextmanager
 async def _serving(app: App, tls: ServerTls | None = None, **more: Any) -> AsyncGenerator[int]:
     listener = listen("127.0.0.1", 0)
-    server = Server(app, listener, tls, **more)
+    server = Server(app, listener, tls, websocket=WebSocket, **more)
     await server.start()
     try:
         async with asyncio.timeout(30):

@@ -13,7 +13,6 @@ from typing import Any, Protocol
 import httptools
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from rayward.net.duplex import Duplex
 
@@ -26,7 +25,8 @@ _HEAD_SECONDS = 32.0
 """How long a client may take for the head of a request: Kubernetes' own limit."""
 _SWITCHED_BUFFER = 256 * 1024
 _SUBPROTOCOLS = b"sec-websocket-protocol"
-_SLASH = b"%2F"
+SLASH = b"%2F"
+"""What stands for the slash in the name of a subprotocol."""
 _HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
@@ -71,7 +71,7 @@ class _Protocol(HttpToolsProtocol):
         self._head_due = self.loop.call_later(_HEAD_SECONDS, transport.close)
         certificate = transport.get_extra_info("peercert")
         if certificate:
-            self._subject = _subject_of(certificate)
+            self._subject = subject_of(certificate)
 
     def data_received(self, data: bytes) -> None:
         if self._early is not None:
@@ -165,7 +165,7 @@ class _Protocol(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         # Kubernetes has names of subprotocols with a slash, which no token may have: the library would refuse them
         self.headers[:] = [
-            (name, value.replace(b"/", _SLASH) if name == _SUBPROTOCOLS else value) for name, value in self.headers
+            (name, value.replace(b"/", SLASH) if name == _SUBPROTOCOLS else value) for name, value in self.headers
         ]
         super().handle_websocket_upgrade()
 
@@ -192,34 +192,13 @@ class _Switched(asyncio.StreamReaderProtocol):
             self._transport_of_mine.close()
 
 
-class _WebSocket(WebSocketsSansIOProtocol):
-    """A WebSocket that knows its client's certificate, and Kubernetes' names of subprotocols."""
-
-    def handle_connect(self, event: Any) -> None:
-        super().handle_connect(event)
-        if self.close_sent:
-            return
-        # the application is called in the next turn of the loop, not before
-        slash = _SLASH.decode()
-        self.scope["subprotocols"] = [name.replace(slash, "/") for name in self.scope["subprotocols"]]
-        certificate = self.transport.get_extra_info("peercert")
-        subject = _subject_of(certificate) if certificate else None
-        if subject is not None:
-            extensions: Any = self.scope.get("extensions")
-            extensions["tls"] = {"client_subject": subject}
-
-    async def send(self, message: Any) -> None:
-        await super().send(message)
-        # refused with an answer of its own: that is an end of the handshake, which uvicorn would log as an error
-        self.handshake_complete = self.handshake_complete or self.close_sent
-
-
 def _running(parser: httptools.HttpRequestParser | None) -> httptools.HttpRequestParser:
     assert parser is not None, "there is one until the connection is lost"
     return parser
 
 
-def _subject_of(certificate: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+def subject_of(certificate: dict[str, Any]) -> tuple[str, tuple[str, ...]] | None:
+    """The common name and the organizations of a client's certificate; None where it has no name."""
     pairs = [pair for group in certificate.get("subject", ()) for pair in group]
     name = next((value for key, value in pairs if key == "commonName"), None)
     groups = tuple(value for key, value in pairs if key == "organizationName")
@@ -227,7 +206,10 @@ def _subject_of(certificate: dict[str, Any]) -> tuple[str, tuple[str, ...]] | No
 
 
 class Server:
-    """A listening server. It owns no signals: the process that runs it does."""
+    """A listening server. It owns no signals: the process that runs it does.
+
+    WebSockets take ``rayward.net.websocket``, which whoever serves none does not have to load.
+    """
 
     def __init__(
         self,
@@ -235,11 +217,12 @@ class Server:
         listener: socket.socket,
         tls: ServerTls | None = None,
         carried: Carried | None = None,
+        websocket: type[asyncio.Protocol] | None = None,
     ) -> None:
         config = uvicorn.Config(
             application,
             http=type("_ProtocolHere", (_Protocol,), {"carried": staticmethod(carried)}) if carried else _Protocol,
-            ws=_WebSocket,
+            ws=websocket or "none",
             # a client that reads slowly answers late; one that is gone is told by TCP
             ws_ping_timeout=None,
             # as Kubernetes: a small frame must not unpack into a large one

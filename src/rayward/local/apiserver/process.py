@@ -34,6 +34,7 @@ from rayward.local.apiserver.webhooks.dispatch import HttpWebhooks
 from rayward.local.store import Store
 from rayward.net.server import Server, ServerTls, listen
 from rayward.net.signing import SigningKey
+from rayward.net.websocket import WebSocket
 
 _log = logging.getLogger(__name__)
 
@@ -91,7 +92,7 @@ class ApiServer:
             metrics.observe,
         )
         tls = ServerTls(secrets.certificate, secrets.key, secrets.authority_file)
-        self._server = Server(app, listener, tls, answers_plainly)
+        self._server = Server(app, listener, tls, answers_plainly, WebSocket)
         await self._server.start()
         self._core = core
         url = f"https://{address}"

@@ -40,6 +40,7 @@ from rayward.local.node.scheduling.claims import Claim
 from rayward.local.node.scheduling.loop import Scheduler
 from rayward.local.node.work.host import Host, NodeInfo, Settings
 from rayward.net.server import Server, listen
+from rayward.net.websocket import WebSocket
 
 _log = logging.getLogger(__name__)
 _ADDRESS = "127.0.0.1"
@@ -162,7 +163,8 @@ class NodeProcess:
             await proxy.start()
             sandboxes.renewals.append(proxy.start)
         endpoint = Endpoint(agent, Gate(client, options.names[0]))
-        server = Server(endpoint, listener, certificate(folders.data, options.names, self._authorities))
+        tls = certificate(folders.data, options.names, self._authorities)
+        server = Server(endpoint, listener, tls, websocket=WebSocket)
         registration = Registration(client, identities, kubelet)
         running = [tasks.create_task(reflector.run()) for reflector in reflectors]
         running += [tasks.create_task(kubelet.run()), tasks.create_task(scheduling.run())]
