@@ -84,11 +84,12 @@ def test_a_service_of_a_former_name_goes_when_the_one_of_the_new_name_is_there(
 def test_clusters_that_go_get_no_service() -> None:
     world = serving(policy=Policy(deletion_delay=Policy().deletion_delay * 0))
     world.edit(B)
+    decision = decide(world.state(), world.now)
     for _ in range(60):
-        decision = decide(world.state(), world.now)
         if decision.delete:
             break
         world.step()
+        decision = decide(world.state(), world.now)
     assert decision.delete
     assert set(decision.cluster_services) == set(world.clusters) - set(decision.delete)
     going = _state(serving(), deleting=True)
