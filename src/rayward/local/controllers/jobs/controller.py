@@ -1,4 +1,4 @@
-"""Runs jobs."""
+"""The controller of Jobs: it counts their pods, decides, and writes pods and status."""
 
 from __future__ import annotations
 

@@ -255,7 +255,6 @@ class Backend(asyncio.Protocol):
             self._asker.backend_full()
 
     def resume_writing(self) -> None:
-        """It reads again."""
         if self._asker is not None:
             self._asker.backend_free()
 
