@@ -215,3 +215,16 @@ def test_a_listener_that_always_fails_is_told_more_and_more_seldom(cache: Cache[
     for version in range(2, 102):
         cache.advance(str(version))
     assert calls == [-1, 2, 4, 8, 16, 32, 64]
+
+
+def test_a_reader_may_add_an_index_to_a_cache_that_is_in_use() -> None:
+    cache = Cache(PODS, Pod)
+    cache.put(*pod("early", 1, labels={"team": "a"}))
+    cache.add_index("team", by_label("team"))
+    cache.put(*pod("late", 2, labels={"team": "a"}))
+    cache.add_index("team", by_label("team"))
+    assert [found.metadata.name for found in cache.find("team", "a/a")] == ["early", "late"]
+    cache.remove(Key("a", "early"))
+    assert [found.metadata.name for found in cache.find("team", "a/a")] == ["late"]
+    with pytest.raises(ValueError, match="another index"):
+        cache.add_index("team", by_label("crew"))

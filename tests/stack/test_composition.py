@@ -3,23 +3,58 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds.admission import Admission, Queueing
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
 from rayward.kube.client.api import Client
 from rayward.kube.client.request import Request, Response
-from rayward.kube.runtime.events import EventRecorder
+from rayward.kube.core.resource import PODS
+from rayward.kube.runtime.cache import Cache
+from rayward.kube.runtime.clock import SYSTEM_CLOCK
+from rayward.kube.runtime.events import ComponentRecorder, EventRecorder
 from rayward.kube.runtime.manager import Manager
 from rayward.kube.runtime.metrics import Metrics
+from rayward.kube.runtime.registry import Environment, Informers, Source
 from rayward.kube.runtime.shield import DRAIN_SECONDS
+from rayward.operator.cluster.observe import RAY_PODS
 from rayward.operator.errors import OperatorError
 from rayward.operator.process import Settings
 from rayward.operator.ray.reach import NoReach
+from rayward.quota.gate.observe import SUBMITTER_PODS
 from rayward.stack.composition import check_settings, composed
-from tests.client.recording import RecordingTransport
+from tests.client.recording import RecordingTransport, answer_json
+
+
+class Declared(Informers):
+    """Notes what is to be watched."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(client, None, SYSTEM_CLOCK)
+        self.sources: set[Source[Any]] = set()
+
+    def cache(self, source: Source[Any]) -> Cache[Any]:
+        self.sources.add(source)
+        return super().cache(source)
+
+
+def test_what_operator_and_quota_both_read_is_watched_and_kept_once() -> None:
+    client = Client(RecordingTransport(lambda _: answer_json(404, {})))
+    informers = Declared(client)
+    recorder = ComponentRecorder(EventRecorder(client, "test"), "test")
+    environment = Environment(client, informers, recorder, SYSTEM_CLOCK, workers=1)
+    for each in composed(Queueing(Admission.EMBEDDED), "machine")(NoReach()):
+        each.build(environment, each.metrics(CollectorRegistry()))
+    watched = Counter((source.resource, str(source.selectors)) for source in informers.sources)
+    shared = {RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES}
+    assert {resource for resource, _ in watched} >= shared
+    assert {each for each, times in watched.items() if times > 1 and each[0] in shared} == set()
+    pods = {source.selectors.get("label_selector") for source in informers.sources if source.resource == PODS}
+    assert pods == {RAY_PODS.selectors.get("label_selector"), SUBMITTER_PODS}
 
 
 @pytest.mark.parametrize(

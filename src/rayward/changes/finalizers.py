@@ -61,7 +61,6 @@ class Held:
     holder: Holder
 
     def document(self) -> Object:
-        """For programs."""
         holder = self.holder
         return {
             "finalizer": self.finalizer,

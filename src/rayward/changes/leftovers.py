@@ -48,7 +48,6 @@ class Leftover:
         return f"{self.resource.kind.lower()}/{self.name}"
 
     def document(self) -> Object:
-        """For programs."""
         return {"kind": self.resource.kind, "name": self.name, "uid": self.uid, "why": self.why, "action": self.action}
 
 

@@ -141,5 +141,5 @@ def _too_large(folder: Path, files: list[_Found], what: str) -> Invalid:
 
 
 def amount(count: int) -> str:
-    """Bytes for people."""
+    """Bytes in the unit that a person would use."""
     return f"{count / 1_000_000:.1f} MB" if count >= 100_000 else f"{count / 1000:.1f} kB"

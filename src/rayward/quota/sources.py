@@ -1,12 +1,19 @@
-"""The collections that engine and gate both watch, each once for a process."""
+"""The collections that several controllers of quota watch, each once for a process."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
-from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
+from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload, WorkloadPriorityClass
+from rayward.kinds.resources import (
+    CLUSTER_QUEUES,
+    COHORTS,
+    LOCAL_QUEUES,
+    RESOURCE_FLAVORS,
+    WORKLOAD_PRIORITY_CLASSES,
+    WORKLOADS,
+)
 from rayward.kube.runtime.cache import by_label
 from rayward.kube.runtime.registry import Source
 
@@ -24,3 +31,4 @@ ALL_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
 ALL_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
 ALL_COHORTS: Final = Source(COHORTS, Cohort)
 ALL_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
+ALL_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)

@@ -52,14 +52,12 @@ class Answer:
     verdict: Verdict
 
     def line(self) -> str:
-        """For people."""
         verdict = self.verdict
         if verdict.never_fits or verdict.problem:
             return f"{self.object}: {verdict.message}"
         return f"{self.object}: {'fits now' if verdict.fits_now else 'waits'}. {verdict.message}"
 
     def document(self) -> Object:
-        """For programs."""
         verdict = self.verdict
         answer = "never" if verdict.never_fits or verdict.problem else "now" if verdict.fits_now else "later"
         return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from rayward.changes import recording
 from rayward.changes.timeline import Store, recorder
@@ -20,6 +21,7 @@ from rayward.quota import engine, gate, machine, multicluster
 from rayward.quota.engine.takeover import KueueIsAliveError, ensure_alone
 from rayward.quota.sources import ALL_WORKLOADS
 
+SHARED: Final = gate.Shared(CLUSTERS, RAY_PODS, RAY_JOBS_WHOLE, RAY_SERVICES_WHOLE)
 _KINDS = (CLUSTERS, RAY_SERVICES_WHOLE, RAY_JOBS_WHOLE)
 
 
@@ -36,7 +38,7 @@ def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = 
         found = (*registrations(reach, queueing), *recording.registrations(*_KINDS), timeline)
         if queueing.admission is Admission.NONE:
             return found
-        found = (*found, gate.registration(queueing), multicluster.registration(queueing, RAY_SERVICES_WHOLE))
+        found = (*found, gate.registration(queueing, SHARED), multicluster.registration(queueing, RAY_SERVICES_WHOLE))
         if queueing.admission is Admission.EMBEDDED:
             found = (*found, engine.REGISTRATION)
             if machine_queue:

@@ -12,6 +12,7 @@ Object = dict[str, Any]
 _WHOLE: Final = frozenset(
     {"template", "headService", "serveService", "env", "envFrom", "volumeMounts", "resources", "securityContext"}
     | {"ingressRules", "egressRules", "tls", "valueFrom", "serveConfigV2", "serveDeploymentGraphSpec"}
+    | {"submitterPodTemplate"}
 )
 """Built-in structures: one row for all of each."""
 

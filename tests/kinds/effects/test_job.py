@@ -6,16 +6,33 @@ import pytest
 
 from rayward.kinds.effects import Effect, Rules, effects
 from rayward.kinds.effects.job import FIELDS, Kind
+from rayward.kinds.managedby import KUBERAY
 from tests.kinds.clusters import Object, changed, manifest
+from tests.kinds.effects.fieldlist import changed as changed_below_spec
+from tests.kinds.effects.fieldlist import fields
 
 R, K6, K7 = Rules.RAYWARD, Rules.KUBERAY_1_6, Rules.KUBERAY_1_7
 
-KUBERAY_FIELDS: Final = """
-    rayClusterSpec clusterSelector entrypoint runtimeEnvYAML metadata entrypointNumCpus entrypointNumGpus
-    entrypointResources jobId submissionMode submitterPodTemplate submitterConfig activeDeadlineSeconds
-    preRunningDeadlineSeconds backoffLimit shutdownAfterJobFinishes ttlSecondsAfterFinished deletionStrategy
-    managedBy suspend
-"""
+_ROWS: Final = {
+    Kind.ATTEMPT: (
+        "clusterSelector entrypoint entrypointNumCpus entrypointNumGpus entrypointResources jobId metadata "
+        "runtimeEnvYAML submissionMode submitterConfig.backoffLimit submitterPodTemplate"
+    ),
+    Kind.WHILE_RUNNING: "activeDeadlineSeconds backoffLimit",
+    Kind.WHILE_STARTING: "preRunningDeadlineSeconds",
+    Kind.CLEANUP: (
+        "deletionStrategy.deletionRules[].condition.jobDeploymentStatus "
+        "deletionStrategy.deletionRules[].condition.jobStatus deletionStrategy.deletionRules[].condition.ttlSeconds "
+        "deletionStrategy.deletionRules[].policy deletionStrategy.onFailure.policy deletionStrategy.onSuccess.policy "
+        "shutdownAfterJobFinishes ttlSecondsAfterFinished"
+    ),
+    Kind.SUSPEND: "suspend",
+    Kind.OWNER: "managedBy",
+}
+JOB_FIELDS: Final = fields("rayjobs")
+JOB_ROWS: Final = {path: kind for kind, paths in _ROWS.items() for path in paths.split()} | {
+    f"rayClusterSpec.{path}": Kind.ATTEMPT for path in fields("rayclusters")
+}
 
 _TABLE: Final = {
     # phase: attempt, while running, while starting, cleanup
@@ -47,20 +64,27 @@ def _effect(old: Object, path: str, value: Any, rules: Rules = R) -> Effect:
     return found.changes[0].effect
 
 
-def test_every_field_of_kuberays_definition_has_a_row() -> None:
-    assert sorted(KUBERAY_FIELDS.split()) == sorted(FIELDS)
+def test_no_field_of_the_definition_is_without_a_row() -> None:
+    assert sorted(JOB_FIELDS) == sorted(JOB_ROWS)
+    assert sorted({path.partition(".")[0] for path in JOB_FIELDS}) == sorted(FIELDS)
+
+
+@pytest.mark.parametrize("path", [path for path, kind in JOB_ROWS.items() if kind in _KINDS])
+def test_a_field_in_each_phase(path: str) -> None:
+    for status, row in _TABLE.items():
+        old = _job(status)
+        new = changed_below_spec(old, path, JOB_FIELDS[path])
+        expected = {row[_KINDS.index(JOB_ROWS[path])]}
+        found = {rules: {change.effect for change in effects("RayJob", old, new, rules)} for rules in Rules}
+        assert found == dict.fromkeys(Rules, expected), status
 
 
 @pytest.mark.parametrize("status", _TABLE)
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_field_in_each_phase(field: str, status: str) -> None:
-    kind = FIELDS[field]
-    if kind not in _KINDS:
-        return
+def test_the_operator_that_acts_anyway_may_be_named(status: str) -> None:
     old = _job(status)
-    path, value = (f"spec.{field}.rayVersion", "2.61.0") if field == "rayClusterSpec" else (f"spec.{field}", 5)
-    expected = _TABLE[status][_KINDS.index(kind)]
-    assert {rules: _effect(old, path, value, rules) for rules in Rules} == dict.fromkeys(Rules, expected)
+    assert {rules: _effect(old, "spec.managedBy", KUBERAY, rules) for rules in Rules} == dict.fromkeys(
+        Rules, Effect.IGNORED
+    )
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from rayward.operator.cluster.pod import PodContainer, RayPod, RayPodSpec
 from rayward.operator.ray.answers import Application, Proxy, Serve
 from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations
-from rayward.operator.service.routing import incarnation_of, proxy_pods, required_routes, serve_label
+from rayward.operator.service.routing import incarnation_of, pod_labels, proxy_pods, required_routes, serve_pod
+from rayward.operator.service.state import ChildCluster
 
 _APP = frozenset({"app"})
 
@@ -40,55 +41,60 @@ def seen(routes: Routes | None, *, proxy: str = "HEALTHY", app: str = "RUNNING",
     return Observation("s", serve=serve, routes={"u1/0": routes} if routes else {}, **more)
 
 
-def head_label(found: RayPod, observation: Observation, *, excluded: bool = False) -> str:
-    return serve_label(found, observation, _APP, serving=True, excluded=excluded)
+def label(found: RayPod, observation: Observation, *, serving: bool = True, excluded: bool = False) -> str:
+    """The label that a pod has after a decision."""
+    known = serve_pod(found, observation, _APP)
+    traffic = {"x": 100} if serving else {"other": 100}
+    changes = pod_labels([ChildCluster("x", "h", "c", pods=(known,))], traffic, no_heads=excluded)
+    assert all((change.pod, change.uid) == (found.metadata.name, "u1") for change in changes)
+    return changes[0].label if changes else known.label
 
 
 def test_a_head_takes_requests_when_its_proxy_leads_to_the_applications() -> None:
-    assert head_label(pod(), seen(Routes.ALL)) == "true"
-    assert head_label(pod(label="true"), seen(Routes.MISSING)) == "false"
-    assert head_label(pod(), seen(Routes.ALL, proxy="DRAINING")) == "false"
-    assert head_label(pod(), seen(Routes.ALL), excluded=True) == "false"
+    assert label(pod(), seen(Routes.ALL)) == "true"
+    assert label(pod(label="true"), seen(Routes.MISSING)) == "false"
+    assert label(pod(), seen(Routes.ALL, proxy="DRAINING")) == "false"
+    assert label(pod(), seen(Routes.ALL), excluded=True) == "false"
 
 
 def test_a_head_that_is_not_ready_loses_the_label_so_that_it_does_not_come_back_with_it() -> None:
-    assert head_label(pod(label="true", ready=False), seen(Routes.ALL)) == "false"
-    assert head_label(pod(label="true", ready=False), Observation()) == "false"
+    assert label(pod(label="true", ready=False), seen(Routes.ALL)) == "false"
+    assert label(pod(label="true", ready=False), Observation()) == "false"
 
 
 def test_answers_of_a_container_that_ended_say_nothing_of_the_next_one() -> None:
     assert incarnation_of(pod(restarts=0)) != incarnation_of(pod(restarts=1))
-    assert head_label(pod(restarts=1), seen(Routes.ALL)) == "false"
+    assert label(pod(restarts=1), seen(Routes.ALL)) == "false"
 
 
-@pytest.mark.parametrize("label", ["true", "false"])
-def test_an_operator_that_has_asked_nobody_yet_changes_nothing(label: str) -> None:
-    assert head_label(pod(label=label), seen(None)) == label
-    assert head_label(pod(label=label), Observation()) == label
-    assert serve_label(pod(labels.WORKER, label), Observation(), _APP, serving=True, excluded=False) == label
+@pytest.mark.parametrize("before", ["true", "false"])
+def test_an_operator_that_has_asked_nobody_yet_changes_nothing(before: str) -> None:
+    assert label(pod(label=before), seen(None)) == before
+    assert label(pod(label=before), Observation()) == before
+    assert label(pod(labels.WORKER, before), Observation()) == before
 
 
 def test_a_proxy_that_cannot_be_asked_is_believed_as_far_as_the_controller_knows() -> None:
-    assert head_label(pod(), seen(Routes.SILENT)) == "true"
-    assert head_label(pod(), seen(Routes.SILENT, app="DEPLOYING")) == "false"
-    assert head_label(pod(label="true"), seen(Routes.SILENT, app="DEPLOYING")) == "true"
-    assert head_label(pod(label="true"), seen(Routes.SILENT, app="DEPLOYING", starting=True)) == "false"
+    assert label(pod(), seen(Routes.SILENT)) == "true"
+    assert label(pod(), seen(Routes.SILENT, app="DEPLOYING")) == "false"
+    assert label(pod(label="true"), seen(Routes.SILENT, app="DEPLOYING")) == "true"
+    assert label(pod(label="true"), seen(Routes.SILENT, app="DEPLOYING", starting=True)) == "false"
 
 
 def test_workers_behind_a_wall_come_back_when_the_controller_says_so() -> None:
     worker = pod(labels.WORKER, "false")
-    assert serve_label(worker, seen(Routes.SILENT), _APP, serving=True, excluded=False) == "true"
-    assert serve_label(worker, seen(Routes.SILENT, app="DEPLOYING"), _APP, serving=True, excluded=False) == "false"
+    assert label(worker, seen(Routes.SILENT)) == "true"
+    assert label(worker, seen(Routes.SILENT, app="DEPLOYING")) == "false"
 
 
 def test_workers_of_a_session_that_starts_anew_take_requests_when_they_have_routes() -> None:
     worker = pod(labels.WORKER, "true")
-    assert serve_label(worker, seen(None, starting=True), _APP, serving=True, excluded=False) == "false"
-    assert serve_label(worker, seen(None, starting=True), _APP, serving=False, excluded=False) == "true"
-    assert serve_label(worker, seen(Routes.MISSING), _APP, serving=True, excluded=False) == "false"
+    assert label(worker, seen(None, starting=True)) == "false"
+    assert label(worker, seen(None, starting=True), serving=False) == "true"
+    assert label(worker, seen(Routes.MISSING)) == "false"
     withdrawn = pod(labels.WORKER, "false")
-    assert serve_label(withdrawn, seen(None), _APP, serving=True, excluded=False) == "false"
-    assert serve_label(withdrawn, seen(Routes.ALL), _APP, serving=True, excluded=False) == "true"
+    assert label(withdrawn, seen(None)) == "false"
+    assert label(withdrawn, seen(Routes.ALL)) == "true"
 
 
 def _config(**routes: str | None) -> str:

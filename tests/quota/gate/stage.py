@@ -36,6 +36,7 @@ from rayward.operator.base.writing import WORKERS
 from rayward.operator.registry import registrations
 from rayward.quota import engine, gate
 from rayward.quota.engine.lifecycle import PodsReady
+from rayward.stack.composition import SHARED
 from tests.operator.service.stage import ServiceStage, cluster_config, service
 from tests.operator.stage import condition, running, template
 from tests.quota.engine.building import groups
@@ -91,7 +92,7 @@ class GateStage(ServiceStage):
         """Operator and gate in this namespace, the engine over all."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-operator")
-        ours = [*registrations(self.reach, self.queueing), gate.registration(self.queueing)]
+        ours = [*registrations(self.reach, self.queueing), gate.registration(self.queueing, SHARED)]
         measured = Metrics(registry or CollectorRegistry())
         made = Manager(client, ours, self.namespace, recorder=recorder, metrics=measured, workers=WORKERS)
         works = [made.run, recorder.run]

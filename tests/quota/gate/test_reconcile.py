@@ -22,6 +22,7 @@ from rayward.kube.runtime.registry import Environment, Informers
 from rayward.quota.gate import GateReconciler
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.sources import ALL_WORKLOADS
+from rayward.stack.composition import SHARED
 from tests.operator.stage import running
 from tests.quota.gate.stage import EMBEDDED
 from tests.quota.gate.test_decide import HELD, cluster, workload
@@ -69,7 +70,7 @@ async def _reconcile(server: Server, left: Workload) -> None:
     informers = Informers(client, "ns", SYSTEM_CLOCK)
     recorder = ComponentRecorder(EventRecorder(client, "test"), "test")
     environment = Environment(client, informers, recorder, SYSTEM_CLOCK, workers=1)
-    gate = GateReconciler(environment, GateMetrics(CollectorRegistry()), EMBEDDED)
+    gate = GateReconciler(environment, GateMetrics(CollectorRegistry()), EMBEDDED, SHARED)
     informers.cache(ALL_WORKLOADS).put(left, b"")
     gate.controller.add(CLUSTER)
     async with running(gate.controller.run):

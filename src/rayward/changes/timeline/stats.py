@@ -38,7 +38,6 @@ class Stats:
         return self.failed / self.changes if self.changes else 0.0
 
     def document(self) -> Object:
-        """For programs."""
         return {
             "changes": self.changes,
             "failed": self.failed,

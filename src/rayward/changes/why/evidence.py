@@ -50,7 +50,6 @@ class Evidence:
 
     @property
     def metadata(self) -> Object:
-        """Of the object."""
         return section(self.object, "metadata")
 
     def condition(self, kind: str, of: Object | None = None) -> Object:

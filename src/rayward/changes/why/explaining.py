@@ -31,7 +31,6 @@ class Diagnosis:
     following: str = ""
 
     def document(self) -> Object:
-        """For programs."""
         return {"code": self.code, "cause": self.cause, "evidence": list(self.evidence), "next": self.following}
 
 

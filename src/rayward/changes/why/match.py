@@ -42,7 +42,7 @@ def last_exit(container: Object) -> tuple[str, ...]:
 
 
 def warnings(evidence: Evidence, most: int) -> list[str]:
-    """The last warnings."""
+    """The last warnings about the object, as lines of evidence."""
     return [short(f"{one.get('reason')}: {one.get('message')}") for one in evidence.events[-most:]]
 
 

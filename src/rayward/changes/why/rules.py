@@ -68,7 +68,7 @@ def _elsewhere(evidence: Evidence) -> Match | None:
 
 def _unseen(evidence: Evidence) -> Match | None:
     """No operator has ever written a status."""
-    return None if evidence.status else Match(("it has no status, so no operator has looked at it",))
+    return None if evidence.status else Match(("status is empty: no operator has reconciled this object",))
 
 
 def _rejected(evidence: Evidence) -> Match | None:

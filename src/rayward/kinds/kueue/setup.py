@@ -56,7 +56,7 @@ class AdmissionCheckSpec(Slim, frozen=True, gc=False):
 
 
 class AdmissionCheckStatus(Slim, frozen=True, gc=False):
-    """Whether somebody answers."""
+    """Its condition ``Active`` says whether a controller answers the check."""
 
     conditions: tuple[Condition, ...] | None = None
 

@@ -1,4 +1,4 @@
-"""One finding."""
+"""A mistake in a spec: the field, a reason and what to write instead."""
 
 from __future__ import annotations
 

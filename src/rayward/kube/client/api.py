@@ -1,4 +1,4 @@
-"""The asynchronous client."""
+"""The asynchronous client: verbs on collections, over any transport."""
 
 from __future__ import annotations
 
@@ -237,7 +237,6 @@ class Client:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Server-side apply."""
         return await self.send(verbs.apply(resource, body, field_manager, force, subresource, dry_run))
 
     async def delete(

@@ -107,7 +107,6 @@ class FileCredentials:
         return credential if now is None or now == seen else None
 
     def load(self) -> Credential:
-        """Read the files."""
         stamps = self._stamps()
         credential = Credential(
             token=_text(self._token_file) or self._fixed.token,

@@ -1,4 +1,4 @@
-"""A token bucket."""
+"""A token bucket: so many requests a second, with a burst, as client-go limits itself."""
 
 from __future__ import annotations
 

@@ -201,7 +201,6 @@ class SyncClient:
         subresource: str | None = None,
         dry_run: bool = False,
     ) -> Object:
-        """Server-side apply."""
         return self.send(verbs.apply(resource, body, field_manager, force, subresource, dry_run))
 
     def delete(

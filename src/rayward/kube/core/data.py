@@ -1,4 +1,4 @@
-"""ConfigMap and Secret."""
+"""ConfigMap and Secret, with their contents."""
 
 from __future__ import annotations
 

@@ -54,7 +54,6 @@ class ObjectMeta(Slim, frozen=True, gc=False):
 
     @property
     def key(self) -> Key:
-        """Namespace and name."""
         return Key(self.namespace, self.name)
 
     def label(self, name: str, default: str = "") -> str:
@@ -76,7 +75,6 @@ class KubeObject(Slim, frozen=True, gc=False):
 
     @property
     def key(self) -> Key:
-        """Namespace and name."""
         return self.metadata.key
 
     @property

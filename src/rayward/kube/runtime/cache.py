@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
@@ -32,6 +33,7 @@ def by_owner(found: KubeObject) -> Iterable[str]:
     return () if owner is None else (owner.uid,)
 
 
+@functools.cache
 def by_label(name: str) -> Callable[[KubeObject], Iterable[str]]:
     """Index by the value of a label, inside its namespace: ``namespace/value``."""
 
@@ -100,6 +102,23 @@ class Cache(Generic[T]):
         """The objects that an index has under ``value``, in the order they came in."""
         objects = self._objects
         return [objects[key] for key in self._indexes[index][1].get(value, ())]
+
+    def add_index(self, name: str, function: Index[T]) -> None:
+        """Find objects by ``function`` too: for readers of a cache that somebody else declared.
+
+        Raises:
+            ValueError: There is another index of that name.
+        """
+        known = self._indexes.get(name)
+        if known is not None:
+            if known[0] is not function:
+                raise ValueError(f"{self.resource} has another index {name}")
+            return
+        entries: dict[str, dict[Key, None]] = {}
+        for key, found in self._objects.items():
+            for value in function(found):
+                entries.setdefault(value, {})[key] = None
+        self._indexes[name] = (function, entries)
 
     def in_namespace(self, namespace: str) -> list[T]:
         """The objects of one namespace."""

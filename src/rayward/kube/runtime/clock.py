@@ -1,4 +1,4 @@
-"""Time, handed in."""
+"""Time as an argument: what waits or compares times gets its clock from its caller, tests a virtual one."""
 
 from __future__ import annotations
 

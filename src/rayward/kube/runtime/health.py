@@ -37,7 +37,6 @@ class Health:
         self._checks: dict[str, Check] = {}
 
     def add(self, name: str, check: Check) -> None:
-        """Ask ``check`` too."""
         self._checks[name] = check
 
     def report(self) -> Report:

@@ -1,4 +1,4 @@
-"""Who is asking."""
+"""The user behind a request, as reviews and admission show it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from rayward.net.errors import NetworkError
 _log = logging.getLogger(__name__)
 _REFRESH_SECONDS: Final = 30.0
 _SETTLE_SECONDS: Final = 0.05
-_PATIENCE_SECONDS: Final = 30.0
+_SYNC_TIMEOUT_SECONDS: Final = 30.0
 _BACKOFF: Final = Backoff(0.2, 10.0)
 # Events are no part of any family, and there are many.
 _IGNORED: Final = frozenset({("", "events"), ("events.k8s.io", "events")})
@@ -67,7 +67,7 @@ class Monitors:
         """Whether all there is was seen; a collection that cannot be listed is waited for only so long."""
         now = self._clock.now()
         return self._begun and all(
-            monitor.cache.synced or now - monitor.since > _PATIENCE_SECONDS for monitor in self._monitors.values()
+            monitor.cache.synced or now - monitor.since > _SYNC_TIMEOUT_SECONDS for monitor in self._monitors.values()
         )
 
     async def run(self) -> Never:

@@ -1,4 +1,4 @@
-"""All controllers together."""
+"""All controllers on one client, with the caches that they share."""
 
 from __future__ import annotations
 

@@ -15,7 +15,6 @@ _MOST_DESCRIPTORS: Final = 4
 
 
 def pair() -> tuple[socket.socket, socket.socket]:
-    """Two connected ends."""
     return socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 
 

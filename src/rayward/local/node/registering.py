@@ -137,7 +137,6 @@ class Registration:
             await self._register(identity)
 
     async def run(self) -> None:
-        """Renew until cancelled."""
         beat = 0
         while True:
             for identity in self._identities:

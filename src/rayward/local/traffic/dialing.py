@@ -10,7 +10,7 @@ from rayward.local.traffic.place import connect
 from rayward.local.traffic.route import Member, Route
 
 _CONNECT_SECONDS: Final = 2.0
-_PATIENCE_SECONDS: Final = 6.0
+_REACH_SECONDS: Final = 6.0
 _PAUSE_SECONDS: Final = 0.1
 
 
@@ -31,7 +31,7 @@ async def reach(
         UnreachableError: There is none; a ``patient`` caller hears that only after a while.
     """
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + _PATIENCE_SECONDS
+    deadline = loop.time() + _REACH_SECONDS
     failure = ""
     status = 502
     while True:

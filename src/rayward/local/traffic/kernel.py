@@ -50,7 +50,7 @@ def _signs_of(transport: asyncio.BaseTransport) -> Signs | None:
 
 
 def lost(transport: asyncio.BaseTransport | None) -> bool:
-    """Whether the other side of an open connection is gone without a word."""
+    """Whether the other side of an open connection no longer acknowledges what it is sent."""
     if transport is None or transport.is_closing():
         return False
     signs = _signs_of(transport)

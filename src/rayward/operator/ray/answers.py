@@ -18,7 +18,7 @@ _NOT_UP: Final = frozenset({"STARTING", "STOPPING"})
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """Base of all."""
+    """What Ray answers; fields that nobody reads may come and go."""
 
 
 class Version(_Answer, frozen=True):

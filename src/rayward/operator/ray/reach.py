@@ -85,7 +85,6 @@ class NoReach:
     """No way anywhere: for who reads the registry and runs none of it, and for tests without dashboards."""
 
     async def ask(self, place: Place, ask: Ask) -> Answer:
-        """Never answered."""
         raise Unreachable(f"{place}: there is no route to dashboards here")
 
 

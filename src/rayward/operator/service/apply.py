@@ -34,7 +34,6 @@ from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.writer import Writer
-from rayward.operator.cluster.pod import RayPod
 from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import PodPort
@@ -45,7 +44,7 @@ from rayward.operator.service.desired import Desired
 from rayward.operator.service.events import ServiceEvents
 from rayward.operator.service.observe import Observed, ObservedCluster
 from rayward.operator.service.serveconfig import config_hash, deploy_key, deploy_text
-from rayward.operator.service.state import Decision, Release, ServeConfigTarget
+from rayward.operator.service.state import Decision, PodLabel, Release, ServeConfigTarget
 
 _DENIED: Final = frozenset({400, 403, 413, 422})
 """Answers to a write that the next attempt gets too: a quota, a policy, a webhook."""
@@ -98,7 +97,6 @@ class Applier:
         self._service = service
         self._namespace = service.metadata.namespace
         self._observed = observed
-        self._restarted_at = service.metadata.annotation(labels.RESTARTED_AT)
         self._outcome = Outcome()
 
     async def apply(
@@ -116,13 +114,13 @@ class Applier:
         annotated = await self._attempt(self._annotate(decision, desired, now))
         if annotated and await self._attempt(self._delete_clusters(decision)) and decision.create is not None:
             await self._attempt(self._create_cluster(decision.create, decision, desired, config))
-        await self._attempt(self._apply_cluster_services())
+        await self._attempt(self._apply_cluster_services(decision))
         await self._attempt(self._label_pods(decision))
         # Traffic moves to no cluster whose annotation does not say so: it would be deleted as one that never served.
         serving = decision.switch_to if annotated else ""
         serving = serving or (decision.active.name if decision.active else "")
-        if serving:
-            await self._attempt(self._route(serving, selectors_only=desired.rejected is not None))
+        if serving and await self._attempt(self._route(serving, selectors_only=desired.rejected is not None)):
+            await self._attempt(self._delete_services(decision))
         if decision.roll:
             await self._attempt(self._roll(decision.roll, config, now))
         if decision.scale:
@@ -151,13 +149,11 @@ class Applier:
             if resource is RAY_CLUSTERS:
                 self._events.event("Normal", "DeletedRayCluster", f"Deleted RayCluster {found.key}")
 
-    async def finalize(self) -> None:
-        """Delete what the RayService owns, then let it go; the finalizer is KubeRay's, on services it once had."""
+    async def finalize(self, finalizers: list[str] | None) -> None:
+        """Delete what the RayService owns, then set the finalizers that are left, unless they stay as they are."""
         await self.delete_all()
-        finalizers = self._service.metadata.finalizers or ()
-        if not self._observed.clusters and labels.SERVICE_FINALIZER in finalizers:
-            left = [name for name in finalizers if name != labels.SERVICE_FINALIZER]
-            await self._writer.set_finalizers(RAY_SERVICES, self._service, left)
+        if finalizers is not None:
+            await self._writer.set_finalizers(RAY_SERVICES, self._service, finalizers)
 
     async def _attempt(self, write: Awaitable[None]) -> bool:
         try:
@@ -206,34 +202,19 @@ class Applier:
         await self._create(RAY_CLUSTERS, body, self._service.metadata.uid)
         self._events.event("Normal", "CreatedRayCluster", f"Created RayCluster {self._namespace}/{name}")
 
-    async def _apply_cluster_services(self) -> None:
-        for found in self._observed.clusters.values():
-            if found.cluster.deleting:
-                continue
-            body = children.cluster_serve_service(found.cluster)
+    async def _apply_cluster_services(self, decision: Decision) -> None:
+        for name in decision.cluster_services:
+            cluster = self._observed.clusters[name].cluster
+            body = children.cluster_serve_service(cluster)
             if body is not None:
-                await self._apply_service(body, found.cluster)
+                await self._apply_service(body, cluster)
 
     async def _label_pods(self, decision: Decision) -> None:
-        """A pod is an endpoint while its proxy leads to the applications; see ``routing``."""
-        serving = {name for name, weight in decision.traffic.items() if weight}
-        changes: list[Awaitable[None]] = []
-        for name, found in self._observed.clusters.items():
-            for pod in found.pods:
-                label = routing.serve_label(
-                    pod,
-                    found.observation,
-                    routing.required_routes(found.annotations),
-                    serving=name in serving,
-                    excluded=self._service.spec.exclude_head_pod_from_serve_svc,
-                )
-                if pod.metadata.label(labels.SERVE) != label:
-                    changes.append(self._label(pod, label))
-        await asyncio.gather(*changes)
+        await asyncio.gather(*(self._label(change) for change in decision.pod_labels))
 
-    async def _label(self, pod: RayPod, label: str) -> None:
-        change = {"metadata": {"uid": pod.metadata.uid, "labels": {labels.SERVE: label}}}
-        await self._writer.patch(PODS, pod.metadata.name, change)
+    async def _label(self, change: PodLabel) -> None:
+        metadata = {"uid": change.uid, "labels": {labels.SERVE: change.label}}
+        await self._writer.patch(PODS, change.pod, {"metadata": metadata})
 
     async def _route(self, name: str, *, selectors_only: bool) -> None:
         """Have the stable Services select a cluster; ``selectors_only`` leaves the rest of them as it is."""
@@ -250,7 +231,6 @@ class Applier:
             if await self._apply_service(body, self._service, selector_only=selectors_only):
                 verb = "Updated" if exists else "Created"
                 self._events.event("Normal", f"{verb}Service", f"{verb} Service {key}")
-        await self._delete_renamed()
 
     async def _apply_service(self, body: Object, owner: KubeObject, *, selector_only: bool = False) -> bool:
         """Create a Service, or change what differs; whether anything was written."""
@@ -274,15 +254,12 @@ class Applier:
         await self._writer.patch(SERVICES, key.name, change)
         return True
 
-    async def _delete_renamed(self) -> None:
-        """A serve Service whose name the user changed selects the same pods until the new one exists."""
-        current = children.serve_service_name(self._service)
-        if not any(found.metadata.name == current for found in self._observed.serve_services):
-            return
+    async def _delete_services(self, decision: Decision) -> None:
+        renamed = children.serve_service_name(self._service)
         for found in self._observed.serve_services:
-            if found.metadata.name != current and not found.deleting:
+            if found.metadata.name in decision.delete_services:
                 await self._delete(SERVICES, found)
-                self._events.event("Normal", "DeletedService", f"Deleted Service {found.key}: renamed to {current}")
+                self._events.event("Normal", "DeletedService", f"Deleted Service {found.key}: renamed to {renamed}")
 
     async def _roll(self, name: str, config: Object, now: datetime) -> None:
         # The cache does not keep clusters as they were written.
@@ -335,20 +312,16 @@ class Applier:
                     head=found.head.metadata.uid if found.head else "",
                     token=tokens.get(found.cluster.metadata.uid, ""),
                     pace=Pace.UPGRADING if changing or in_place else Pace.IDLE,
-                    deploy=_deploy(target, found, self._restarted_at),
+                    deploy=_deploy(target, found),
                     proxies=routing.proxy_pods(found.cluster, found.pods),
                     routed=routing.required_routes(found.annotations),
                 ),
             )
 
     async def _note_refreshed(self, decision: Decision) -> None:
-        """Record on each RayCluster for which ``restartedAt`` its config was sent, so that none is passed over."""
         for target in decision.serve_configs:
-            found = self._observed.clusters.get(target.cluster)
-            if found is None or not _is_stale(found, self._restarted_at):
-                continue
-            if found.observation.deployed == deploy_key(target.config, target.redeployment, self._restarted_at):
-                await self._annotate_cluster(target.cluster, {labels.RESTARTED_AT: self._restarted_at})
+            if target.cluster in decision.refreshed:
+                await self._annotate_cluster(target.cluster, {labels.RESTARTED_AT: target.refresh})
                 self._events.refreshed(target.cluster)
 
     async def _clear_annotations(self, decision: Decision) -> None:
@@ -372,14 +345,9 @@ class Applier:
         await self._writer.delete(resource, found.metadata.name, found.metadata.uid, "Background")
 
 
-def _deploy(target: ServeConfigTarget, found: ObservedCluster, refresh: str) -> Deploy:
+def _deploy(target: ServeConfigTarget, found: ObservedCluster) -> Deploy:
     text = deploy_text(found.annotations.config, target.redeployment)
-    return Deploy(deploy_key(target.config, target.redeployment, refresh), text, anew=_is_stale(found, refresh))
-
-
-def _is_stale(found: ObservedCluster, refresh: str) -> bool:
-    """Whether ``restartedAt`` changed since its config was last sent, be it while no operator was there."""
-    return bool(refresh) and found.annotations.refreshed != refresh
+    return Deploy(deploy_key(target.config, target.redeployment, target.refresh), text, anew=target.anew)
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:

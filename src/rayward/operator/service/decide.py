@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rayward.kinds import labels
 from rayward.kinds.effects import Effect
-from rayward.operator.service import healing, inplace, retirement, upgrade
+from rayward.operator.service import healing, inplace, retirement, routing, upgrade
 from rayward.operator.service.healing import Remedy
 from rayward.operator.service.readiness import readiness_of, rolling
+from rayward.operator.service.serveconfig import deploy_key
 from rayward.operator.service.state import (
     ABORTED,
     AnnotationChange,
@@ -76,10 +77,18 @@ def decide(state: State, now: datetime) -> Decision:
     )
     if _rolls(state, decision) and decision.active is not None:
         decision = dataclasses.replace(decision, roll=decision.active.name, readiness=rolling(decision.active))
+    traffic = decision.traffic or _traffic_of(decision.active)
+    serve_configs = _serve_configs(state, decision)
     return dataclasses.replace(
         decision,
-        traffic=decision.traffic or _traffic_of(decision.active),
-        serve_configs=_serve_configs(decision),
+        traffic=traffic,
+        pod_labels=tuple(routing.pod_labels(state.clusters, traffic, no_heads=state.policy.excludes_heads)),
+        cluster_services=tuple(
+            cluster.name for cluster in state.clusters if not cluster.deleting and cluster.name not in decision.delete
+        ),
+        delete_services=_renamed(state, traffic),
+        serve_configs=serve_configs,
+        refreshed=_refreshed(state, serve_configs),
         scale=_scaled(state, decision),
         suspend=_suspended(state, decision),
         clear_annotations=_acted_upon(state, decision),
@@ -171,11 +180,32 @@ def _traffic_of(active: ChildCluster | None) -> dict[str, int]:
     return {active.name: 100} if active is not None else {}
 
 
-def _serve_configs(decision: Decision) -> tuple[ServeConfigTarget, ...]:
+def _renamed(state: State, traffic: Mapping[str, int]) -> tuple[str, ...]:
+    """A serve Service whose name the user changed selects the same pods until the new one exists."""
+    if not traffic or state.serve_service not in state.serve_services:
+        return ()
+    return tuple(name for name in state.serve_services if name != state.serve_service)
+
+
+def _serve_configs(state: State, decision: Decision) -> tuple[ServeConfigTarget, ...]:
+    asked = state.policy.restarted_at
     return tuple(
-        ServeConfigTarget(cluster.name, cluster.config, cluster.remedies)
+        ServeConfigTarget(
+            cluster.name, cluster.config, cluster.remedies, asked, anew=bool(asked) and cluster.refreshed != asked
+        )
         for cluster in (decision.active, decision.pending)
         if cluster is not None and cluster.config and cluster.name not in decision.delete
+    )
+
+
+def _refreshed(state: State, targets: Iterable[ServeConfigTarget]) -> tuple[str, ...]:
+    """Recorded for each cluster once its dashboard was sent the config for it, so that none is passed over."""
+    deployed = {cluster.name: cluster.deployed for cluster in state.clusters}
+    return tuple(
+        target.cluster
+        for target in targets
+        if target.anew
+        and deployed.get(target.cluster) == deploy_key(target.config, target.redeployment, target.refresh)
     )
 
 

@@ -66,6 +66,8 @@ def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
         stopped=bool(spec.ray_cluster_config.suspend) and queueing.is_kueues(meta),
         promote=meta.annotation(labels.PROMOTE),
         abort=meta.annotation(labels.ABORT),
+        restarted_at=meta.annotation(labels.RESTARTED_AT),
+        excludes_heads=bool(spec.exclude_head_pod_from_serve_svc),
         healing=Healing(
             unhealthy_after=None if unhealthy is None else timedelta(seconds=max(unhealthy, 0)),
             new_clusters=spec.deployment_unhealthy_restart_threshold or 0,

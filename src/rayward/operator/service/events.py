@@ -40,7 +40,7 @@ class ServiceEvents:
             self._recorder.event(RAY_SERVICES, self._service, kind, reason, message)
 
     def spec(self, desired: Desired) -> None:
-        """What validation found."""
+        """Events of a spec: why it is rejected, and what in it has no effect."""
         if desired.rejected:
             self.event("Warning", "InvalidRayServiceSpec", desired.rejected.message)
         for warning in desired.warnings:

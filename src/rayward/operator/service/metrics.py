@@ -80,7 +80,7 @@ class _Services(Collector):
         )
         stalled = GaugeMetricFamily(
             "rayward_service_stalled",
-            "1 while a RayService will not become what is asked for by itself, with the reason.",
+            "1 while a RayService cannot reach its spec without another edit, with the reason.",
             labels=[*_WHOSE, "reason"],
         )
         clusters = GaugeMetricFamily(

@@ -36,7 +36,7 @@ from rayward.operator.service.annotations import ClusterAnnotations, read_annota
 from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
-from rayward.operator.service.routing import incarnation_of
+from rayward.operator.service.routing import incarnation_of, required_routes, serve_pod
 from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
 from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
 
@@ -220,6 +220,7 @@ def _child(
     metadata = cluster.metadata
     pods = [pod for pod in pods if not pod.deleting]
     head = next((pod for pod in pods if pod.is_head), None)
+    required = required_routes(noted)
     child = ChildCluster(
         name=metadata.name,
         cluster_hash=_release_hash(cluster, wanted),
@@ -241,6 +242,9 @@ def _child(
         failing=_problem(cluster, starting=False),
         endpoints=len(endpoints),
         unrouted=_unrouted(endpoints, observation, promoted=noted.promoted),
+        pods=tuple(serve_pod(pod, observation, required) for pod in pods),
+        deployed=observation.deployed,
+        refreshed=noted.refreshed,
         in_flight=any(pod.metadata.name in busy for pod in pods),
         rolling_since=_rolling_since(cluster, noted, pods),
         missing=(missing := _missing_workers(cluster, pods)),

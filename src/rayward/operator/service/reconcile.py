@@ -31,10 +31,12 @@ from rayward.operator.ray.reach import Reach
 from rayward.operator.ray.serve import ServeProbe
 from rayward.operator.service import suspension
 from rayward.operator.service.apply import Applier
+from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of, observed_generation
 from rayward.operator.service.decide import decide
 from rayward.operator.service.desired import Desired, desired_of, policy_of
 from rayward.operator.service.events import ServiceEvents
+from rayward.operator.service.finalize import finalizers_left
 from rayward.operator.service.metrics import ServiceMetrics
 from rayward.operator.service.observe import RAY_SERVICES_WHOLE, Observed, caches_of, observe
 from rayward.operator.service.state import Decision, Policy, State
@@ -105,7 +107,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         events = ServiceEvents(self.recorder, found, local.events)
         applier = Applier(self.writer(found), self.poller, self._caches.clusters.services, events, found, observed)
         if found.deleting:
-            await applier.finalize()
+            await applier.finalize(finalizers_left(found.metadata.finalizers, len(observed.clusters)))
             return DONE
         left = len(observed.clusters) + len(observed.owned_services)
         suspended = suspension.decide(found.status.conditions, found.spec.suspend, left, found.metadata.generation, now)
@@ -119,9 +121,9 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
             written = await self._write_status(report, Decision(), suspended.conditions, generation)
             # The next step begins with what was written, and nothing else may change meanwhile.
             return Result(requeue_after=0.0) if written else DONE
-        return await self._pursue(_Report(found, observed, events, local, now), applier)
+        return await self._reconcile_release(_Report(found, observed, events, local, now), applier)
 
-    async def _pursue(self, report: _Report, applier: Applier) -> Result:
+    async def _reconcile_release(self, report: _Report, applier: Applier) -> Result:
         service, observed, now, local = report.service, report.observed, report.now, report.local
         desired, policy = local.desired(service), policy_of(service, self._queueing)
         report.events.spec(desired)
@@ -224,6 +226,8 @@ def _state_of(service: RayService, observed: Observed, desired: Desired, policy:
         serving=observed.serving,
         failure=failure_of(service.status.conditions, service.metadata.generation),
         change=_change_of(service, observed, desired, policy),
+        serve_service=serve_service_name(service),
+        serve_services=tuple(found.metadata.name for found in observed.serve_services if not found.deleting),
     )
 
 

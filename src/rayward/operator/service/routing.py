@@ -21,31 +21,43 @@ from rayward.operator.ray.answers import RUNNING
 from rayward.operator.ray.observation import Observation, ProxyPod, Routes
 from rayward.operator.ray.reach import PodPort
 from rayward.operator.service.annotations import ClusterAnnotations
+from rayward.operator.service.state import ChildCluster, PodLabel, ServePod
 
 _PORT: Final = 8000
 _HEALTHY: Final = "HEALTHY"
 
 
-def serve_label(
-    pod: RayPod, observation: Observation, required: frozenset[str], *, serving: bool, excluded: bool
-) -> str:
-    """What the label of ``pod`` is to be.
+def pod_labels(clusters: Iterable[ChildCluster], traffic: Mapping[str, int], *, no_heads: bool) -> list[PodLabel]:
+    """The labels that change; ``no_heads`` keeps heads out of the traffic."""
+    return [
+        PodLabel(pod.name, pod.uid, label)
+        for cluster in clusters
+        for pod in cluster.pods
+        if (label := _label(pod, serving=bool(traffic.get(cluster.name)), no_heads=no_heads)) != pod.label
+    ]
 
-    Args:
-        pod: A head or a worker.
-        observation: What was last seen of that cluster.
-        required: The applications that it has to lead to.
-        serving: Whether requests go to the cluster; else a worker's label does no harm.
-        excluded: Whether the user keeps heads out of the traffic.
-    """
+
+def _label(pod: ServePod, *, serving: bool, no_heads: bool) -> str:
+    if pod.is_head:
+        return "true" if pod.leads and not no_heads else "false"
+    if pod.leads:
+        return "true"
+    # The label of a worker does no harm where no requests go to its cluster.
+    return "false" if serving and pod.leads is False else pod.label
+
+
+def serve_pod(pod: RayPod, observation: Observation, required: frozenset[str]) -> ServePod:
+    """What is known of a head or a worker; ``required`` are the applications that it has to lead to."""
     current = pod.metadata.label(labels.SERVE)
     answer = observation.routes.get(incarnation_of(pod))
     if pod.is_head:
-        return str(not excluded and _head_serves(pod, observation, required, current, answer)).lower()
-    if answer is Routes.ALL or (answer is Routes.SILENT and _all_run(observation, required)):
+        leads: bool | None = _head_serves(pod, observation, required, current, answer)
+    elif answer is Routes.ALL or (answer is Routes.SILENT and _all_run(observation, required)):
         # Where Serve's port is not to be reached from here, the controller's word has to do; the probe still counts.
-        return "true"
-    return "false" if serving and (observation.starting or answer is Routes.MISSING) else current
+        leads = True
+    else:
+        leads = False if observation.starting or answer is Routes.MISSING else None
+    return ServePod(pod.metadata.name, pod.metadata.uid, current, pod.is_head, leads)
 
 
 def required_routes(noted: ClusterAnnotations) -> frozenset[str]:

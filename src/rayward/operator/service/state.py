@@ -55,6 +55,19 @@ class ServeState:
 
 
 @dataclass(frozen=True, slots=True)
+class ServePod:
+    """A head or a worker, as far as it may take requests."""
+
+    name: str
+    uid: str = ""
+    label: str = ""
+    """By which the serve Services select it, as it is now."""
+    is_head: bool = False
+    leads: bool | None = None
+    """Whether its Serve proxy leads to the applications; None where that is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class ChildCluster:
     """One RayCluster of the service.
 
@@ -93,9 +106,15 @@ class ChildCluster:
     """Ready addresses behind its own serve Service."""
     unrouted: tuple[str, ...] = ()
     """Pods among them whose Serve proxy does not lead to the applications yet."""
+    pods: tuple[ServePod, ...] = ()
+    """Those that are not being deleted."""
     in_flight: bool = False
     """The proxy has requests in flight to its pods, or may still send some."""
     serve: ServeState | None = None
+    deployed: str = ""
+    """The key under which its dashboard was last sent a config."""
+    refreshed: str = ""
+    """The ``restartedAt`` for which its config was last sent again."""
     unreachable: str = ""
     """Why its dashboard could not be read last time."""
     rolling_since: datetime | None = None
@@ -166,6 +185,10 @@ class Policy:
     """Kueue's own integration has stopped the whole service: nothing runs, and nothing is replaced, until it may."""
     promote: str = ""
     abort: str = ""
+    restarted_at: str = ""
+    """Another value has each config sent again."""
+    excludes_heads: bool = False
+    """Heads take no requests."""
     healing: Healing = field(default_factory=Healing)
 
 
@@ -183,6 +206,10 @@ class State:
     """Why this very generation was given up; it is not tried again until the spec changes."""
     change: ReleaseChange | None = None
     """What the desired cluster spec asks of the cluster that serves; None without either."""
+    serve_service: str = ""
+    """The name of the serve Service, as the spec has it."""
+    serve_services: tuple[str, ...] = ()
+    """The serve Services that exist and are not being deleted; of another name after it was changed."""
 
 
 class Stage(Enum):
@@ -236,6 +263,19 @@ class ServeConfigTarget:
     cluster: str
     config: str
     redeployment: int = 0
+    refresh: str = ""
+    """The ``restartedAt`` for which it is sent."""
+    anew: bool = False
+    """That one changed since the config was last sent, be it while no operator was there."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodLabel:
+    """What the serve label of a pod becomes."""
+
+    pod: str
+    uid: str
+    label: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +291,17 @@ class Decision:
     this count."""
     traffic: Mapping[str, int] = field(default_factory=dict[str, int])
     """The weight of each cluster, of 100; empty while none serves."""
+    pod_labels: tuple[PodLabel, ...] = ()
+    """The pods that begin or cease to take requests."""
+    cluster_services: tuple[str, ...] = ()
+    """The clusters that are to have a serve Service of their own."""
+    delete_services: tuple[str, ...] = ()
+    """Serve Services of a former name, once the one of today's exists."""
     delete: tuple[str, ...] = ()
     serve_configs: tuple[ServeConfigTarget, ...] = ()
     """The dashboards to poll, and what each is sent; no other cluster is sent anything."""
+    refreshed: tuple[str, ...] = ()
+    """The clusters whose config was sent for this ``restartedAt``, which is to be recorded."""
     scale: str = ""
     """The cluster whose group sizes follow the spec."""
     roll: str = ""

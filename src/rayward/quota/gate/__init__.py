@@ -22,16 +22,17 @@ from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import PODS
 from rayward.kube.runtime.registry import Environment, Registration
 from rayward.quota.gate.metrics import GateMetrics
+from rayward.quota.gate.observe import Shared
 from rayward.quota.gate.reconcile import NAME, GateReconciler
 
-__all__ = ["GateReconciler", "registration"]
+__all__ = ["GateReconciler", "Shared", "registration"]
 
 
-def registration(queueing: Queueing) -> Registration:
-    """The gate's entry, for the objects that ``queueing`` puts in a queue."""
+def registration(queueing: Queueing, shared: Shared) -> Registration:
+    """The gate's entry, for the objects that ``queueing`` puts in a queue; ``shared`` is what the operator watches."""
 
     def build(environment: Environment, metrics: GateMetrics) -> GateReconciler:
-        return GateReconciler(environment, metrics, queueing)
+        return GateReconciler(environment, metrics, queueing, shared)
 
     return Registration(
         name=NAME,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from rayward.kinds import labels
 from rayward.kinds.admission import Queueing, is_acknowledged, read_grant
@@ -20,7 +20,8 @@ from rayward.kinds.kueue import (
 from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus, RayJob, SubmissionMode
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOAD_PRIORITY_CLASSES
+from rayward.kinds.rayservice import RayService
+from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
 from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
@@ -36,6 +37,7 @@ from rayward.quota.sources import (
     ALL_COHORTS,
     ALL_FLAVORS,
     ALL_LOCAL_QUEUES,
+    ALL_PRIORITIES,
     ALL_WORKLOADS,
     BY_CLUSTER,
     BY_ORIGIN,
@@ -67,17 +69,23 @@ _by_cluster = by_label(labels.CLUSTER)
 _by_origin = by_label(labels.ORIGIN_NAME)
 SUBMITTER_PODS: Final = f"{labels.ORIGIN_KIND}={RAY_JOBS.kind},!{labels.CLUSTER}"
 """Selects the submitters of all RayJobs."""
-_CLUSTERS: Final = Source(RAY_CLUSTERS, RayCluster, indexes={BY_ORIGIN: _by_origin})
-_PODS: Final = Source(PODS, GatePod, {"label_selector": labels.CLUSTER}, indexes={BY_CLUSTER: _by_cluster})
 _SUBMITTERS: Final = Source(
     PODS,
     GatePod,
     {"label_selector": SUBMITTER_PODS},
     indexes={BY_ORIGIN: _by_origin},
 )
-_JOBS: Final = Source(RAY_JOBS, RayJob)
-_SERVICES: Final = Source(RAY_SERVICES, KubeObject, metadata_only=True)
-_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What the operator watches too: one watch and one copy serve both."""
+
+    clusters: Source[RayCluster]
+    pods: Source[Any]
+    """Of RayClusters, as far as ``GatePod`` at least."""
+    jobs: Source[RayJob]
+    services: Source[RayService]
 
 
 @dataclass(frozen=True)
@@ -87,10 +95,10 @@ class Caches:
     clusters: Cache[RayCluster]
     workloads: Cache[Workload]
     """All of them, others' too."""
-    pods: Cache[GatePod]
+    pods: Cache[Any]
     submitters: Cache[GatePod]
     jobs: Cache[RayJob]
-    services: Cache[KubeObject]
+    services: Cache[RayService]
     flavors: Cache[ResourceFlavor]
     cluster_queues: Cache[ClusterQueue]
     local_queues: Cache[LocalQueue]
@@ -98,20 +106,23 @@ class Caches:
     priorities: Cache[WorkloadPriorityClass]
 
 
-def caches_of(informers: Informers) -> Caches:
+def caches_of(informers: Informers, shared: Shared) -> Caches:
     cache = informers.cache
+    clusters, pods = cache(shared.clusters), cache(shared.pods)
+    clusters.add_index(BY_ORIGIN, _by_origin)
+    pods.add_index(BY_CLUSTER, _by_cluster)
     return Caches(
-        clusters=cache(_CLUSTERS),
+        clusters=clusters,
         workloads=cache(ALL_WORKLOADS),
-        pods=cache(_PODS),
+        pods=pods,
         submitters=cache(_SUBMITTERS),
-        jobs=cache(_JOBS),
-        services=cache(_SERVICES),
+        jobs=cache(shared.jobs),
+        services=cache(shared.services),
         flavors=cache(ALL_FLAVORS),
         cluster_queues=cache(ALL_CLUSTER_QUEUES),
         local_queues=cache(ALL_LOCAL_QUEUES),
         cohorts=cache(ALL_COHORTS),
-        priorities=cache(_PRIORITIES),
+        priorities=cache(ALL_PRIORITIES),
     )
 
 

@@ -29,6 +29,7 @@ from rayward.quota.gate.observe import (
     SUBMITTER_PODS,
     GatePod,
     LivePods,
+    Shared,
     caches_of,
     is_prebuilt,
     is_promoted,
@@ -51,14 +52,15 @@ _RETRY_SECONDS: Final = 1.0
 class GateReconciler:
     """Asks for quota for RayClusters, and lets them run what was admitted."""
 
-    def __init__(self, environment: Environment, metrics: GateMetrics, queueing: Queueing) -> None:
+    def __init__(self, environment: Environment, metrics: GateMetrics, queueing: Queueing, shared: Shared) -> None:
         self._client = environment.client
         self._clock = environment.clock
         self._recorder = environment.recorder
         self._metrics = metrics
         self._queueing = queueing
+        self._pods = shared.pods.selectors.get("label_selector", "")
         self._shield = Shield()
-        self._caches = caches = caches_of(environment.informers)
+        self._caches = caches = caches_of(environment.informers, shared)
         self._standings = Standings(caches, environment.clock)
         self._emitted: dict[Key, EventFilter] = {}
         self._told_at: dict[Key, float] = {}
@@ -110,7 +112,7 @@ class GateReconciler:
 
     async def _read_pods(self, key: Key, state: State) -> LivePods:
         """What runs, as the server has it now and not as a cache does."""
-        pods = await self._list_pods(key.namespace, f"{labels.CLUSTER}={key.name}")
+        pods = await self._list_pods(key.namespace, f"{self._pods},{labels.CLUSTER}={key.name}")
         job = job_of(state.workloads)
         if not job:
             return LivePods(pods)

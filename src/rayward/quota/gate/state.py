@@ -84,8 +84,6 @@ class WriteGrant:
 
 @dataclass(frozen=True, slots=True)
 class CreateWorkload:
-    """Ask for quota."""
-
     body: dict[str, Any]
 
 

@@ -20,7 +20,6 @@ from rayward.kinds.resources import (
     ADMISSION_CHECKS,
     MULTI_KUEUE_CONFIGS,
     RAY_SERVICES,
-    WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
 from rayward.kinds.validation import listed, service_problems
@@ -33,6 +32,7 @@ from rayward.quota.gate.demand import demand_of
 from rayward.quota.multicluster.claims import ORIGIN
 from rayward.quota.multicluster.remote import BY_SERVICE, Remotes
 from rayward.quota.multicluster.state import Goal, RemoteService, State, Worker
+from rayward.quota.sources import ALL_PRIORITIES
 
 _NOT_FORWARDED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", labels.WORKER_CLUSTER})
 _CLAIMS: Final = Source(
@@ -40,7 +40,6 @@ _CLAIMS: Final = Source(
 )
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _CONFIGS: Final = Source(MULTI_KUEUE_CONFIGS, MultiKueueConfig)
-_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -59,7 +58,7 @@ class Caches:
 def caches_of(informers: Informers, services: Source[RayService]) -> Caches:
     """The caches of the manager cluster; its worker clusters have their own."""
     cache = informers.cache
-    return Caches(cache(services), cache(_CLAIMS), cache(_CHECKS), cache(_CONFIGS), cache(_PRIORITIES))
+    return Caches(cache(services), cache(_CLAIMS), cache(_CHECKS), cache(_CONFIGS), cache(ALL_PRIORITIES))
 
 
 def our_checks(caches: Caches) -> list[AdmissionCheck]:

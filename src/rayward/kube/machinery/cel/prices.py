@@ -49,7 +49,6 @@ def _tenth(amount: int) -> int:
 
 
 def fixed(amount: int) -> Size:
-    """Exactly that many."""
     return Size(amount, amount)
 
 
@@ -68,9 +67,7 @@ class Sizes(Protocol):
         """How large one entry of a list made here can be."""
         ...
 
-    def set_entry(self, expr: Expr, size: Size) -> None:
-        """Remembers that."""
-        ...
+    def set_entry(self, expr: Expr, size: Size) -> None: ...
 
     def type_of(self, expr: Expr) -> str:
         """The checker's type of a part."""

@@ -1,4 +1,4 @@
-"""CEL's string functions."""
+"""CEL's string functions, those of its strings extension among them; positions count code points."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def labels(values: Mapping[str, str] | None, at: str, out: Errors) -> None:
 
 
 def label_selector(selector: Mapping[str, Any] | None, at: str, out: Errors, *, any_value: bool = False) -> None:
-    """A meta/v1 LabelSelector."""
+    """Check a meta/v1 LabelSelector; mistakes go to ``out``."""
     if not selector:
         return
     labels(selector.get("matchLabels"), f"{at}.matchLabels", out)

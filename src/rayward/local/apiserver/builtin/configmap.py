@@ -1,4 +1,4 @@
-"""ConfigMaps."""
+"""What kube-apiserver fills in, refuses and shows of ConfigMaps."""
 
 from __future__ import annotations
 

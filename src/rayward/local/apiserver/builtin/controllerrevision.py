@@ -1,4 +1,4 @@
-"""Controller revisions."""
+"""What kube-apiserver fills in, refuses and shows of ControllerRevisions."""
 
 from __future__ import annotations
 

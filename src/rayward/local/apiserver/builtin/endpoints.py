@@ -35,7 +35,6 @@ def endpoints_behaviour() -> Behaviour:
 
 
 def default(obj: Object) -> None:
-    """Fill in ports."""
     for subset in obj.get("subsets") or NO_ITEMS:
         for port in subset.get("ports") or NO_ITEMS:
             port.setdefault("protocol", "TCP")

@@ -1,4 +1,4 @@
-"""Endpoint slices."""
+"""What kube-apiserver fills in, refuses and shows of EndpointSlices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ def endpointslice_behaviour() -> Behaviour:
 
 
 def default(obj: Object) -> None:
-    """Fill in ports."""
     for port in obj.get("ports") or NO_ITEMS:
         port.setdefault("name", "")
         port.setdefault("protocol", "TCP")

@@ -1,4 +1,4 @@
-"""Ingresses."""
+"""What kube-apiserver fills in, refuses and shows of Ingresses."""
 
 from __future__ import annotations
 
@@ -65,7 +65,6 @@ def validate(obj: Object) -> list[FieldError]:
 
 
 def check_spec(spec: Spec) -> list[FieldError]:
-    """Where requests go."""
     out: Errors = []
     rules, backend = spec.get("rules"), spec.get("defaultBackend")
     if not rules and backend is None:

@@ -1,4 +1,4 @@
-"""Leases."""
+"""What kube-apiserver fills in, refuses and shows of Leases."""
 
 from __future__ import annotations
 

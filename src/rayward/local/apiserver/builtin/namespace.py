@@ -1,4 +1,4 @@
-"""Namespaces."""
+"""What kube-apiserver fills in, refuses and shows of Namespaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes."""
+"""What kube-apiserver fills in, refuses and shows of Nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Priority classes."""
+"""What kube-apiserver fills in, refuses and shows of PriorityClasses."""
 
 from __future__ import annotations
 

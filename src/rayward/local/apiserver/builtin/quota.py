@@ -1,4 +1,4 @@
-"""Resource quotas."""
+"""What kube-apiserver fills in, refuses and shows of ResourceQuotas."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def quota_behaviour() -> Behaviour:
 
 
 def default(obj: Object) -> None:
-    """Round amounts."""
+    """Limits finer than thousandths are rounded up."""
     for part, fields in (("spec", ("hard",)), ("status", ("hard", "used"))):
         for field in fields:
             amounts = (obj.get(part) or NOTHING).get(field)

@@ -34,7 +34,7 @@ def runtimeclass_behaviour() -> Behaviour:
 
 
 def default(obj: Object) -> None:
-    """Round amounts."""
+    """Overhead finer than thousandths is rounded up."""
     fixed = (obj.get("overhead") or NOTHING).get("podFixed")
     if fixed:
         round_list(fixed)

@@ -1,4 +1,4 @@
-"""Secrets."""
+"""What kube-apiserver fills in, refuses and shows of Secrets."""
 
 from __future__ import annotations
 

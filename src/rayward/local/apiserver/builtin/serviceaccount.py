@@ -1,4 +1,4 @@
-"""Service accounts."""
+"""What kube-apiserver fills in, refuses and shows of ServiceAccounts."""
 
 from __future__ import annotations
 

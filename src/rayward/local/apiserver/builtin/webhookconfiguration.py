@@ -45,7 +45,6 @@ def webhook_behaviour(*, mutating: bool) -> Behaviour:
 
 
 def default(obj: Object) -> None:
-    """Fill in webhooks."""
     for hook in obj.get("webhooks") or NO_ITEMS:
         fill = hook.setdefault
         fill("failurePolicy", "Fail")

@@ -1,4 +1,4 @@
-"""Runs jobs."""
+"""The controller of Jobs: it counts their pods, decides, and writes pods and status."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class JobController:
         await self._release(key, [pod for pod in pods if pod not in mine])
         uid, failures = self._failures.get(key, ("", Failures()))
         decision = decide.decide(job, mine, failures if uid == job.metadata.uid else Failures(), self._clock.utc())
-        await self._carry_out(key, job, decision)
+        await self._apply(key, job, decision)
         return Result(requeue_after=decision.again_after)
 
     async def _after_end(self, job: SeenJob) -> Result:
@@ -105,7 +105,7 @@ class JobController:
             return DONE
         return DONE
 
-    async def _carry_out(self, key: Key, job: SeenJob, decision: Decision) -> None:
+    async def _apply(self, key: Key, job: SeenJob, decision: Decision) -> None:
         await _all(self._delete(job, pod, held=True) for pod in decision.delete)
         await _all(self._delete(job, pod, held=False) for pod in decision.drop)
         refused = await self._create(job, decision.create)

@@ -33,7 +33,6 @@ class Event(msgspec.Struct, frozen=True):
 
 
 def by_orphaned(found: KubeObject) -> Iterable[str]:
-    """The index ``ORPHANS``."""
     return () if controller_of(found) is not None else (found.metadata.namespace,)
 
 

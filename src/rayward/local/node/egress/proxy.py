@@ -71,7 +71,6 @@ class Proxy:
         self._server = await asyncio.start_server(self.serve, sock=listener, limit=_MOST_HEAD)
 
     async def stop(self) -> None:
-        """Listen no more."""
         if self._server is not None:
             self._server.close()
 

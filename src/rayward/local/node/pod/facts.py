@@ -30,7 +30,6 @@ class Run(msgspec.Struct, frozen=True):
 
     @property
     def over(self) -> bool:
-        """Whether it ended."""
         return self.ended is not None
 
     @property

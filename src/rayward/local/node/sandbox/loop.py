@@ -27,7 +27,7 @@ class Loop:
         self._wake_out.setblocking(False)
         signal.signal(signal.SIGCHLD, _noted)
         signal.set_wakeup_fd(self._wake_out.fileno(), warn_on_full_buffer=False)
-        self._selector.register(self._wake_in, selectors.EVENT_READ, self._bury)
+        self._selector.register(self._wake_in, selectors.EVENT_READ, self._reap)
 
     def watch(self, source: Any, handler: Callable[[], None]) -> None:
         """Call ``handler`` whenever ``source`` can be read."""
@@ -71,7 +71,7 @@ class Loop:
             traceback.print_exc()
             time.sleep(_PAUSE)
 
-    def _bury(self) -> None:
+    def _reap(self) -> None:
         try:
             self._wake_in.recv(4096)
         except BlockingIOError:

@@ -156,15 +156,12 @@ class Host:
         self._services = services
 
     def config_map(self, namespace: str, name: str) -> Object | None:
-        """A whole ConfigMap."""
         return self._config_maps.whole(Key(namespace, name))
 
     def secret(self, namespace: str, name: str) -> Object | None:
-        """A whole Secret."""
         return self._secrets.whole(Key(namespace, name))
 
     def services(self) -> list[Object]:
-        """All services, whole."""
         return [whole for found in self._services if (whole := self._services.whole(found.key)) is not None]
 
     def rejection(self, pod: Object, node: NodeInfo) -> tuple[str, str] | None:

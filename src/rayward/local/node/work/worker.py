@@ -28,7 +28,7 @@ from rayward.net.errors import NetworkError
 _log = logging.getLogger(__name__)
 _RETRY: Final = 2.0
 _LONGEST_RETRY: Final = 120.0
-_PATIENCE: Final = 5.0
+_SERVER_DELETES_SECONDS: Final = 5.0
 _TERMINAL: Final = ("Succeeded", "Failed")
 _TOO_LATE: Final = "Pod was active on the node longer than the specified deadline"
 
@@ -184,7 +184,7 @@ class PodWorker:
         # that request fail. If it does not come to that, it is ours to do.
         if self._gone or self.pod["metadata"].get("deletionGracePeriodSeconds") != 0:
             return False
-        self._leave_at = self._leave_at or now + _PATIENCE
+        self._leave_at = self._leave_at or now + _SERVER_DELETES_SECONDS
         return now < self._leave_at
 
     def _decide(self, now: float) -> Step:

@@ -30,7 +30,7 @@ def resolvers(text: str) -> list[str]:
 
 
 def own_resolvers() -> list[str]:
-    """This machine's."""
+    """The resolvers that this machine itself asks, from its resolv.conf."""
     try:
         return resolvers(Path("/etc/resolv.conf").read_text())
     except (OSError, UnicodeDecodeError):

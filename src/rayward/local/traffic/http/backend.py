@@ -129,10 +129,10 @@ class Backend(asyncio.Protocol):
             self.transport.resume_reading()
 
     def look(self) -> None:
-        """Fail if the backend is gone without a word."""
+        """Fail if the backend no longer acknowledges what it is sent."""
         transport = self.transport
         if transport is not None and lost(transport):
-            self._fail("it is gone without a word")
+            self._fail("it stopped acknowledging packets")
             transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -255,7 +255,6 @@ class Backend(asyncio.Protocol):
             self._asker.backend_full()
 
     def resume_writing(self) -> None:
-        """It reads again."""
         if self._asker is not None:
             self._asker.backend_free()
 

@@ -1,1 +1,1 @@
-"""Persistent volume claims."""
+"""What kube-apiserver fills in, refuses and shows of PersistentVolumeClaims."""

@@ -1,4 +1,4 @@
-"""Persistent volume claims."""
+"""What kube-apiserver fills in, refuses and shows of PersistentVolumeClaims."""
 
 from __future__ import annotations
 

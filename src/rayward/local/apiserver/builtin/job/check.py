@@ -75,7 +75,6 @@ def _check_generated(obj: Object, out: Errors, *, prefixed: bool) -> None:
 
 
 def check_spec(spec: Spec, out: Errors) -> None:
-    """Everything inside ``spec``."""
     for field in _COUNTS:
         if spec.get(field) is not None:
             not_negative(spec[field], f"spec.{field}", out)

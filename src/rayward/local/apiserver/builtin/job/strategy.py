@@ -1,4 +1,4 @@
-"""Jobs."""
+"""What kube-apiserver fills in, refuses and shows of Jobs."""
 
 from __future__ import annotations
 

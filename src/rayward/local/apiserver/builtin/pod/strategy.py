@@ -1,4 +1,4 @@
-"""Pods."""
+"""What kube-apiserver fills in, refuses and shows of Pods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Services."""
+"""What kube-apiserver fills in, refuses and shows of Services."""
 
 from __future__ import annotations
 

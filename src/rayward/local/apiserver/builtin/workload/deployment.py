@@ -1,4 +1,4 @@
-"""Deployments."""
+"""What kube-apiserver fills in, refuses and shows of Deployments."""
 
 from __future__ import annotations
 

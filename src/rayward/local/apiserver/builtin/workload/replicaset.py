@@ -1,4 +1,4 @@
-"""Replica sets."""
+"""What kube-apiserver fills in, refuses and shows of ReplicaSets."""
 
 from __future__ import annotations
 

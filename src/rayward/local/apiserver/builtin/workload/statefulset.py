@@ -1,4 +1,4 @@
-"""Stateful sets."""
+"""What kube-apiserver fills in, refuses and shows of StatefulSets."""
 
 from __future__ import annotations
 
