@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
+from rayward.kinds.serveconfig.archives import no_archives
 from rayward.kinds.serveconfig.finding import Finding, Path, ServeConfigError, written
 from rayward.kinds.serveconfig.reading import Reading, read
 from rayward.kube.machinery.jsonvalue import Object
@@ -65,7 +66,8 @@ def parse(text: str) -> RuntimeEnv:
     if errors:
         raise ServeConfigError(sorted(errors, key=lambda finding: (finding.line, finding.column)))
     unknown = (name for name in environment if name not in _KNOWN and not name.startswith("_"))
-    warnings = (_at(reading, (name,), f"Ray 2.60 knows no {name!r} and ignores it") for name in unknown)
+    warnings = [_at(reading, (name,), f"Ray 2.60 knows no {name!r} and ignores it") for name in unknown]
+    warnings += [_at(reading, path, message) for message, path in no_archives(environment)]
     return RuntimeEnv(environment, tuple(warnings))
 
 
