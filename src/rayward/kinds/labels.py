@@ -180,3 +180,5 @@ WORKER_CLUSTER: Final = "rayward.dev/worker-cluster"
 """On a RayService of a manager cluster: the MultiKueueCluster that it runs on. Kept as long as it runs anywhere."""
 RELEASE: Final = "rayward.dev/release"
 """A label on a Workload of a manager cluster: the hash of the release that it asks quota for."""
+NOT_COPIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", PAUSE, PROMOTE, ABORT, ADMITTED})
+"""The annotations of a RayService that its RayClusters do not get."""
