@@ -31,6 +31,8 @@ _ANNOTATIONS_MAX: Final = 256 * 1024
 _OURS: Final = 8_192
 """What is left for the operator's own."""
 
+CONFIG_PATHS: Final = ("spec.serveConfigV2", "spec.serveDeploymentGraphSpec")
+"""Where a service's config may be."""
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
@@ -139,7 +141,7 @@ def _has_config(spec: RayServiceSpec) -> bool:
 
 def _config_path(spec: RayServiceSpec) -> str:
     is_graph = not _has_config(spec) and spec.serve_deployment_graph_spec is not None
-    return "spec.serveDeploymentGraphSpec" if is_graph else "spec.serveConfigV2"
+    return CONFIG_PATHS[is_graph]
 
 
 def _config_problems(service: RayService) -> Iterator[Problem]:
