@@ -39,7 +39,7 @@ def serve_label(
         excluded: Whether the user keeps heads out of the traffic.
     """
     current = pod.metadata.label(labels.SERVE)
-    answer = observation.routes.get(incarnation_of(pod))
+    answer = observation.routes.get(pod.incarnation)
     if pod.is_head:
         return str(not excluded and _head_serves(pod, observation, required, current, answer)).lower()
     if answer is Routes.ALL or (answer is Routes.SILENT and _all_run(observation, required)):
@@ -58,21 +58,12 @@ def required_routes(noted: ClusterAnnotations) -> frozenset[str]:
     return wanted & _routed_applications(noted.good_config) if noted.good_config else wanted
 
 
-def incarnation_of(pod: RayPod) -> str:
-    """Names one life of the pod's Ray container."""
-    name = pod.spec.containers[0].name if pod.spec.containers else ""
-    restarts = next((found.restart_count for found in pod.status.container_statuses or () if found.name == name), 0)
-    return f"{pod.metadata.uid}/{restarts}"
-
-
 def proxy_pods(cluster: RayCluster, pods: Iterable[RayPod]) -> tuple[ProxyPod, ...]:
     """The pods to be asked for their routes: those that would get requests with the label."""
     port = _serve_port(cluster)
     namespace = cluster.metadata.namespace
     ready = (pod for pod in pods if pod.ready and not pod.deleting and pod.status.pod_ip)
-    found = [
-        ProxyPod(incarnation_of(pod), PodPort(namespace, pod.metadata.name, pod.status.pod_ip, port)) for pod in ready
-    ]
+    found = [ProxyPod(pod.incarnation, PodPort(namespace, pod.metadata.name, pod.status.pod_ip, port)) for pod in ready]
     return tuple(sorted(found, key=lambda pod: pod.incarnation))
 
 
