@@ -7,6 +7,7 @@ import functools
 import signal
 from collections.abc import Awaitable, Callable
 from inspect import iscoroutinefunction
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,12 +18,20 @@ from rayward.net.loop import Loop
 settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
+COLLECTED = pytest.StashKey[list[tuple[Path, frozenset[str]]]]()
+"""The file and the marks of every test that this run found."""
 _PATIENCE = 0.8  # of the time after which the process is told
 
 
 @pytest.fixture
 def anyio_backend() -> tuple[str, dict[str, object]]:
     return ("asyncio", {"loop_factory": Loop})
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what was collected, before any of it is left out by its marks."""
+    config.stash[COLLECTED] = [(item.path, frozenset(mark.name for mark in item.iter_markers())) for item in items]
 
 
 def pytest_configure() -> None:

@@ -210,7 +210,7 @@ SERVICE: Final[dict[str, str]] = {
     "status.deploymentStatuses[].message": "what Serve says of it",
     "status.deploymentStatuses[].name": "its name",
     "status.deploymentStatuses[].status": "Serve's word for it",
-    "status.endTime": "when it stopped for good",
+    "status.endTime": "when it was suspended; it goes with a resume",
     "status.lastUpdateTime": "when this status was last written",
     "status.numServeEndpoints": "pods that answer requests",
     "status.observedGeneration": "moves when a generation is true, or will not become so by itself",

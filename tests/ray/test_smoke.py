@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import urllib.request
 from collections.abc import Generator
 
 import pytest
@@ -39,6 +41,18 @@ def test_upgrades_lose_no_request(stack: RayStack, upgrades: int) -> None:
     print(f"{upgrades} upgrades, {tally.sent} requests, {len(tally.lost)} lost")
     assert tally.lost == []
     service.delete()
+
+
+def test_up_says_where_the_metrics_of_the_operator_are(stack: RayStack) -> None:
+    told = stack.program("up")
+    assert told.returncode == 0, told.stderr
+    (address,) = re.findall(r"^metrics of the operator: (\S+)$", told.stderr, re.MULTILINE)
+
+    def answers() -> bool:
+        with urllib.request.urlopen(address, timeout=30) as answer:
+            return b"rayward_" in answer.read()
+
+    eventually(answers)
 
 
 @pytest.fixture(scope="module")

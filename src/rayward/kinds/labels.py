@@ -187,3 +187,5 @@ PROVISIONER: Final = "rayward.dev/local"
 """In a StorageClass: volumes are folders of this machine. No label."""
 LOAD_BALANCER: Final = "rayward.dev/loopback"
 """The ``loadBalancerClass`` of Services that get an address of this machine; no label either."""
+NOT_COPIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", PAUSE, PROMOTE, ABORT, ADMITTED})
+"""The annotations of a RayService that its RayClusters do not get."""

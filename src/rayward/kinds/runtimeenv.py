@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, cast
 
+from rayward.kinds.serveconfig.archives import no_archives
 from rayward.kinds.serveconfig.finding import Finding, Path, ServeConfigError, written
 from rayward.kinds.serveconfig.reading import Reading, read
 from rayward.kube.machinery.jsonvalue import Object
@@ -66,7 +67,8 @@ def parse(text: str) -> RuntimeEnv:
     if errors:
         raise ServeConfigError(sorted(errors, key=lambda finding: (finding.line, finding.column)))
     unknown = (name for name in environment if name not in _KNOWN and not name.startswith("_"))
-    warnings = (_at(reading, (name,), _unknown(name)) for name in unknown)
+    warnings = [_at(reading, (name,), _unknown(name)) for name in unknown]
+    warnings += [_at(reading, path, message) for message, path in no_archives(environment)]
     return RuntimeEnv(environment, tuple(warnings))
 
 

@@ -11,7 +11,7 @@ from rayward.operator.ray.reach import Reach
 def registrations(reach: Reach, queueing: Queueing = NO_QUEUES) -> tuple[Registration, ...]:
     """The entries; Ray's dashboards are found through ``reach``, and ``queueing`` says who waits for quota."""
     return (
-        cluster.registration(queueing),
+        cluster.registration(reach, queueing),
         service.registration(reach, queueing),
         job.registration(reach),
         cronjob.REGISTRATION,

@@ -234,6 +234,40 @@ def test_an_unknown_word_is_an_error_only_where_our_table_is_of_the_same_ray(key
         assert config.applications[0]["deployments"][0][key] == 3
 
 
+def _of_deployment(**environment: Any) -> dict[str, Any]:
+    return _app(deployments=[{"name": "D"}, {"name": "E", "ray_actor_options": {"runtime_env": environment}}])
+
+
+_OF_E = "applications[0].deployments[1].ray_actor_options.runtime_env"
+
+
+@pytest.mark.parametrize(
+    ("value", "paths"),
+    [
+        (_app(runtime_env={"working_dir": "s3://b/code"}), ["applications[0].runtime_env.working_dir"]),
+        (_app(runtime_env={"working_dir": "https://h/code.tar"}), ["applications[0].runtime_env.working_dir"]),
+        (_app(runtime_env={"py_modules": ["s3://b/a.zip", "s3://b/a"]}), ["applications[0].runtime_env.py_modules"]),
+        (_of_deployment(working_dir="s3://b/code"), [f"{_OF_E}.working_dir"]),
+        (_of_deployment(pyModules=["s3://b/a", "gs://b/b.whl"]), [f"{_OF_E}.pyModules"]),
+        (_app(runtime_env={"working_dir": "https://h/code.zip?version=1.2"}), []),
+        (_app(runtime_env={"working_dir": "s3://b/code.tar.bz2", "py_modules": ["s3://b/code.tar.xz"]}), []),
+        (_app(runtime_env={"working_dir": "local:///srv/code"}), []),
+        (_app(runtime_env={"py_modules": [1, None]}), []),
+        (_app(import_path="m:Shop"), ["applications[0].import_path"]),
+        (_app(import_path="m.LLMServer"), ["applications[0].import_path"]),
+        (_app(import_path="m:APIIngress"), ["applications[0].import_path"]),
+        (_app(import_path="m:My_Model"), ["applications[0].import_path"]),
+        (_app(import_path="m:APP"), []),
+        (_app(import_path="m:APP_2"), []),
+        (_app(import_path="m:app"), []),
+        (_app(import_path="m:buildApp"), []),
+        (_app(import_path="Shop:app"), []),
+    ],
+)
+def test_what_ray_takes_and_hardly_anybody_means_is_a_warning(value: Any, paths: list[str]) -> None:
+    assert [warning.path for warning in parse(value, RAY).warnings] == paths
+
+
 def test_a_repeated_key_is_a_warning() -> None:
     config = parse("applications:\n- name: a\n  import_path: m:a\n  import_path: m:b\n", RAY)
     assert [(warning.line, warning.path) for warning in config.warnings] == [(4, "applications[0].import_path")]

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
-import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -15,44 +11,17 @@ from pathlib import Path
 import pytest
 
 from rayward.kinds import shapes
-from tests.kinds.shapes.sample import Object, cluster, ray, template
+from tests.kinds.shapes.joining import run, shell, wait_container, wait_script
+from tests.kinds.shapes.sample import cluster, ray, template
 
+__all__ = ["shell"]
 _ROLLING = {"rayward.dev/rolling-update": "workers"}
-
-
-@pytest.fixture
-def shell(tmp_path: Path) -> Path:
-    """A folder with a ``ray`` that notes how it is called and fails the first time."""
-    command = tmp_path / "ray"
-    command.write_text(
-        f'#!/bin/bash\necho "$@" >> {tmp_path}/calls\n[ $(wc -l < {tmp_path}/calls) -ge ${{RAY_FROM:-2}} ]\n'
-    )
-    command.chmod(0o755)
-    return tmp_path
-
-
-def _run(script: str, folder: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    search = f"{folder}:{Path(sys.executable).parent}:/usr/bin:/bin"
-    return subprocess.run(
-        ["/bin/bash", "-c", script],
-        env={"PATH": search, **env},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-
-
-def _waiting(container: Object | None = None) -> Object:
-    made = cluster(groups=[{"template": template(container)}])
-    containers = shapes.worker_pod(made, made.groups[0], "w")["spec"]["initContainers"]
-    return next(found for found in containers if found["name"] == "wait-gcs-ready")
 
 
 def test_a_worker_waits_in_rays_image_with_rays_variables() -> None:
     own = {"env": [{"name": "RAY_USE_TLS", "value": "1"}], "volumeMounts": [{"name": "tls", "mountPath": "/tls"}]}
 
-    made = _waiting({**own, "imagePullPolicy": "Never", "securityContext": {"runAsUser": 1}})
+    made = wait_container({**own, "imagePullPolicy": "Never", "securityContext": {"runAsUser": 1}})
 
     assert (made["image"], made["imagePullPolicy"], made["securityContext"]) == ("ray:1", "Never", {"runAsUser": 1})
     assert made["env"][0] == own["env"][0]
@@ -75,11 +44,6 @@ def _frame(kind: int, payload: bytes, flags: int = 0, stream: int = 1) -> bytes:
 _HEADERS = _frame(1, b"\x88", 4)
 _NOT_SERVING = _frame(4, b"", stream=0) + _HEADERS + _frame(0, b"\0\0\0\0\2\x08\x02")
 _SERVING = _frame(4, b"", stream=0) + _HEADERS + _frame(0, b"\0\0\0\0\2\x08\x01")
-
-
-def _script(port: int) -> str:
-    script: str = _waiting()["args"][0].replace("demo-head-svc.lab.svc.cluster.local", "127.0.0.1")
-    return script.replace("6379", str(port)).replace("settimeout(5)", "settimeout(1)")
 
 
 def _until_closed(serve: Callable[[socket.socket], None], listening: socket.socket) -> None:
@@ -121,7 +85,7 @@ def test_it_asks_the_health_of_gcs_until_it_serves(shell: Path, answers: list[by
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = threading.Thread(target=_until_closed, args=(serve, listening), daemon=True)
         server.start()
-        done = _run(_script(listening.getsockname()[1]), shell)
+        done = run(wait_script(listening.getsockname()[1]), shell)
         listening.shutdown(socket.SHUT_RDWR)
         server.join(60)
     for connection in held:
@@ -131,25 +95,6 @@ def test_it_asks_the_health_of_gcs_until_it_serves(shell: Path, answers: list[by
     assert done.stdout.startswith("The head answers after ")
     assert len(asked) >= len(answers)
     assert all(b"/grpc.health.v1.Health/Check" in request for request in asked)
-
-
-@pytest.mark.ray
-@pytest.mark.parametrize("auth", [{}, {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "0" * 32}], ids=["open", "token"])
-def test_a_real_gcs_says_that_it_serves(shell: Path, auth: dict[str, str]) -> None:
-    (package,) = importlib.util.find_spec("ray").submodule_search_locations  # pyright: ignore[reportOptionalMemberAccess, reportGeneralTypeIssues, reportOptionalIterable]
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    command = [f"{package}/core/src/ray/gcs/gcs_server", f"--gcs_server_port={port}", "--node-ip-address=127.0.0.1"]
-    command += [f"--log_dir={shell}", "--session-name=t", "--config_list=e30="]
-    with subprocess.Popen(
-        command, env={**os.environ, **auth}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    ) as gcs:
-        try:
-            done = _run(_script(port), shell)
-        finally:
-            gcs.terminate()
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("The head answers after ")
 
 
 def test_workers_drain_only_where_they_are_replaced_one_by_one() -> None:
@@ -176,7 +121,7 @@ def test_a_worker_drains_within_its_grace(shell: Path, grace: int | None, deadli
 
     assert lifecycle["postStart"] == started["lifecycle"]["postStart"]
     command: list[str] = lifecycle["preStop"]["exec"]["command"]
-    done = _run(command[2].replace("raylet", "no-such-process"), shell, RAY_FROM="1")
+    done = run(command[2].replace("raylet", "no-such-process"), shell, RAY_FROM="1")
     assert done.returncode == 0, done.stderr
     assert (shell / "calls").read_text() == (
         "drain-node --reason DRAIN_NODE_REASON_PREEMPTION --reason-message the pod is being replaced"
@@ -188,4 +133,4 @@ def test_a_drain_that_is_refused_is_told() -> None:
     made = cluster(annotations=_ROLLING)
     command: list[str] = ray(shapes.worker_pod(made, made.groups[0], "w"))["lifecycle"]["preStop"]["exec"]["command"]
 
-    assert _run(command[2].replace("ray drain-node", "false"), Path("/nowhere")).returncode == 1
+    assert run(command[2].replace("ray drain-node", "false"), Path("/nowhere")).returncode == 1

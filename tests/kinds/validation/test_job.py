@@ -248,6 +248,16 @@ def test_warnings_say_what_has_no_effect() -> None:
     assert "line 1, column 1" in found[-1].message
 
 
+def test_code_that_ray_cannot_unpack_is_worth_a_warning() -> None:
+    text = "pip: [a]\nworking_dir: s3://b/code\npy_modules:\n- s3://b/a.zip\n- s3://b/b\n"
+    messages = [warning.message for warning in job_warnings(_job({"spec.runtimeEnvYAML": text}))]
+    assert [message.partition(" is not an archive")[0] for message in messages] == [
+        "line 2, column 1: working_dir 's3://b/code'",
+        "line 5, column 3: py_modules 's3://b/b'",
+    ]
+    assert job_warnings(_job({"spec.runtimeEnvYAML": "working_dir: local:///srv/code\n"})) == []
+
+
 @pytest.mark.parametrize("judgement", [one for one in BAD if one.body["kind"] == "RayJob"], ids=lambda one: one.name)
 def test_what_the_server_refuses_is_refused_here_too(judgement: Judgement) -> None:
     paths = [problem.path for problem in job_problems(msgspec.convert(judgement.body, RayJob))]

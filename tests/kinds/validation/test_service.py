@@ -30,6 +30,39 @@ def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
     return [(problem.path, problem.reason) for problem in service_problems(_service(changes))]
 
 
+def _of_size(size: int, annotations: dict[str, str] | None = None) -> RayService:
+    """A service whose config has so many bytes as JSON."""
+    application = {"name": "a", "import_path": "m:a", "route_prefix": "/", "args": {"x": ""}}
+    bare = len(msgspec.json.encode({"applications": [application]}))
+    application["args"] = {"x": "é" * ((size - bare) // 2) + "e" * ((size - bare) % 2)}
+    config = msgspec.json.encode({"applications": [application]}).decode()
+    return _service({CONFIG: config, "metadata.annotations": annotations or {}})
+
+
+@pytest.mark.parametrize(
+    ("service", "said"),
+    [
+        pytest.param(_of_size(120_000), "", id="the longest"),
+        pytest.param(_of_size(120_001), "the config has 120001 bytes as JSON and the limit is 120000", id="one more"),
+        pytest.param(_of_size(120_000, {"notes": "n" * 9000}), "", id="with few annotations"),
+        pytest.param(
+            _of_size(120_000, {"notes": "é" * 10_000}), "the limit is 116973", id="annotations of the user take room"
+        ),
+        pytest.param(_of_size(116_973, {"notes": "é" * 10_000}), "", id="and the rest is for the config"),
+        pytest.param(
+            _of_size(120_000, {"kubectl.kubernetes.io/last-applied-configuration": "x" * 130_000}),
+            "",
+            id="what the cluster does not get takes none",
+        ),
+        pytest.param(_of_size(3000, {"notes": "n" * 262_000}), "the limit is 0", id="nothing is left"),
+    ],
+)
+def test_a_config_that_annotations_cannot_hold_is_refused_with_its_size(service: RayService, said: str) -> None:
+    found = [problem.message for problem in service_problems(service)]
+    assert len(found) == bool(said)
+    assert all(said in message and "hold it twice" in message for message in found)
+
+
 @pytest.mark.parametrize(
     "changes",
     [

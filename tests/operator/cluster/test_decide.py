@@ -382,3 +382,15 @@ def test_the_last_words_of_a_pod_are_read_while_the_spec_is_refused_too() -> Non
     )
     (wanted,) = world.decide().logs
     assert (wanted.pod, wanted.container, wanted.restarts) == (head.metadata.name, "ray", 2)
+
+
+def test_a_group_that_an_edit_dropped_is_told_with_what_is_deleted() -> None:
+    world = settled(manifest(groups=[group("small", 2), group("large", 1)]))
+    world.edit(worker_group_specs=groups(world)[1:])
+    (told,) = world.decide().events
+    assert (told.type, told.reason) == ("Warning", "WorkerGroupRemoved")
+    assert told.message.startswith(
+        "Worker group small is no longer in spec.workerGroupSpecs: deleting its 2 pods. A merge patch replaces"
+    )
+    world.settle()
+    assert not world.decide().events

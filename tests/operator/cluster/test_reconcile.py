@@ -10,6 +10,7 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.core.resource import INGRESSES, JOBS, PODS, ROLE_BINDINGS, ROLES, SECRETS, SERVICES, Resource
+from tests.operator.service.heads import PodHeads
 from tests.operator.stage import GROUPS, Stage, condition, group, manifest, put, template, uids
 
 pytestmark = pytest.mark.anyio
@@ -49,6 +50,23 @@ async def test_a_plain_cluster_costs_nine_calls(ray: Stage) -> None:
     # Two, where pods start together; each pod that is late may be told on the way.
     assert 1 <= kinds.count("status") <= 2 + 4
     assert [kind for kind in kinds if kind != "status"] == ["events"] * 2 + ["pods"] * 4 + ["services"]
+
+
+async def test_a_ray_that_is_not_the_one_written_is_told_for_no_call_of_the_server(ray: Stage) -> None:
+    calls: list[str] = []
+
+    def observe(request: Request, status: int) -> None:
+        calls.append(request.target)
+
+    ray.reach = PodHeads()
+    head = {"rayStartParams": {}, "template": template(image="ray")}
+    async with Client.connect(ray.access, observe=observe) as client, ray.operator(client):
+        await ray.create(manifest(rayVersion="2.9.0", headGroupSpec=head, groups=[]))
+        told = await ray.until_condition("RayVersionMismatch", status="True", reason="Dashboard")
+        assert told["message"] == "the head runs Ray 2.60.0, but spec.rayVersion is 2.9.0: write the version that runs"
+        await ray.patch({"spec": {"rayVersion": "2.60.0"}})
+        await ray.until_condition("RayVersionMismatch", status="False", reason="InAgreement")
+    assert not [target for target in calls if "/proxy" in target or "/secrets/" in target]
 
 
 async def test_suspend_frees_all_pods_and_resume_brings_them_back(ray: Stage) -> None:

@@ -10,15 +10,17 @@ import pytest
 
 from rayward.kinds.raycluster import RayCluster, RayClusterStatus
 from rayward.kube.core.meta import condition_of, is_true, rfc3339
+from rayward.kube.core.objects import OwnerReference
 from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, ContainerStatus, PodStatus
 from rayward.kube.core.status import status_body
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
 from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
+from rayward.operator.cluster.version import target_of
 from tests.operator.cluster.world import NOW, World, cluster, regroup, settled, state, status
 from tests.operator.service import verdicts
-from tests.operator.stage import group, manifest
+from tests.operator.stage import Object, group, manifest, template
 
 
 def _ready(of: RayClusterStatus) -> tuple[str, str]:
@@ -305,3 +307,58 @@ def test_the_heads_readiness_has_two_names_and_the_autoscaler_one() -> None:
     assert found("AutoscalerHealthy") == ("True", "AutoscalerRunning")
     world.edit(enable_in_tree_autoscaling=False)
     assert found("AutoscalerHealthy") is None
+
+
+def _told_version(world: World, running: str) -> tuple[str, str, str] | None:
+    told = status_of(world.state(ray_version=running), NOW)
+    world.cluster = msgspec.structs.replace(world.cluster, status=told)
+    found = condition_of(told.conditions, "RayVersionMismatch")
+    return None if found is None else (found.status, found.reason, found.message)
+
+
+def _of(version: str, image: str = "ray") -> Object:
+    head = {"rayStartParams": {}, "template": template(image=image)}
+    return manifest(rayVersion=version, headGroupSpec=head, groups=[])
+
+
+_OLDER = _of("2.9.0", "rayproject/ray:2.9.0-py311")
+_DIFFERS = "the head runs Ray 2.60.0, but spec.rayVersion is 2.9.0 and the tag of the head's image is 2.9.0: "
+
+
+def test_a_ray_that_is_not_the_one_written_is_told_by_the_head_itself() -> None:
+    world = settled(_OLDER)
+    assert _told_version(world, "") is None
+    told = _told_version(world, "2.60.0")
+    assert told == ("True", "Dashboard", f"{_DIFFERS}write the version that runs")
+    # An operator that has just started has not asked yet.
+    assert _told_version(world, "") == told
+    assert _told_version(world, "2.9.0") == ("False", "InAgreement", "")
+    assert _told_version(world, "") == ("False", "InAgreement", "")
+
+
+@pytest.mark.parametrize(
+    ("written", "running"),
+    [
+        pytest.param("2.60", "2.60.0", id="the same"),
+        pytest.param("nightly", "2.60.0", id="what is written is no version"),
+        pytest.param("2.9.0", "a build of mine", id="what runs is none"),
+        pytest.param("", "2.60.0", id="nothing is written"),
+    ],
+)
+def test_a_ray_that_cannot_be_told_apart_is_no_mismatch(written: str, running: str) -> None:
+    assert _told_version(settled(_of(written)), running) is None
+
+
+def test_a_head_is_asked_once_it_is_ready_and_again_when_it_is_another() -> None:
+    world = settled(_OLDER)
+    asked = target_of(world.cluster, world.observed().pods)
+    assert asked is not None
+    (head,) = world.live("headgroup")
+    assert asked.head == f"{head.metadata.uid}/0"
+    world.set_status(head.metadata.name, status("Running", "False"))
+    assert target_of(world.cluster, world.observed().pods) is None
+    world.set_status(head.metadata.name, status())
+    service = OwnerReference(api_version="ray.io/v1", kind="RayService", name="s", uid="s", controller=True)
+    metadata = msgspec.structs.replace(world.cluster.metadata, owner_references=(service,))
+    owned = msgspec.structs.replace(world.cluster, metadata=metadata)
+    assert target_of(owned, world.observed().pods) is None, "the RayService's controller reads that dashboard"

@@ -9,7 +9,7 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS, SECRETS
+from rayward.kube.core.resource import EVENTS, PODS, SECRETS
 from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
@@ -165,6 +165,36 @@ async def test_unhealthy_applications_get_every_remedy_once(ray: ServiceStage, m
     first, second = seen.served
     assert len(ray.heads.of(first).puts) == 2
     assert len(ray.heads.of(second).puts) == 1
+
+
+async def test_what_replaces_an_unhealthy_cluster_has_to_be_admitted_too(
+    ray: ServiceStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve, "next_look", lambda *args, **settings: 0.2)
+    async with ray.operator():
+        manifest = service(
+            cluster_config(suspend=True),
+            serve=config("app:sickly"),
+            deploymentUnhealthySecondThreshold=1,
+            deploymentUnhealthyRestartThreshold=1,
+        )
+        await ray.create(manifest)
+        (first,) = await ray.until_names(lambda names: len(names) == 1)
+        await ray.until("Progressing", "True", "ClusterSuspended")
+        # Whoever admits it releases this cluster, and no other one.
+        await ray.patch({"spec": {"suspend": False}}, first)
+        (second,) = await ray.until_names(lambda names: len(names) == 2) - {first}
+        assert (await ray.cluster(first))["spec"]["suspend"] is False
+        assert (await ray.cluster(second))["spec"]["suspend"] is True
+
+
+async def test_warnings_say_what_they_are_about(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(serve=config("app:LLMServer"), deploymentUnhealthyRestartThreshold=1))
+        await ray.until_reasons("ServeConfigWarning", "UnexpectedRayServiceSpec")
+        told = {event["reason"]: event["message"] for event in await ray.objects(EVENTS)}
+        assert "LLMServer looks like a class" in told["ServeConfigWarning"]
+        assert "spec.deploymentUnhealthyRestartThreshold" in told["UnexpectedRayServiceSpec"]
 
 
 async def test_a_serve_that_somebody_empties_is_sent_its_config_again(

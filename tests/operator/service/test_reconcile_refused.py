@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from contextlib import AbstractAsyncContextManager
-
 import pytest
 
 from rayward.kube.client.api import Client
-from rayward.kube.client.request import Request, Response
-from rayward.kube.client.transport.base import ByteStream, Transport
 from rayward.kube.core.resource import PODS, SERVICES
+from tests.operator.service.refusing import Refusing
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
 
@@ -19,32 +15,8 @@ pytestmark = pytest.mark.anyio
 _A, _B = (cluster_config(f"rayproject/ray:{letter}") for letter in "ab")
 
 
-class _Refusing:
-    """A server that refuses a kind of write to Ray clusters, as often as it is told to."""
-
-    def __init__(self, transport: Transport, method: str, code: int, reason: str) -> None:
-        self._transport = transport
-        self._method = method
-        self._code = code
-        self._reason = reason
-        self.times = 0
-
-    async def request(self, request: Request) -> Response:
-        if request.method == self._method and "/rayclusters" in request.target and self.times:
-            self.times -= 1
-            status = {"kind": "Status", "code": self._code, "reason": self._reason, "message": "not today"}
-            return Response(self._code, {"content-type": "application/json"}, json.dumps(status).encode())
-        return await self._transport.request(request)
-
-    def stream(self, request: Request) -> AbstractAsyncContextManager[ByteStream]:
-        return self._transport.stream(request)
-
-    async def close(self) -> None:
-        """The transport is not ours to close."""
-
-
 async def test_a_deletion_that_is_refused_once_is_tried_again(ray: ServiceStage) -> None:
-    refusing = _Refusing(ray.client.transport, "DELETE", 409, "Conflict")
+    refusing = Refusing(ray.client.transport, "DELETE", 409, "Conflict")
     async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
         old = await ray.until_settled()
@@ -55,7 +27,7 @@ async def test_a_deletion_that_is_refused_once_is_tried_again(ray: ServiceStage)
 
 
 async def test_an_upgrade_that_a_quota_forbids_says_so_and_what_serves_is_kept_up(ray: ServiceStage) -> None:
-    refusing = _Refusing(ray.client.transport, "POST", 403, "Forbidden")
+    refusing = Refusing(ray.client.transport, "POST", 403, "Forbidden")
     async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
         serving = await ray.until_settled()

@@ -15,7 +15,7 @@ from rayward.operator.cluster.pod import PodContainer, RayPod, RayPodSpec
 from rayward.operator.ray.answers import Application, Proxy, Serve
 from rayward.operator.ray.observation import Observation, Routes
 from rayward.operator.service.annotations import ClusterAnnotations
-from rayward.operator.service.routing import incarnation_of, pod_labels, proxy_pods, required_routes, serve_pod
+from rayward.operator.service.routing import pod_labels, proxy_pods, required_routes, serve_pod
 from rayward.operator.service.state import ChildCluster
 
 _APP = frozenset({"app"})
@@ -63,7 +63,7 @@ def test_a_head_that_is_not_ready_loses_the_label_so_that_it_does_not_come_back_
 
 
 def test_answers_of_a_container_that_ended_say_nothing_of_the_next_one() -> None:
-    assert incarnation_of(pod(restarts=0)) != incarnation_of(pod(restarts=1))
+    assert pod(restarts=0).incarnation != pod(restarts=1).incarnation
     assert label(pod(restarts=1), seen(Routes.ALL)) == "false"
 
 

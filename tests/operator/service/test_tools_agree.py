@@ -6,13 +6,18 @@ generation done before its release has the traffic, and nobody calls one done th
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.rayservice import RayService
+from rayward.kube.client.api import Client
 from rayward.kube.client.watch import ChangeType
 from rayward.kube.core.service import EndpointSlice, Service
 from tests.operator.service import verdicts
+from tests.operator.service.refusing import Refusing
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import Witness, witness
 
@@ -55,6 +60,55 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
         outcomes[await generation()] = ("InProgress", "")
         await ray.edit(suspend=False)
         await serves()
+    _judge(seen, outcomes)
+
+
+async def test_tools_agree_where_an_upgrade_is_held_up_given_up_or_refused(ray: ServiceStage) -> None:
+    outcomes: dict[int, tuple[str, str]] = {}
+    starts: Callable[[Any], bool] = ray.kubelet.starts
+    refusing = Refusing(ray.client.transport, "POST", 403, "Forbidden")
+
+    async def ends(state: str, serving: str = "") -> None:
+        outcomes[(await ray.service())["metadata"]["generation"]] = (state, serving)
+
+    async with ray.operator(Client(refusing, namespace=ray.client.namespace)), witness(ray) as seen:
+        # Who served before stays for an hour.
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=3600))
+        await ends("Current", await ray.until_settled())
+
+        await ray.annotate(pause="true")
+        await ray.edit(rayClusterConfig=_B)
+        await ray.until("Progressing", "True", "Paused")
+        await ray.annotate(pause=None)
+        await ends("Current", await ray.until_settled(clusters=2))
+
+        await ray.annotate(pause="true")
+        await ray.edit(rayClusterConfig=_C)
+        await ray.until("Progressing", "True", "Paused")
+        await ray.annotate(abort="true")
+        await ray.until("Stalled", "True", "Aborted")
+        await ends("Failed")
+        await ray.annotate(pause=None)
+        await ray.edit(rayClusterConfig=_B)
+        await ends("Current", await ray.until_settled(clusters=2))
+
+        ray.kubelet.starts = lambda pod: False
+        await ray.annotate(progress_deadline="1s")
+        await ray.edit(rayClusterConfig=_C)
+        await ray.until("Stalled", "True", "ProgressDeadlineExceeded")
+        await ends("Failed")
+        await ray.annotate(progress_deadline=None)
+        ray.kubelet.starts = starts
+
+        await ray.edit(rayClusterConfig=_C, upgradeStrategy={"type": "None"})
+        await ray.until("Stalled", "True", "UpgradeStrategyNone")
+        await ends("Failed")
+
+        refusing.times = 1_000_000
+        await ray.edit(upgradeStrategy={"type": "NewCluster"})
+        await ray.until("Reconciling", "True", "FailedWrite")
+        refusing.times = 0
+        await ends("Current", await ray.until_settled(clusters=3))
     _judge(seen, outcomes)
 
 

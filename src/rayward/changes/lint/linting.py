@@ -217,11 +217,12 @@ def _environments(document: Document, steps: Path) -> Iterator[Finding]:
 def _runnable(document: Document, config: ServeConfig) -> tuple[tuple[ConfigFinding, ...], tuple[ConfigFinding, ...]]:
     """What is wrong with a config that can be read, by the cluster that it is for."""
     try:
-        spec = msgspec.convert(document.value, RayService).spec
+        service = msgspec.convert(document.value, RayService)
     except msgspec.ValidationError:
         return (), config.warnings
+    spec = service.spec
     warnings = (*config.warnings, *fit_warnings(config, spec.ray_cluster_config), *unread_of_config(config, spec))
-    return tuple(config_problems(config, spec)), warnings
+    return tuple(config_problems(config, service)), warnings
 
 
 def _runtime_env(document: Document, steps: Path, text: str) -> Iterator[Finding]:

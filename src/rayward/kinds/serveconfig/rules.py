@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, cast
 
+from rayward.kinds.serveconfig.archives import no_archives
 from rayward.kinds.serveconfig.finding import Path
 from rayward.kube.machinery.jsonvalue import Object
 
@@ -13,8 +14,7 @@ Complaint = tuple[str, Path]
 
 _APPLICATIONS: Final = "applications"
 _DEFAULT_ROUTE: Final = "/"
-_ARCHIVES: Final = (".zip", ".whl", ".jar", ".tar.gz", ".tgz")
-_is_class: Final = re.compile(r"[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)*").fullmatch
+_is_class: Final = re.compile(r"[A-Z]\w*[a-z]\w*").fullmatch
 _foreign: Final = re.compile(r"[\s/\\:]").search
 
 EXAMPLE: Final = "applications: [{name: app, route_prefix: /, import_path: 'module:app'}]"
@@ -42,7 +42,8 @@ def oddities(config: Object) -> Iterator[Complaint]:
     for index, found in enumerate(cast("list[Any]", applications) if isinstance(applications, list) else ()):
         application: Object = cast("Object", found) if isinstance(found, dict) else {}
         at: Path = (_APPLICATIONS, index)
-        yield from _no_archives(application.get("runtime_env"), (*at, "runtime_env"))
+        yield from no_archives(application.get("runtime_env"), (*at, "runtime_env"))
+        yield from _archives_of_deployments(application.get("deployments"), (*at, "deployments"))
         path = application.get("import_path")
         attribute = path.replace(":", ".").rpartition(".")[2] if isinstance(path, str) else ""
         if _is_class(attribute):
@@ -51,6 +52,14 @@ def oddities(config: Object) -> Iterator[Complaint]:
                 f"builds one, such as app = {attribute}.bind()"
             )
             yield message, (*at, "import_path")
+
+
+def _archives_of_deployments(deployments: Any, at: Path) -> Iterator[Complaint]:
+    for index, deployment in enumerate(cast("list[Any]", deployments) if isinstance(deployments, list) else ()):
+        options = cast("Object", deployment).get("ray_actor_options") if isinstance(deployment, dict) else None
+        if isinstance(options, dict):
+            environment = cast("Object", options).get("runtime_env")
+            yield from no_archives(environment, (*at, index, "ray_actor_options", "runtime_env"))
 
 
 def _capacity(value: Any) -> Iterator[Complaint]:
@@ -159,17 +168,6 @@ def _runtime_env(environment: Any, at: Path) -> Iterator[Complaint]:
                 "archive, such as s3://bucket/code.zip or https://host/code.zip, or put the code into the image"
             )
             yield message, (*at, field)
-
-
-def _no_archives(environment: Any, at: Path) -> Iterator[Complaint]:
-    fields = cast("Object", environment) if isinstance(environment, dict) else {}
-    uri = fields.get("working_dir")
-    if isinstance(uri, str) and "://" in uri and not uri.partition("?")[0].endswith(_ARCHIVES):
-        message = (
-            f"working_dir {uri!r} is not an archive: Ray downloads {', '.join(_ARCHIVES[:-1])} and {_ARCHIVES[-1]} "
-            "files, and tells them by the end of the address"
-        )
-        yield message, (*at, "working_dir")
 
 
 def _collisions(applications: list[Object]) -> Iterator[Complaint]:

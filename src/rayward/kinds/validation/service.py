@@ -26,8 +26,14 @@ from rayward.kinds.validation.problem import Problem
 from rayward.kinds.validation.unread import unread_annotations, unread_of_config, unread_of_service
 
 CONFIG_MAX: Final = 120_000
-"""Of the 256 KiB that all annotations of an object may have together."""
+"""Of a RayCluster's annotations, which hold it twice."""
+_ANNOTATIONS_MAX: Final = 256 * 1024
+"""What Kubernetes lets all annotations of an object have together."""
+_OURS: Final = 8_192
+"""What is left for the operator's own."""
 
+CONFIG_PATHS: Final = ("spec.serveConfigV2", "spec.serveDeploymentGraphSpec")
+"""Where a service's config may be."""
 _CLUSTER: Final = "spec.rayClusterConfig"
 _STRATEGIES: Final = ("NewCluster", "None")
 _INCREMENTAL: Final = "NewClusterWithIncrementalUpgrade"
@@ -53,7 +59,7 @@ def service_problems(service: RayService) -> list[Problem]:
         *spec_problems(spec.ray_cluster_config, service.metadata.annotations or {}, _CLUSTER),
         *_nested_problems(spec),
         *_endpoint_problems(spec),
-        *_config_problems(spec),
+        *_config_problems(service),
     ]
 
 
@@ -97,17 +103,26 @@ def service_warnings(service: RayService) -> list[Problem]:
     return found + [Problem(_config_path(spec), "Invalid", str(warning)) for warning in warnings]
 
 
-def config_problems(config: ServeConfig, spec: RayServiceSpec) -> Iterator[Finding]:
+def config_problems(config: ServeConfig, service: RayService) -> Iterator[Finding]:
     """What is wrong with a config that Ray would take: this cluster cannot run it, or the operator cannot keep it."""
-    yield from fit_problems(config, spec.ray_cluster_config)
-    size = len(msgspec.json.encode(config.payload))
-    if size > CONFIG_MAX:
+    yield from fit_problems(config, service.spec.ray_cluster_config)
+    size, others = len(msgspec.json.encode(config.payload)), _copied_annotations(service)
+    most = min(CONFIG_MAX, max((_ANNOTATIONS_MAX - _OURS - others) // 2, 0))
+    if size > most:
+        beside = f" beside {others} bytes of the RayService's own annotations" if most < CONFIG_MAX else ""
+        advice = "move large values into the image or a ConfigMap"
         yield Finding(
-            f"the config has {size} bytes as JSON and the limit is {CONFIG_MAX}, because annotations of the "
-            "RayCluster hold it twice: move large values into the image or a ConfigMap",
+            f"the config has {size} bytes as JSON and the limit is {most}, because annotations of the "
+            f"RayCluster hold it twice{beside}: {advice}{', or remove annotations' if beside else ''}",
             line=1,
             column=1,
         )
+
+
+def _copied_annotations(service: RayService) -> int:
+    """The bytes of those that its RayClusters get."""
+    found = (service.metadata.annotations or {}).items()
+    return sum(len(name) + len(text.encode()) for name, text in found if name not in labels.NOT_COPIED)
 
 
 def serve_config(spec: RayServiceSpec) -> ServeConfig:
@@ -126,10 +141,11 @@ def _has_config(spec: RayServiceSpec) -> bool:
 
 def _config_path(spec: RayServiceSpec) -> str:
     is_graph = not _has_config(spec) and spec.serve_deployment_graph_spec is not None
-    return "spec.serveDeploymentGraphSpec" if is_graph else "spec.serveConfigV2"
+    return CONFIG_PATHS[is_graph]
 
 
-def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
+def _config_problems(service: RayService) -> Iterator[Problem]:
+    spec = service.spec
     if _has_config(spec) and spec.serve_deployment_graph_spec is not None:
         message = "serveConfigV2 says the same and both are set: delete one"
         yield Problem("spec.serveDeploymentGraphSpec", "Forbidden", message)
@@ -139,7 +155,7 @@ def _config_problems(spec: RayServiceSpec) -> Iterator[Problem]:
         for finding in error.findings:
             yield Problem(_config_path(spec), "Invalid", str(finding))
         return
-    for finding in config_problems(config, spec):
+    for finding in config_problems(config, service):
         yield Problem(_config_path(spec), "Invalid", str(finding))
 
 

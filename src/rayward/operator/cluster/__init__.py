@@ -1,6 +1,6 @@
 """RayCluster: pods and what belongs to them, made true."""
 
-from typing import Final
+from functools import partial
 
 from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.resources import RAY_CLUSTERS
@@ -18,17 +18,17 @@ from rayward.kube.core.resource import (
     SERVICE_ACCOUNTS,
     SERVICES,
 )
-from rayward.kube.runtime.registry import Environment, Registration
+from rayward.kube.runtime.registry import Registration
 from rayward.operator.cluster.metrics import ClusterMetrics
 from rayward.operator.cluster.reconcile import NAME, ClusterReconciler
+from rayward.operator.ray.reach import Reach
 
 
-def registration(queueing: Queueing = NO_QUEUES) -> Registration:
-    """The entry; clusters that ``queueing`` puts in a queue have only the pods that the gate grants."""
+def registration(reach: Reach, queueing: Queueing = NO_QUEUES) -> Registration:
+    """The entry; clusters that ``queueing`` puts in a queue have only the pods that the gate grants.
 
-    def build(environment: Environment, metrics: ClusterMetrics) -> ClusterReconciler:
-        return ClusterReconciler(environment, metrics, queueing)
-
+    Heads are asked for their version through ``reach``.
+    """
     return Registration(
         name=NAME,
         resource=RAY_CLUSTERS,
@@ -40,6 +40,8 @@ def registration(queueing: Queueing = NO_QUEUES) -> Registration:
             rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
             rule(OWN, PODS, SERVICES, SERVICE_ACCOUNTS),
             rule(("get",), PODS, subresource="log"),
+            # Dashboards, where they are reached through the API server.
+            rule(("get",), PODS, subresource="proxy"),
             # Why a volume cannot be mounted is told by events alone.
             rule(("list",), EVENTS),
             # Of secrets only the metadata is watched; Kubernetes has no smaller right.
@@ -50,9 +52,6 @@ def registration(queueing: Queueing = NO_QUEUES) -> Registration:
             # Nobody may grant a right without having it: the autoscaler's.
             rule(("patch",), PODS, subresource="resize"),
         ),
-        build=build,
+        build=partial(ClusterReconciler, reach=reach, queueing=queueing),
         metrics=ClusterMetrics,
     )
-
-
-REGISTRATION: Final = registration()

@@ -74,6 +74,13 @@ class RayPod(KubeObject, frozen=True, gc=False):
         return _number(self.metadata.label(labels.HOST_INDEX))
 
     @property
+    def incarnation(self) -> str:
+        """Names one life of its Ray container."""
+        name = self.spec.containers[0].name if self.spec.containers else ""
+        restarts = next((each.restart_count for each in self.status.container_statuses or () if each.name == name), 0)
+        return f"{self.metadata.uid}/{restarts}"
+
+    @property
     def image(self) -> str:
         """The image of the Ray container, which is the first."""
         return self.spec.containers[0].image if self.spec.containers else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -41,7 +42,11 @@ from rayward.operator.cluster.metrics import ClusterMetrics
 from rayward.operator.cluster.observe import CLUSTERS, caches_of, observe, pods_of
 from rayward.operator.cluster.ordering import priority_of
 from rayward.operator.cluster.pod_problems import warning_of
-from rayward.operator.cluster.state import Decision, Event, LogRequest, State, WarningRequest
+from rayward.operator.cluster.state import Decision, Event, LogRequest, Observed, State, WarningRequest
+from rayward.operator.cluster.version import target_of
+from rayward.operator.ray.poller import Poller
+from rayward.operator.ray.reach import Reach
+from rayward.operator.ray.versionprobe import VersionProbe, VersionTarget
 
 NAME: Final = "raycluster"
 
@@ -52,12 +57,16 @@ _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096
 
 
 class ClusterReconciler(Reconciler[RayCluster, LocalState]):
-    def __init__(self, environment: Environment, metrics: ClusterMetrics, queueing: Queueing = NO_QUEUES) -> None:
+    def __init__(
+        self, environment: Environment, metrics: ClusterMetrics, reach: Reach, queueing: Queueing = NO_QUEUES
+    ) -> None:
         super().__init__(NAME, environment, CLUSTERS, WRITE, LocalState)
         self._queueing = queueing
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
+        self.poller: Poller[VersionTarget, str] = Poller(VersionProbe(reach), self.controller.add, clock=self.clock)
+        self.background = (self.poller.run,)
         self.controller.watch(caches.pods, label_key(labels.CLUSTER), self._priority)
         for cache in caches.of_children:
             self.controller.watch(cache, controller_key(RAY_CLUSTERS))
@@ -80,6 +89,7 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         """Observe, decide, apply, report."""
         cluster = local.with_status(found)
         observed = observe(self._caches, cluster, local, self.clock.now())
+        observed = dataclasses.replace(observed, ray_version=self._ray_version(cluster, observed))
         local.keep_pods({pod.metadata.uid for pod in observed.pods})
         state = State(cluster, observed, local.desired(cluster), gate_of(cluster, self._queueing))
 
@@ -105,6 +115,18 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         if decision.writes:
             return _requeue(min(decision.requeue_after or _UNWATCHED_SECONDS, _UNWATCHED_SECONDS))
         return _requeue(decision.requeue_after)
+
+    def forget(self, key: Key) -> None:
+        """A cluster that is gone is not asked for its version."""
+        self.poller.drop(key)
+
+    def _ray_version(self, cluster: RayCluster, observed: Observed) -> str:
+        """The Ray that the head runs, as far as it has answered."""
+        target = target_of(cluster, observed.pods)
+        if target is None:
+            self.poller.drop(cluster.key)
+            return ""
+        return self.poller.follow(cluster.key, target)
 
     async def _report(self, state: State, local: LocalState, decision: Decision, outcomes: list[Outcome]) -> bool:
         """Emit events about the writes; whether anything changed.

@@ -56,6 +56,8 @@ class Observed:
     warnings: Warnings = field(default_factory=dict[str, PodWarning])
     waited: float | None = None
     """Seconds since there is progress that the status does not show yet."""
+    ray_version: str = ""
+    """The Ray that the head runs, by its own word; empty until it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,9 @@ from rayward.operator.cluster.conditions import Conditions
 from rayward.operator.cluster.drift import NO_DRIFT, Drift, is_replacing
 from rayward.operator.cluster.gate import OPEN, Gate
 from rayward.operator.cluster.pod import RayPod
-from rayward.operator.cluster.pod_problems import IMAGE, PodProblem, pod_problems, version_mismatch
+from rayward.operator.cluster.pod_problems import IMAGE, PodProblem, pod_problems
 from rayward.operator.cluster.state import Failure, Observed, State
+from rayward.operator.cluster.version import DASHBOARD, is_asked, mismatch_of
 
 READY: Final = "ready"
 SUSPENDED: Final = "suspended"
@@ -67,8 +68,7 @@ def status_of(
         why = state.gate.condition
         updated.set(conditions.READY, False, "WaitingForQuota", why.message if why else "")
     updated.set_once_true(conditions.DRIFTED, bool(drift.pods), ("TemplateChanged", "InAgreement"), drift.message)
-    mismatch = version_mismatch(live, cluster.spec.ray_version)
-    updated.set_once_true(conditions.VERSION_MISMATCH, bool(mismatch), ("ImageTag", "InAgreement"), mismatch)
+    _set_version_mismatch(updated, cluster, live, observed.ray_version)
     replacing = is_replacing(cluster, state.desired, observed.pods)
     stalled = "" if not drift.pods or replacing or failure is not None else f"{drift.message}. {_KEPT}"
     settled = not observed.pods if suspend else complete and not (drift.pods or replacing)
@@ -96,6 +96,15 @@ def status_of(
         # It stays behind until the cluster is what the generation asks for, or will not be without another edit.
         observed_generation=cluster.metadata.generation if settled or stalled else before.observed_generation,
     )
+
+
+def _set_version_mismatch(updated: Conditions, cluster: RayCluster, live: Sequence[RayPod], running: str) -> None:
+    reason, message = mismatch_of(cluster, live, running)
+    before = condition_of(cluster.status.conditions, conditions.VERSION_MISMATCH)
+    if not (message or running) and before is not None and before.reason == DASHBOARD and live and is_asked(cluster):
+        # An operator that has just started has not asked yet, and knows nothing better than what was reported.
+        return
+    updated.set_once_true(conditions.VERSION_MISMATCH, bool(message), (reason, "InAgreement"), message)
 
 
 def rejected_status(

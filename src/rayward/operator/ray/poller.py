@@ -52,8 +52,8 @@ class Probe(Protocol[TargetT_contra, SeenT]):
         """Whether the last look failed, so that the next ones are spread."""
         ...
 
-    def pause(self, target: TargetT_contra, seen: SeenT, failures: int, chance: float, heads: int) -> float:
-        """Seconds between the beginnings of two looks; ``heads`` are polled in all."""
+    def pause(self, target: TargetT_contra, seen: SeenT, failures: int, chance: float, heads: int) -> float | None:
+        """Seconds between the beginnings of two looks, None for no other one; ``heads`` are polled in all."""
         ...
 
 
@@ -130,7 +130,7 @@ class Poller(Generic[TargetT, SeenT]):
         if now != before:
             self._wake(key)
         pause = self._probe.pause(self._targets[key], now, self._failures[key], self._chance(), len(self._targets))
-        return Result(rest_of(pause, self._clock.now() - began))
+        return DONE if pause is None else Result(rest_of(pause, self._clock.now() - began))
 
     def _claim(self, key: Key, session: str) -> bool:
         """Whether ``session`` is of the head under ``key``: it belongs to who showed it first, as long as it does."""

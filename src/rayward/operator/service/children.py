@@ -21,9 +21,6 @@ KIND: Final = RAY_SERVICES.kind
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 _OWN: Final = frozenset({"replicas", "minReplicas", "maxReplicas", "scaleStrategy", "suspend"})
 """Fields of a worker group that are no part of a release."""
-_NOT_COPIED: Final = frozenset(
-    {"kubectl.kubernetes.io/last-applied-configuration", labels.PAUSE, labels.PROMOTE, labels.ABORT, labels.ADMITTED}
-)
 
 
 def cluster_name(service: RayService, cluster_hash: str, taken: frozenset[str]) -> str:
@@ -61,7 +58,7 @@ def child_cluster(
         remedies: How often self-healing acted before.
     """
     metadata = service.metadata
-    annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in _NOT_COPIED}
+    annotations = {name: text for name, text in (metadata.annotations or {}).items() if name not in labels.NOT_COPIED}
     annotations |= {
         labels.SPEC_HASH: cluster_hash,
         labels.WORKER_GROUP_COUNT: str(len(spec.worker_group_specs or ())),

@@ -13,8 +13,15 @@ from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.durations import duration
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.validation import FEATURE_MISSING, listed, only_lacks_features, service_problems, service_warnings
-from rayward.kinds.validation.service import serve_config
+from rayward.kinds.validation import (
+    FEATURE_MISSING,
+    Problem,
+    listed,
+    only_lacks_features,
+    service_problems,
+    service_warnings,
+)
+from rayward.kinds.validation.service import CONFIG_PATHS, serve_config
 from rayward.operator.service.serveconfig import config_hash
 from rayward.operator.service.state import Failure, Healing, Policy, Release
 
@@ -29,12 +36,13 @@ class Desired:
     release: Release | None = None
     config: str = ""
     rejected: Failure | None = None
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[tuple[str, str], ...] = ()
+    """Reason and message of what works otherwise than it seems."""
 
 
 def desired_of(service: RayService) -> Desired:
     """Read and validate the whole spec."""
-    warnings = tuple(map(str, service_warnings(service)))
+    warnings = tuple((_reason(warning), str(warning)) for warning in service_warnings(service))
     problems = service_problems(service)
     if problems:
         reason = FEATURE_MISSING if only_lacks_features(problems) else "ValidationFailed"
@@ -42,6 +50,10 @@ def desired_of(service: RayService) -> Desired:
     payload = serve_config(service.spec).payload
     text = msgspec.json.encode(payload, order="deterministic").decode()
     return Desired(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, None, warnings)
+
+
+def _reason(warning: Problem) -> str:
+    return "ServeConfigWarning" if warning.path in CONFIG_PATHS else "UnexpectedRayServiceSpec"
 
 
 def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:

@@ -43,8 +43,8 @@ class ServiceEvents:
         """Events of a spec: why it is rejected, and what in it has no effect."""
         if desired.rejected:
             self.event("Warning", "InvalidRayServiceSpec", desired.rejected.message)
-        for warning in desired.warnings:
-            self.event("Warning", "ServeConfigWarning", warning)
+        for reason, warning in desired.warnings:
+            self.event("Warning", reason, warning)
 
     def decided(self, decision: Decision, *, abort: str) -> None:
         """What was decided and shows in no object that was written; ``abort`` is the user's annotation."""

@@ -36,7 +36,7 @@ from rayward.operator.service.annotations import ClusterAnnotations, read_annota
 from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
-from rayward.operator.service.routing import incarnation_of, required_routes, serve_pod
+from rayward.operator.service.routing import required_routes, serve_pod
 from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
 from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
 
@@ -266,7 +266,7 @@ def _unrouted(endpoints: Iterable[RayPod], observation: Observation, *, promoted
 
     Later a worker that joins is not asked before it takes requests: its readiness probe has done so.
     """
-    found = ((pod, observation.routes.get(incarnation_of(pod))) for pod in endpoints)
+    found = ((pod, observation.routes.get(pod.incarnation)) for pod in endpoints)
     missing = (pod for pod, routes in found if routes is Routes.MISSING or (routes is None and not promoted))
     return tuple(sorted(pod.metadata.name for pod in missing))
 

@@ -49,7 +49,7 @@ def _label(pod: ServePod, *, serving: bool, no_heads: bool) -> str:
 def serve_pod(pod: RayPod, observation: Observation, required: frozenset[str]) -> ServePod:
     """What is known of a head or a worker; ``required`` are the applications that it has to lead to."""
     current = pod.metadata.label(labels.SERVE)
-    answer = observation.routes.get(incarnation_of(pod))
+    answer = observation.routes.get(pod.incarnation)
     if pod.is_head:
         leads: bool | None = _head_serves(pod, observation, required, current, answer)
     elif answer is Routes.ALL or (answer is Routes.SILENT and _all_run(observation, required)):
@@ -70,21 +70,12 @@ def required_routes(noted: ClusterAnnotations) -> frozenset[str]:
     return wanted & _routed_applications(noted.good_config) if noted.good_config else wanted
 
 
-def incarnation_of(pod: RayPod) -> str:
-    """Names one life of the pod's Ray container."""
-    name = pod.spec.containers[0].name if pod.spec.containers else ""
-    restarts = next((found.restart_count for found in pod.status.container_statuses or () if found.name == name), 0)
-    return f"{pod.metadata.uid}/{restarts}"
-
-
 def proxy_pods(cluster: RayCluster, pods: Iterable[RayPod]) -> tuple[ProxyPod, ...]:
     """The pods to be asked for their routes: those that would get requests with the label."""
     port = _serve_port(cluster)
     namespace = cluster.metadata.namespace
     ready = (pod for pod in pods if pod.ready and not pod.deleting and pod.status.pod_ip)
-    found = [
-        ProxyPod(incarnation_of(pod), PodPort(namespace, pod.metadata.name, pod.status.pod_ip, port)) for pod in ready
-    ]
+    found = [ProxyPod(pod.incarnation, PodPort(namespace, pod.metadata.name, pod.status.pod_ip, port)) for pod in ready]
     return tuple(sorted(found, key=lambda pod: pod.incarnation))
 
 
