@@ -55,6 +55,63 @@ def test_a_new_cluster_needs_room_for_both() -> None:
     assert not found.approval
 
 
+def _autoscaled(replicas: int) -> tuple[Object, Object]:
+    """A RayService, and the spec of its cluster after the autoscaler has worked."""
+    live = changed(_sized(service_manifest(), "spec.rayClusterConfig"), "spec.rayClusterConfig.rayVersion", "2.60.0")
+    live = changed(live, "spec.rayClusterConfig.workerGroupSpecs.0.maxReplicas", 9)
+    return live, changed(live, "spec.rayClusterConfig.workerGroupSpecs.0.replicas", replicas)["spec"][
+        "rayClusterConfig"
+    ]
+
+
+def test_now_is_what_the_cluster_has_and_not_what_the_service_says() -> None:
+    live, running = _autoscaled(4)
+    wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")
+    found = plan(SERVICE, live, wanted, running=running)
+    assert [_texts(one)["pods"] for one in (found.now, found.peak, found.after)] == ["5", "7", "2"]
+
+
+def test_a_cluster_that_is_made_ready_costs_too() -> None:
+    live, running = _autoscaled(4)
+    wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")
+    found = plan(SERVICE, live, wanted, running=running, beside=[live["spec"]["rayClusterConfig"]])
+    assert [_texts(one)["pods"] for one in (found.now, found.peak, found.after)] == ["7", "9", "2"]
+    waiting = {**live["spec"]["rayClusterConfig"], "suspend": True}
+    assert _texts(plan(SERVICE, live, wanted, running=running, beside=[waiting]).now)["pods"] == "5"
+    first = plan(SERVICE, live, wanted, beside=[live["spec"]["rayClusterConfig"]])
+    assert _texts(first.now)["pods"] == "2"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "autoscaled", "pods"),
+    [
+        ("spec.rayClusterConfig.workerGroupSpecs.0.minReplicas", 0, True, "5"),
+        ("spec.rayClusterConfig.workerGroupSpecs.0.maxReplicas", 3, True, "4"),
+        ("spec.rayClusterConfig.workerGroupSpecs.0.replicas", 2, True, "5"),
+        ("spec.rayClusterConfig.workerGroupSpecs.0.replicas", 2, False, "3"),
+        ("spec.serveConfigV2", "applications: [{name: b, import_path: 'm:b', route_prefix: /}]", False, "5"),
+        ("spec.suspend", True, False, None),
+    ],
+)
+def test_an_edit_in_place_leaves_the_cluster_the_sizes_that_it_has(
+    path: str, value: Any, autoscaled: bool, pods: str | None
+) -> None:
+    live, running = _autoscaled(4)
+    if autoscaled:
+        live = changed(live, "spec.rayClusterConfig.enableInTreeAutoscaling", True)
+        running = {**running, "enableInTreeAutoscaling": True}
+    found = plan(SERVICE, live, changed(live, path, value), running=running)
+    assert _texts(found.now)["pods"] == "5"
+    assert _texts(found.after).get("pods") == pods
+
+
+def test_kuberay_passes_no_size_to_a_cluster_that_serves() -> None:
+    live, running = _autoscaled(4)
+    wanted = changed(live, "spec.rayClusterConfig.workerGroupSpecs.0.replicas", 2)
+    found = plan(SERVICE, live, wanted, running=running, rules=Rules.KUBERAY_1_6)
+    assert [_texts(one)["pods"] for one in (found.now, found.after)] == ["5", "5"]
+
+
 def test_recreate_names_the_pods_and_asks() -> None:
     live = changed(_sized(manifest()), "spec.upgradeStrategy", {"type": "Recreate"})
     found = plan(CLUSTER, live, changed(live, "spec.rayVersion", "2.61.0"))

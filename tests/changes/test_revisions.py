@@ -7,12 +7,14 @@ from hypothesis import strategies as st
 from rayward.changes import history, writing
 from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.outcomes import Conflict, NotFound
+from rayward.changes.pruning import PRUNED, with_pruned
 from rayward.changes.refs import Ref
-from rayward.changes.revisions import Revision, read_revisions, surplus, undo_of
+from rayward.changes.revisions import KEPT, Revision, read_revisions, surplus, undo_of
 from rayward.changes.steps import run
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
+from rayward.sdk import Client
 from tests.kinds.clusters import Object, changed, manifest
 
 REF = Ref("RayCluster", "c", "default")
@@ -37,11 +39,46 @@ def _stored(generation: int) -> Object:
 def test_generations_that_nobody_saw_are_a_gap() -> None:
     found = read_revisions([_stored(7), _stored(2), _stored(3)])
     assert [(one.revision, one.until, one.is_gap) for one in found] == [
+        (1, 1, True),
         (2, 0, False),
         (3, 0, False),
         (4, 6, True),
         (7, 0, False),
     ]
+
+
+def _with_pruned(item: Object, ranges: str) -> Object:
+    return changed(item, "metadata.annotations", {PRUNED: ranges})
+
+
+def test_generations_that_were_pruned_are_told_from_those_that_nobody_saw() -> None:
+    found = read_revisions([_stored(5), _with_pruned(_stored(9), "1-2,4,6-7"), _with_pruned(_stored(12), "1-2")])
+    assert [(one.revision, one.until, one.pruned) for one in found if one.is_gap] == [
+        (1, 2, True),
+        (3, 3, False),
+        (4, 4, True),
+        (6, 7, True),
+        (8, 8, False),
+        (10, 11, False),
+    ]
+
+
+@given(st.sets(st.integers(1, 40)), st.lists(st.sets(st.integers(1, 40)), max_size=3))
+def test_what_is_pruned_now_is_joined_to_what_was_before(before: set[int], then: list[set[int]]) -> None:
+    item = _with_pruned(_stored(50), with_pruned([], [f"u-u-{number}" for number in before]))
+    for numbers in then:
+        item = _with_pruned(item, with_pruned([item], [f"u-u-{number}" for number in numbers]))
+    missing = [one for one in read_revisions([item]) if one.pruned]
+    assert {number for one in missing for number in range(one.revision, one.until + 1)} == before.union(*then)
+
+
+@pytest.mark.parametrize("text", ["", "x", "7-3", ",,", "0", "9" * 40])
+def test_a_note_that_makes_no_sense_hides_no_revision(text: str) -> None:
+    found = read_revisions([_stored(2), _with_pruned(_stored(5), text)])
+    assert [one.revision for one in found if not one.is_gap] == [2, 5]
+    assert {number for one in found for number in range(one.revision, max(one.until, one.revision) + 1)} == set(
+        range(1, 6)
+    )
 
 
 def test_the_oldest_go_first() -> None:
@@ -133,7 +170,7 @@ def test_history_is_pruned(client: SyncClient, namespace: str) -> None:
         run(client, history.history(ref))
         run(client, writing.change(ref, [SetImage(f"x:{number}", "small")]))
     found = run(client, history.history(ref))
-    assert [one.revision for one in found] == list(range(7, 27))
+    assert [one.revision for one in found if not one.is_gap] == list(range(7, 27))
 
 
 def test_what_gitops_applies_is_reverted_there(client: SyncClient, namespace: str) -> None:
@@ -157,3 +194,23 @@ def test_a_dry_run_undoes_nothing(client: SyncClient, namespace: str) -> None:
     run(client, writing.change(ref, [SetField("rayVersion", "2.61.0")]))
     run(client, history.undo(ref, dry_run=True))
     assert run(client, writing.read(ref))["spec"]["rayVersion"] == "2.61.0"
+
+
+def test_a_history_says_which_generations_made_room_for_newer_ones(client: SyncClient, namespace: str) -> None:
+    ref = Ref("RayCluster", "c", namespace)
+    sdk = Client(client, namespace=namespace)
+    sdk.apply(manifest())
+    client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.59.0"}}, PatchType.MERGE, namespace)
+    client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.58.0"}}, PatchType.MERGE, namespace)
+    for number in range(KEPT + 1):
+        sdk.set(ref, SetField("rayVersion", f"2.{number}.0"))
+    found = sdk.history(ref)
+    assert len([one for one in found if not one.is_gap]) == KEPT
+    last = found[-1].revision
+    # 1 and 3 were recorded, and pruned; 2 was a colleague's that nobody saw
+    assert [(one.revision, one.until, one.pruned) for one in found if one.is_gap] == [
+        (1, 1, True),
+        (2, 2, False),
+        (3, last - KEPT, True),
+    ]
+    assert all("pruned" in one.document() for one in found)

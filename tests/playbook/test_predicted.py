@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import pytest
 
+from rayward import AsyncClient
 from rayward.changes.costs import shapes_of
 from rayward.changes.planning import Plan, plan
 from rayward.changes.refs import Ref
@@ -18,8 +19,9 @@ from rayward.kube.client.errors import Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import SERVICES
 from tests.kinds.clusters import changed
-from tests.operator.service.stage import ServiceStage, cluster_config, config, service
+from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.stage import Object, condition, group, manifest
+from tests.playbook.peaks import Peaks, peaks, shown, within
 
 pytestmark = pytest.mark.anyio
 
@@ -71,7 +73,20 @@ def _replacement(live: Object, wanted: Object) -> Object:
     return {"metadata": metadata, "spec": wanted["spec"]}
 
 
-async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
+async def _comes_to(ray: ServiceStage, seen: Peaks, name: str, predicted: Plan) -> None:
+    """The pods request what was predicted: in the end exactly that, and on the way never more than the peak."""
+
+    async def holds() -> bool:
+        return shown(seen.now(name)) == shown(predicted.after)
+
+    await ray.eventually(holds)
+    peak = seen.peak(name)
+    assert within(peak, predicted.peak), (shown(peak), predicted.document())
+    if predicted.strongest is Effect.NEW_CLUSTER:
+        assert shown(peak) == shown(predicted.peak), predicted.document()
+
+
+async def _one_cluster(ray: ServiceStage, seen: Peaks, name: str, seed: int) -> int:
     chance = random.Random(seed)
     ref = Ref("RayCluster", name, ray.namespace)
     # a strategy that changes while pods of an earlier template run would let go what it held back, which no spec shows
@@ -93,10 +108,12 @@ async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
             done += 1
             continue
         before = await _pods(ray, name)
+        seen.begin(name)
         await ray.patch(_replacement(live, wanted), name)
         counts = {shape.group: shape.count for shape in shapes_of("RayCluster", wanted) if shape.count}
         replaced = {one.group for one in predicted.restarts}
         await ray.eventually(lambda b=before, r=replaced, c=counts: _is_so(ray, name, b, r, c))
+        await _comes_to(ray, seen, name, predicted)
         after = await _pods(ray, name)
         for each, ids in before.items():
             kept = min(len(ids), counts.get(each, 0)) if each not in replaced else 0
@@ -145,7 +162,7 @@ async def _serving(ray: ServiceStage, name: str) -> str:
     return found["spec"]["selector"][labels.CLUSTER]
 
 
-async def _one_service(ray: ServiceStage, name: str, seed: int) -> int:
+async def _one_service(ray: ServiceStage, seen: Peaks, name: str, seed: int) -> int:
     chance = random.Random(seed)
     ref = Ref("RayService", name, ray.namespace)
     body = service(cluster_config(groups=[group("small", 1)]), rayClusterDeletionDelaySeconds=0)
@@ -158,6 +175,7 @@ async def _one_service(ray: ServiceStage, name: str, seed: int) -> int:
         serving = await _serving(ray, name)
         running = await ray.cluster(serving)
         predicted = plan(ref, live, wanted, running=running["spec"])
+        await _only(ray, seen, name, predicted)
         pods, words = await _pods(ray, serving), ray.heads.words(serving)
         await ray.client.patch(RAY_SERVICES, name, _replacement(live, wanted), PatchType.MERGE, ray.namespace)
         expected = _expected(path, wanted, words)
@@ -166,9 +184,20 @@ async def _one_service(ray: ServiceStage, name: str, seed: int) -> int:
         now = await _serving(ray, name)
         assert (now != serving) is moves, (path, predicted.document()["changes"])
         assert ray.heads.words(now) == expected
+        await _comes_to(ray, seen, name, predicted)
         if not moves:
             await _same_pods(ray, now, pods, predicted)
     return _SERVICE_EDITS
+
+
+async def _only(ray: ServiceStage, seen: Peaks, name: str, predicted: Plan) -> None:
+    """Wait until the pods of earlier clusters are gone and all that run are counted; the next edit begins there."""
+
+    async def holds() -> bool:
+        return shown(seen.now(name)) == shown(predicted.now)
+
+    await ray.eventually(holds)
+    seen.begin(name)
 
 
 def _expected(path: str, wanted: Object, words: bytes) -> bytes:
@@ -214,9 +243,38 @@ async def test_random_edits_of_clusters_and_services(ray: ServiceStage, part: in
     async def one(number: int) -> int:
         async with gate:
             if number < _SERVICES:
-                return await _one_service(ray, f"s{number}", 1000 * part + number)
-            return await _one_cluster(ray, f"c{number}", 1000 * part + number)
+                return await _one_service(ray, seen, f"s{number}", 1000 * part + number)
+            return await _one_cluster(ray, seen, f"c{number}", 1000 * part + number)
 
-    async with ray.operator():
+    async with peaks(ray.client, ray.namespace) as seen, ray.operator():
         done = await asyncio.gather(*map(one, range(_SERVICES + _CLUSTERS)))
     assert sum(done) >= 300
+
+
+async def test_what_a_service_costs_is_read_from_its_clusters(ray: ServiceStage, sdk: AsyncClient) -> None:
+    """Its cluster has other sizes than the spec says, and another edit comes before the first has come true."""
+    groups = [group("small", 1)]
+    body = service(cluster_config(groups=groups, enableInTreeAutoscaling=True), rayClusterDeletionDelaySeconds=0)
+    async with peaks(ray.client, ray.namespace) as seen, ray.operator():
+        await ray.create(body)
+        await ray.until_ready()
+        serving = await ray.serving()
+        await ray.client.patch(
+            RAY_CLUSTERS,
+            serving,
+            [{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 4}],
+            PatchType.JSON,
+            ray.namespace,
+        )
+        predicted = await sdk.plan(changed(body, "spec.rayClusterConfig.rayVersion", "2.53.0"))
+        await _only(ray, seen, NAME, predicted)
+        assert shown(predicted.now)["pods"] == "5"
+        await ray.annotate(pause="true")
+        await sdk.apply(predicted.wanted)
+        again = changed(body, "spec.rayClusterConfig.rayVersion", "2.54.0")
+
+        async def beside() -> bool:
+            return shown((await sdk.plan(again)).now)["pods"] == "7"
+
+        await ray.eventually(beside)
+        assert shown(seen.peak(NAME)) == shown(predicted.peak)

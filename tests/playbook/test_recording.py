@@ -83,3 +83,5 @@ async def test_what_happened_while_nobody_looked_is_a_gap_and_the_oldest_are_dro
             return len(numbers) <= KEPT and numbers[-1] == last
 
         await ray.eventually(pruned)
+        gone = [one for one in await sdk.history("raycluster/plain") if one.pruned]
+        assert gone[0].revision == 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from rayward.changes import writing
+from rayward.changes import pruning, writing
 from rayward.changes.diffing import diff
 from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.refs import Ref
@@ -50,7 +50,12 @@ def record(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: O
     except ApiError as error:
         return f"revision {body['revision']} of {ref} was not recorded: {error.message}"
     found = yield from stored(ref, live)
-    for name in surplus(found):
+    names = surplus(found)
+    if names:
+        # before they go: killed in between, a history names them and shows those that are still there
+        newest = max(found, key=lambda one: int(one.get("revision") or 0))
+        yield from _note(ref, newest, {pruning.PRUNED: pruning.with_pruned(found, names)})
+    for name in names:
         try:
             yield Send(verbs.delete(CONTROLLER_REVISIONS, name, ref.namespace))
         except ApiError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -9,6 +10,7 @@ from typing import Any, Final, Literal
 from rayward.changes.costs import Amounts, Budget, added, most, shapes_of, shortages, total, unplaced
 from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.refs import Ref
+from rayward.changes.servicesizes import at_rest, with_config
 from rayward.kinds import labels
 from rayward.kinds.effects import Change, Effect, Effects, Rules, effects
 from rayward.kinds.shapes import PodShape
@@ -107,6 +109,7 @@ def plan(
     *,
     rules: Rules = Rules.RAYWARD,
     running: Object | None = None,
+    beside: Sequence[Object] = (),
     budgets: Sequence[Budget] = (),
     nodes: Sequence[Amounts] | None = None,
     queued: Sequence[str] = (),
@@ -122,6 +125,7 @@ def plan(
         wanted: It as it would be, with the server's defaults.
         rules: Whose operator acts on it.
         running: Of a RayService the spec of the RayCluster that serves.
+        beside: Of a RayService the specs of its other RayClusters: one that is made ready, or kept for a way back.
         budgets: Limits that count for its pods.
         nodes: What is free on each node; None where that is not known.
         queued: Why the queue that the object is in would not let it run now.
@@ -137,6 +141,14 @@ def plan(
         found = effects(ref.kind, live, wanted, rules, running=running, problems=problems)
         before_shapes = _shapes(ref, live)
         now = total(before_shapes)
+        if ref.kind == "RayService" and (running is not None or beside):
+            specs = [spec for spec in (running, *beside) if spec is not None]
+            # one that waits for quota is suspended and has no pods
+            of_clusters = [() if spec.get("suspend") else _shapes(ref, with_config(live, spec)) for spec in specs]
+            now = functools.reduce(added, map(total, of_clusters))
+            before_shapes = of_clusters[0]
+        if running is not None:
+            after_shapes = _shapes(ref, at_rest(found, rules, live, wanted, running))
     after = now if found.strongest is Effect.REFUSED else total(after_shapes)
     peak = _peak(found, now, after)
     coming = _coming(found, before_shapes, after_shapes, created=live is None)

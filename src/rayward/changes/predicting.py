@@ -53,7 +53,7 @@ def predict(
     the quota of the object's queue would not let it run.
     """
     versions = yield from ask(ref, wanted, manager=manager, force=force)
-    running, found = yield from _running(ref, versions.live)
+    clusters = yield from _running(ref, versions.live)
     budgets = yield from _budgets(ref)
     nodes = yield from free_on_nodes()
     queued = (yield from queue(versions.wanted, ref.namespace)) if queue is not None else ()
@@ -61,8 +61,9 @@ def predict(
         ref,
         versions.live,
         versions.wanted,
-        rules=rules or found,
-        running=running,
+        rules=rules or clusters.rules,
+        running=clusters.serving,
+        beside=clusters.beside,
         budgets=budgets,
         nodes=nodes,
         queued=queued,
@@ -96,8 +97,8 @@ def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_al
 
 def operator_of(ref: Ref, live: Object) -> Operation[Rules]:
     """Whose operator acts on an object, from the mark on its children."""
-    _, rules = yield from _running(ref, live)
-    return rules
+    clusters = yield from _running(ref, live)
+    return clusters.rules
 
 
 def rules_of(version: str) -> Rules:
@@ -108,23 +109,51 @@ def rules_of(version: str) -> Rules:
     return Rules.KUBERAY_1_6 if plain.startswith("1.6") else Rules.KUBERAY_1_7
 
 
-def _running(ref: Ref, live: Object | None) -> Operation[tuple[Object | None, Rules]]:
+@dataclass(frozen=True, slots=True)
+class _Clusters:
+    """Whose operator acts; of a RayService also the specs of the cluster that serves and of those beside it."""
+
+    rules: Rules = Rules.RAYWARD
+    serving: Object | None = None
+    beside: tuple[Object, ...] = ()
+
+
+def _running(ref: Ref, live: Object | None) -> Operation[_Clusters]:
     if live is None:
-        return None, Rules.RAYWARD
+        return _Clusters()
     if ref.kind == "RayCluster":
         selector = f"{labels.CLUSTER}={ref.name},{labels.NODE_TYPE}={labels.HEAD}"
         found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=selector, limit=1))
         heads = entries(found, "items")
-        return None, rules_of(_mark(heads[0]) if heads else "")
-    status = section(live, "status")
-    name: Any = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
+        return _Clusters(rules_of(_mark(heads[0]) if heads else ""))
+    if ref.kind == "RayService":
+        clusters = yield from _clusters_of(ref, live)
+        return clusters
+    name: Any = section(live, "status").get("rayClusterName")
     if not name:
-        return None, Rules.RAYWARD
+        return _Clusters()
     try:
         cluster: Object = yield Send(verbs.get(RAY_CLUSTERS, str(name), ref.namespace))
     except errors.NotFound:
-        return None, Rules.RAYWARD
-    return section(cluster, "spec") if ref.kind == "RayService" else None, rules_of(_mark(cluster))
+        return _Clusters()
+    return _Clusters(rules_of(_mark(cluster)))
+
+
+def _clusters_of(ref: Ref, live: Object) -> Operation[_Clusters]:
+    selector = f"{labels.ORIGIN_KIND}={ref.kind},{labels.ORIGIN_NAME}={ref.name}"
+    found: Object = yield Send(verbs.list_(RAY_CLUSTERS, ref.namespace, label_selector=selector))
+    uid = section(live, "metadata").get("uid")
+    own = [
+        cluster
+        for cluster in entries(found, "items")
+        if any(owner.get("uid") == uid for owner in entries(section(cluster, "metadata"), "ownerReferences"))
+    ]
+    status = section(live, "status")
+    name = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
+    serving = next((one for one in own if section(one, "metadata").get("name") == name), None)
+    marked = serving or (own[0] if own else {})
+    beside = tuple(section(one, "spec") for one in own if one is not serving)
+    return _Clusters(rules_of(_mark(marked)), None if serving is None else section(serving, "spec"), beside)
 
 
 def _mark(obj: Object) -> str:

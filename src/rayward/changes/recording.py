@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rayward.changes import pruning
 from rayward.changes.judging import State, judge
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import DURATION, MANAGER, OUTCOME, OWNER, RESULT, manifest_of, surplus
@@ -111,16 +112,20 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
         if live["metadata"]["uid"] != found.metadata.uid:
             return
         writer = self.writer(found)
+        # the cache does not show the one yet that is to be made
+        cached = self._revisions.find(BY_UID, found.metadata.uid)
+        name = f"{found.metadata.uid}-{live['metadata']['generation']}"
+        known = [_listed(one) for one in cached if one.metadata.name != name]
         try:
-            before = await self._before(found)
-            made = await writer.create(CONTROLLER_REVISIONS, manifest_of(ref, live, before=before))
+            body = manifest_of(ref, live, before=await self._before(found))
+            names = surplus([*known, body])
+            if gone := pruning.with_pruned(known, names):
+                body["metadata"]["annotations"][pruning.PRUNED] = gone
+            await writer.create(CONTROLLER_REVISIONS, body)
         except (AlreadyExists, Forbidden):
             # the SDK was faster; or the namespace is being deleted
             return
-        cached = {one.metadata.name: one for one in self._revisions.find(BY_UID, found.metadata.uid)}
-        # the cache does not show the last one yet
-        known = [_listed(one) for one in (cached | {made.metadata.name: made}).values()]
-        for name in surplus(known):
+        for name in names:
             one = self._revisions.get(Key(ref.namespace, name))
             if one is not None:
                 await writer.delete(CONTROLLER_REVISIONS, name, one.metadata.uid)
@@ -157,7 +162,7 @@ class RevisionRecorder(Reconciler[KubeObject, _Local]):
 def _listed(found: KubeObject) -> Object:
     """A revision as far as its metadata tells: the number is the end of its name."""
     number = found.metadata.name.rpartition("-")[2]
-    annotations = {MANAGER: found.metadata.annotation(MANAGER)}
+    annotations = {name: found.metadata.annotation(name) for name in (MANAGER, pruning.PRUNED)}
     return {
         "metadata": {"name": found.metadata.name, "annotations": annotations},
         "revision": int(number) if number.isdigit() else 0,

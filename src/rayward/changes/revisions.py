@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rayward.changes import pruning
 from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.ownership import AUTOSCALER_MANAGERS
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
@@ -52,17 +53,19 @@ class Revision:
 
     Attributes:
         revision: The generation.
-        spec: The spec that was asked for; None for generations that nobody saw.
+        spec: The spec that was asked for; None for generations that are missing.
         manager: The field manager that wrote it last.
         changed_at: When, as RFC 3339.
         cause: Why, where that was said.
         user: Who, where it was changed by the SDK.
         outcome: How it ended, where that was seen.
-        until: For generations that nobody saw the last of them; else the same as ``revision``.
+        until: For generations that are missing the last of them; else the same as ``revision``.
         changed: The paths that differ from the generation before.
         result: ``Applied`` or ``Failed``, where its end was seen.
         seconds: How long it took until then.
         earlier: How often the object was recreated since; 0 for the one that lives.
+        pruned: Of generations that are missing, whether they were recorded and made room for newer ones; else nobody
+            saw them.
     """
 
     revision: int
@@ -77,10 +80,11 @@ class Revision:
     changed: str = ""
     result: str = ""
     seconds: float = 0.0
+    pruned: bool = False
 
     @property
     def is_gap(self) -> bool:
-        """Whether it stands for generations that nobody saw."""
+        """Whether it stands for generations that are missing."""
         return self.spec is None
 
     @property
@@ -94,6 +98,7 @@ class Revision:
             "revision": self.revision,
             "until": self.until or self.revision,
             "gap": self.is_gap,
+            "pruned": self.pruned,
             "manager": self.manager,
             "changedAt": self.changed_at,
             "cause": self.cause,
@@ -150,9 +155,10 @@ def last_writer(live: Object) -> tuple[str, str]:
 
 
 def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
-    """Revisions in order, with what nobody saw as gaps."""
-    known: list[Revision] = []
-    for item in found:
+    """Revisions in order, with what is missing as gaps: pruned, or seen by nobody."""
+    items, known = list(found), list[Revision]()
+    ranges = pruning.pruned(items)
+    for item in items:
         annotations: Any = section(section(item, "metadata"), "annotations")
         known.append(
             Revision(
@@ -170,10 +176,12 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
         )
     known.sort(key=lambda one: one.revision)
     result: list[Revision] = []
+    due = 1
     for one in known:
-        if result and one.revision > result[-1].revision + 1:
-            result.append(Revision(result[-1].revision + 1, until=one.revision - 1))
+        for first, last, gone in pruning.split(due, one.revision - 1, ranges):
+            result.append(Revision(first, until=last, pruned=gone))
         result.append(one)
+        due = one.revision + 1
     return tuple(result)
 
 

@@ -39,5 +39,5 @@ def command(words: tuple[str, ...], form: str, target: Target) -> int:
 def _row(one: Revision) -> tuple[str, ...]:
     if one.is_gap:
         number = str(one.revision) if one.until == one.revision else f"{one.revision}-{one.until}"
-        return (number, "", "", "", "", "not recorded")
+        return (number, "", "", "", "", "pruned" if one.pruned else "not recorded")
     return (str(one.revision), one.changed_at, one.manager, one.user, one.outcome, one.cause)

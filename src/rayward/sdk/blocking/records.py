@@ -31,7 +31,7 @@ class Records(Connection):
         return explain(evidence), evidence
 
     def history(self, ref: Ref | str) -> tuple[Revision, ...]:
-        """Every recorded generation, the oldest first; generations that nobody saw are marked gaps.
+        """Every recorded generation, the oldest first; those that were pruned or that nobody saw are marked gaps.
 
         Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
         """
