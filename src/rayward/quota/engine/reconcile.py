@@ -301,8 +301,9 @@ class EngineReconciler:
         decision = self._decided.pop(text, None)
         if decision is not None:
             try:
-                may_write = workload is not None and self._kueue.is_alone
-                written = may_write and await self._decisions.apply(workload, decision)
+                written = (
+                    workload is not None and self._kueue.is_alone and await self._decisions.apply(workload, decision)
+                )
             except BaseException:
                 self._unsure[text] = decision
                 raise
