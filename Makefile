@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r R
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs down clean lock record record-ray
+.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-quota down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -71,6 +71,12 @@ bench-jobs: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m bench.jobs
 	@$(PY) -m bench.joblatency
+
+# Kueue's own benchmark: our engine beside Kueue; then 200 upgrades that wait for quota.
+bench-quota: .venv/dev.stamp
+	@$(PY) -m tests.kube.real.build
+	@$(PY) -m bench.kueueharness
+	@$(PY) -m bench.storm
 
 down:
 	@if [ -x .venv/bin/rayward ]; then .venv/bin/rayward down --data-dir .cache/demo --purge; fi

@@ -3,6 +3,7 @@
 The ``runner`` of Kueue's performance tests starts etcd and kube-apiserver, creates 15,000 Workloads in 30 queues of
 five cohorts (its ``baseline`` configuration), runs and finishes what is admitted, and measures the manager that it
 started: ``minimalkueue`` with the 50 requests a second that it allows itself, the same with 1,000, and our engine.
+The whole baseline ends with 1 where ours takes more of what Kueue takes than ``LIMITS`` say.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +26,8 @@ _MODULE: Final = Path(__file__).parent / "kueue"
 _ITS_LIMIT: Final = ("kubeConfig.QPS = 50", "kubeConfig.Burst = 100")
 _RAISED: Final = ("kubeConfig.QPS = 1000", "kubeConfig.Burst = 2000")
 _OURS: Final = "rayward"
+LIMITS: Final = {"50": (0.4, 1.0, 0.5), "1000": (0.55, 1.0, 0.5)}
+"""Wall, CPU and memory of ours as shares of Kueue's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,13 +130,13 @@ def _ours(folder: Path, profile: Path | None) -> Path:
     return program
 
 
-def main() -> None:
+def main(words: Sequence[str] | None = None) -> int:
     """One line a manager, and ours as a share of each of Kueue's."""
     parser = argparse.ArgumentParser(prog="bench.kueueharness", description=__doc__)
     parser.add_argument("--workloads", type=float, default=1.0, help="share of the baseline's 15,000 workloads")
     parser.add_argument("--only", choices=("50", "1000", _OURS), action="append", help="run these alone")
     parser.add_argument("--profile", type=Path, help="where to write what cProfile found of ours, which slows it down")
-    options = parser.parse_args()
+    options = parser.parse_args(words)
     folder = build.build_kueue_bench(_MODULE)
     with tempfile.TemporaryDirectory(prefix="rayward-bench-") as scratch:
         programs = {
@@ -149,11 +153,24 @@ def main() -> None:
             print(
                 f"{name:24} {one.wall:8.1f} {one.cpu:8.1f} {one.megabytes:8.0f} {one.usage:8.0f}  {waits}", flush=True
             )
+    return _compared(found, is_whole=options.workloads >= 1)
+
+
+def _compared(found: dict[str, Measured], *, is_whole: bool) -> int:
+    """Print ours as shares of Kueue's; 1 where those of the whole baseline are above the limits."""
+    code = 0
     for key, theirs in found.items():
-        if key != _OURS and (ours := found.get(_OURS)) is not None:
-            shares = (ours.wall / theirs.wall, ours.cpu / theirs.cpu, ours.megabytes / theirs.megabytes)
-            print(f"Rayward / {theirs.name:24}: wall {shares[0]:.2f}x  CPU {shares[1]:.2f}x  memory {shares[2]:.2f}x")
+        if key == _OURS or (ours := found.get(_OURS)) is None:
+            continue
+        shares = (ours.wall / theirs.wall, ours.cpu / theirs.cpu, ours.megabytes / theirs.megabytes)
+        parts: list[str] = []
+        for what, share, limit in zip(("wall", "CPU", "memory"), shares, LIMITS[key], strict=True):
+            is_over = is_whole and share > limit
+            code = 1 if is_over else code
+            parts.append(f"{what} {share:.2f}x (at most {limit}x{': TOO MUCH' if is_over else ''})")
+        print(f"Rayward / {theirs.name:24}: {'  '.join(parts)}")
+    return code
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,6 +8,8 @@ simulated kubelet. The floor is the time that the same upgrades take where none 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import uvloop
@@ -23,11 +25,11 @@ async def _storm(kubeconfig: Path, services: int, quota: int) -> Storm:
         return await storm(ray, services, quota, patience=3600)
 
 
-def main() -> None:
-    """One line a storm."""
+def main(words: Sequence[str] | None = None) -> int:
+    """One line a storm; 1 where pods ran over quota."""
     parser = argparse.ArgumentParser(prog="bench.storm", description=__doc__)
     parser.add_argument("--services", type=int, default=200)
-    services: int = parser.parse_args().services
+    services: int = parser.parse_args(words).services
     seconds: list[float] = []
     print(f"{'quota':>8} {'most pods':>10} {'waited':>8} {'seconds':>9} {'a second':>9}")
     for quota in (2 * services, services * 13 // 10):
@@ -36,9 +38,12 @@ def main() -> None:
         seconds.append(found.seconds)
         rate = services / found.seconds
         print(f"{quota:8} {found.peak:10} {found.waited:8} {found.seconds:9.1f} {rate:9.1f}", flush=True)
-        assert found.peak <= quota, "pods over quota"
+        if found.peak > quota:
+            print(f"{found.peak} pods ran with quota for {quota}")
+            return 1
     print(f"with quota for 1.3 of them {seconds[1] / seconds[0]:.2f}x of the floor")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -250,6 +250,15 @@ def on_real_server(controllers: Sequence[str], definitions: Sequence[Object]) ->
         controllers: Those of kube-controller-manager that are needed.
         definitions: Kinds that Kueue is to find when it starts.
     """
+    with real_server(controllers, definitions) as (kubeconfig, installed), installed() as kueue:
+        yield kubeconfig, kueue
+
+
+@contextlib.contextmanager
+def real_server(
+    controllers: Sequence[str], definitions: Sequence[Object]
+) -> Generator[tuple[Path, Callable[[], contextlib.AbstractContextManager[Kueue]]]]:
+    """The same before Kueue is installed: its kubeconfig, and what installs and starts the manager."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="rayward-egress-")))
         path = folder / "services"
@@ -263,8 +272,7 @@ def on_real_server(controllers: Sequence[str], definitions: Sequence[Object]) ->
         )
         run = kubectl_of(plane.kubectl, plane.kubeconfig)
         define(run, definitions)
-        kueue = stack.enter_context(running(run, plane.kubeconfig, plane.kubectl, socket_path=path))
-        yield plane.kubeconfig, kueue
+        yield plane.kubeconfig, lambda: running(run, plane.kubeconfig, plane.kubectl, socket_path=path)
 
 
 def _shipped(manifests: str) -> list[Object]:

@@ -18,6 +18,7 @@ from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.events import EventRecorder
 from rayward.kube.runtime.metrics import Metrics
 from rayward.kube.runtime.reflector import Reflector
+from rayward.kube.runtime.registry import Environment, Registration
 from tests.client.recording import RecordingTransport, answer_json
 from tests.runtime.simulated import ConnectFailed, Simulated
 from tests.runtime.virtual import VirtualClock, run
@@ -104,3 +105,31 @@ def test_controllers_are_drained_together() -> None:
 
 async def _nothing(key: Key) -> Result:
     return DONE
+
+
+def test_an_entry_may_have_a_number_of_workers_of_its_own() -> None:
+    class Idle:
+        def __init__(self, environment: Environment) -> None:
+            self.controller = Controller("idle", _never, workers=environment.workers)
+            self.background = ()
+            self.workers = environment.workers
+
+        async def drain(self, seconds: float = 0.0) -> None:
+            pass
+
+    def entry(name: str, **more: Any) -> Registration:
+        return Registration(name, PODS, name, (), lambda environment, metrics: Idle(environment), **more)
+
+    async def _never(key: Key) -> Result:
+        raise AssertionError(f"nothing runs: {key}")
+
+    client = Client(RecordingTransport(lambda request: answer_json(404, {})))
+    made = manager.Manager(
+        client,
+        [entry("usual"), entry("many", workers=5)],
+        recorder=EventRecorder(client, "test"),
+        metrics=Metrics(CollectorRegistry()),
+        workers=2,
+    )
+    found = {name: each.workers for name, each in made.controllers.items() if isinstance(each, Idle)}
+    assert found == {"usual": 2, "many": 5}

@@ -39,6 +39,11 @@ async def install(client: Client) -> None:
     """Kueue's kinds and one flavor, once for a server."""
     for manifest in crds.manifests(crds.QUEUEING_PLURALS):
         await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests", force=True)
+    await add_first_flavor(client)
+
+
+async def add_first_flavor(client: Client) -> None:
+    """The flavor, once the server serves kinds that were just defined."""
     async with asyncio.timeout(PATIENCE):
         for resource in (CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS):
             while True:
@@ -65,9 +70,10 @@ class QuotaStage:
 
     @classmethod
     @asynccontextmanager
-    async def on(cls, access: Access) -> AsyncGenerator[QuotaStage]:
+    async def on(cls, access: Access, *, kinds: bool = False) -> AsyncGenerator[QuotaStage]:
+        """``kinds`` are there already, as somebody else installed them."""
         async with Client.connect(access) as client:
-            await install(client)
+            await (add_first_flavor(client) if kinds else install(client))
             name = f"quota-{random.randrange(10**9):x}"
             await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
             made = cls(client, access, name)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
+from rayward.kinds import crds
+from rayward.kinds.kueue.names import ADMISSION_MANAGER
 from rayward.kinds.resources import CLUSTER_QUEUES, WORKLOADS
 from rayward.kube.client.config import find_access
 from rayward.kube.client.options import PatchType
@@ -18,7 +22,9 @@ from rayward.kube.runtime.manager import Manager
 from rayward.quota.engine.reconcile import KUEUE_IS_AT_WORK
 from rayward.quota.engine.takeover import LEASE
 from rayward.quota.sources import ALL_WORKLOADS
+from tests.kube import kueue
 from tests.operator.service import servers
+from tests.operator.service.conftest import CONTROLLERS
 from tests.quota.engine.stage import QuotaStage
 
 pytestmark = pytest.mark.anyio
@@ -73,6 +79,42 @@ async def _has_nothing_to_do(manager: Manager, quota: QuotaStage, name: str) -> 
     """The engine has seen a workload, and done about it what it is going to do."""
     seen = Key(quota.namespace, name) in manager.informers.cache(ALL_WORKLOADS)
     return seen and manager.controllers["quota"].controller.idle
+
+
+@pytest.mark.kube
+async def test_kueue_takes_over_what_the_engine_admitted_as_it_is() -> None:
+    if missing := kueue.missing():
+        pytest.skip(missing)
+    definitions = [*crds.manifests(), *crds.manifests(crds.QUEUEING_PLURALS)]
+    with ExitStack() as stack:
+        kubeconfig, installed = stack.enter_context(kueue.real_server(CONTROLLERS, definitions))
+        async with QuotaStage.on(find_access(kubeconfig), kinds=True) as quota:
+            await quota.queue(cpu=2)
+            async with quota.engine():
+                await quota.ask("w0")
+                await quota.until_admitted("w0")
+                await quota.ask("w1")
+                await quota.until_admitted("w0", "w1")
+                await quota.ask("w2")
+                await quota.until_condition("w2", "QuotaReserved", False)
+            before = await quota.workloads()
+            await asyncio.to_thread(stack.enter_context, installed())
+
+            async def is_kueues() -> bool:
+                found = await quota.client.get(CLUSTER_QUEUES, quota.queue_name("q"))
+                return bool(found["metadata"].get("finalizers"))
+
+            await quota.until(is_kueues)
+            async with quota.engine():
+                await quota.until(lambda: _is_told(quota, LEASE))
+            await quota.finish("w0")
+            await quota.until_admitted("w1", "w2")
+            after = await quota.workloads()
+            assert after["w1"].status.admission == before["w1"].status.admission
+            assert not any(one.evicted for one in after.values())
+            raw = await quota.client.get(WORKLOADS, "w1", quota.namespace)
+            owners = {one["manager"] for one in raw["metadata"]["managedFields"] if one.get("subresource") == "status"}
+            assert owners == {ADMISSION_MANAGER}
 
 
 async def test_it_admits_nothing_beside_a_deployment_that_is_ready_and_says_where(quota: QuotaStage) -> None:

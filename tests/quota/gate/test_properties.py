@@ -78,6 +78,8 @@ class GateWorld(RuleBasedStateMachine):
         super().__init__()
         self.cpu = {"q": 3, "r": 2}
         """By LocalQueue, the nominal quota of the ClusterQueue behind it."""
+        self.most_reserved = 5.0
+        """What all queues have together, or what was reserved already when they had more."""
         self.clusters: dict[str, RayCluster] = {}
         self.seen: dict[str, RayCluster] = {}
         """What the operator knows of each."""
@@ -141,6 +143,7 @@ class GateWorld(RuleBasedStateMachine):
     @rule(queue=QUEUES, cpu=st.integers(0, 5))
     def set_quota(self, queue: str, cpu: int) -> None:
         self.cpu[queue] = cpu
+        self.most_reserved = max(sum(self.cpu.values()), self._reserved())
 
     # what controllers do
 
@@ -258,6 +261,13 @@ class GateWorld(RuleBasedStateMachine):
             ]
             assert count <= max(held, default=0), f"{count} pods of {group_name} of {uid} run by {mark}"
 
+    @invariant()
+    def no_more_is_reserved_than_there_is(self) -> None:
+        """Quota that was lowered may be exceeded by what had it before, and by nothing else."""
+        reserved = self._reserved()
+        assert reserved <= self.most_reserved, f"{reserved} CPUs are reserved of {self.cpu}"
+        self.most_reserved = max(sum(self.cpu.values()), reserved)
+
     def teardown(self) -> None:
         for _ in range(60):
             for name in ("a", "b"):
@@ -267,12 +277,13 @@ class GateWorld(RuleBasedStateMachine):
             self.engine()
             self.pods = [pod for pod in self.pods if not pod.leaving]
             self.quota_covers_what_runs()
+            self.no_more_is_reserved_than_there_is()
         uids = {found.metadata.uid for found in self.clusters.values()}
         assert {one.metadata.label(labels.CLUSTER_UID) for one in self.workloads.values()} <= uids, "quota was lost"
         roles = {one.metadata.name: self._role(one.metadata.label(labels.CLUSTER)) for one in self.workloads.values()}
         told = {one.metadata.name: one.metadata.label(labels.ROLE) for one in self.workloads.values()}
         assert told == roles, "roles are not those of the releases"
-        free = sum(self.cpu.values()) - sum(_cpus(one) for one in self.workloads.values() if one.reserved)
+        free = sum(self.cpu.values()) - self._reserved()
         for name, found in self.clusters.items():
             wanted = Counter({one.group: one.count for one in demand_of(found).sets if one.count})
             has = Counter(pod.group for pod in self.pods if pod.uid == found.metadata.uid)
@@ -286,6 +297,9 @@ class GateWorld(RuleBasedStateMachine):
             assert smallest is None or smallest > free, f"{name} waits for {smallest} though {free} are free"
 
     # inside
+
+    def _reserved(self) -> float:
+        return sum(_cpus(one) for one in self.workloads.values() if one.reserved and not one.finished)
 
     def _role(self, name: str) -> str:
         found, other = self.clusters.get(name), self.clusters.get(_OTHER[name])
@@ -428,6 +442,7 @@ def _walk(seed: int, steps: int) -> None:
     for _ in range(steps):
         _step(world, chance)
         world.quota_covers_what_runs()
+        world.no_more_is_reserved_than_there_is()
     world.teardown()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
@@ -113,13 +114,19 @@ async def test_a_second_edit_while_one_waits_and_a_rollback_ask_for_nothing_twic
         assert await ray.serving() == old
 
 
-async def test_a_forged_grant_is_taken_back_and_said(ray: GateStage) -> None:
+async def test_a_forged_grant_is_taken_back_said_and_counted(ray: GateStage) -> None:
     await ray.queue(1)
-    async with ray.operator():
+    registry = CollectorRegistry()
+
+    def violations() -> float | None:
+        return registry.get_sample_value("rayward_gate_violations_total", {"namespace": ray.namespace})
+
+    async with ray.operator(registry=registry):
         await ray.create_cluster("one")
         await ray.until_pods_of("one", 1)
         await ray.create_cluster("two")
         await ray.until_quota("two", "False")
+        assert not violations()
         uid = (await ray.cluster("two"))["metadata"]["uid"]
         shape = "0"
         forged = f'{{"uid":"{uid}","workload":"none","groups":{{"headgroup":{{"pods":1,"shape":"{shape}"}}}}}}'
@@ -133,6 +140,7 @@ async def test_a_forged_grant_is_taken_back_and_said(ray: GateStage) -> None:
         await ray.eventually(is_told)
         await ray.until_quota("two", "False")
         assert not await ray.pods_of("two")
+        assert violations()
 
 
 async def test_an_upgrade_that_never_fits_stops_the_old_release_where_the_policy_says_so(ray: GateStage) -> None:

@@ -33,13 +33,14 @@ class Manager:
         self.informers = Informers(client, namespace, clock)
         self.controllers: dict[str, Running] = {}
         for entry in registrations:
+            number = entry.workers or workers
             environment = Environment(
                 client=client,
                 informers=self.informers,
                 recorder=recorder.of_component(entry.component),
                 clock=clock,
-                workers=workers,
-                observer=metrics.controller(entry.name, workers),
+                workers=number,
+                observer=metrics.controller(entry.name, number),
             )
             self.controllers[entry.name] = entry.build(environment, metrics.of_kind(entry.name, entry.metrics))
 

@@ -113,3 +113,5 @@ class Registration:
     """The metrics of this kind, made once for a process."""
     optional: bool = False
     """Whether the process does without this kind until somebody defines it."""
+    workers: int = 0
+    """How many keys at once, where that is not what the process has for all."""

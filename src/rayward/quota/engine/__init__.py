@@ -35,4 +35,6 @@ REGISTRATION: Final = Registration(
         rule(READ, LEASES),
     ),
     build=EngineReconciler,
+    # each writes one decision at a time and spends its time on the answer
+    workers=16,
 )

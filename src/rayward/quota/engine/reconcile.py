@@ -59,8 +59,6 @@ _BATCH_SECONDS: Final = 0.01
 _BATCH_SHARE: Final = 4.0
 _LONGEST_BATCH_SECONDS: Final = 0.2
 """Where passes take long, changes are gathered for so many times as long, but never longer than this."""
-_WORKERS: Final = 16
-"""How many decisions are written at once: each is a single request, and workers spend their time on its answer."""
 
 KUEUE_IS_AT_WORK: Final = "KueueIsAtWork"
 
@@ -105,7 +103,7 @@ class EngineReconciler:
         self.controller = Controller(
             NAME,
             self._reconcile,
-            workers=_WORKERS,
+            workers=environment.workers,
             observer=environment.observer,
             clock=environment.clock,
         )
@@ -303,8 +301,9 @@ class EngineReconciler:
         decision = self._decided.pop(text, None)
         if decision is not None:
             try:
-                may_write = workload is not None and self._kueue.is_alone
-                written = may_write and await self._decisions.apply(workload, decision)
+                written = (
+                    workload is not None and self._kueue.is_alone and await self._decisions.apply(workload, decision)
+                )
             except BaseException:
                 self._unsure[text] = decision
                 raise
