@@ -130,6 +130,9 @@ def test_what_is_too_much(asked: Asked, code: int, wire: Wire) -> None:
     assert fault(asked, answered) == ""
 
 
+_DIGITS = "1" * 5_000
+
+
 def test_a_body_that_never_says_its_size_ends_at_the_limit(wire: Wire) -> None:
     def chunks() -> Generator[bytes]:
         yield b'{"metadata":{"name":"endless"},"data":{"a":"'
@@ -169,6 +172,69 @@ def test_a_pattern_cannot_hold_up_the_server(wire: Wire) -> None:
 
     assert code == 422
     assert "should match '^(a+)+$'" in message
+
+
+@pytest.mark.parametrize("piece", ["a", "a?", "\\pL", "(", "a{1000}"])
+def test_a_pattern_that_is_too_long_is_refused(piece: str, wire: Wire) -> None:
+    text: Object = {"type": "string", "pattern": piece * 100_000}
+    spec = definition_spec("long", "costly.example.com", {"type": "object", "properties": {"text": text}})
+    body = {"metadata": {"name": "long.costly.example.com"}, "spec": spec}
+
+    answered = wire.send(Asked("POST", _DEFINITIONS, json.dumps(body).encode()))
+
+    assert answered.code == 422
+    assert "error parsing regexp: expression too large" in json.loads(answered.body)["message"]
+
+
+def test_a_pattern_may_be_larger_than_a_set_of_patterns(wire: Wire) -> None:
+    large = "a{1000}" * 300
+    path = _defined(wire, "large", {"type": "object", "properties": {"text": {"type": "string", "pattern": large}}})
+
+    code, message = _post(wire, path, {"text": "aaa"})
+
+    assert code == 422
+    assert "should match 'a{1000}a" in message
+
+
+@pytest.mark.parametrize(
+    ("singular", "rule", "value", "code"),
+    [
+        ("largerule", "!'x'.matches(self.text)", "a{1000}" * 300, 201),
+        ("versions", "semver(self.text).major() > 0", f"{_DIGITS}.1.1", 422),
+        ("before", "semver(self.text).major() > 0", f"1.1.1-{_DIGITS}", 422),
+        ("durations", "duration(self.text) > duration('1s')", f"{_DIGITS}h", 422),
+        ("templates", "self.text.format([1.0]) != ''", f"%.{_DIGITS}f", 422),
+    ],
+)
+def test_a_rule_that_meets_more_than_it_can_read_fails(
+    singular: str, rule: str, value: str, code: int, wire: Wire
+) -> None:
+    text = {"type": "string", "maxLength": 200_000}
+    schema = {"type": "object", "properties": {"text": text}, "x-kubernetes-validations": [{"rule": rule}]}
+    path = _defined(wire, singular, schema)
+
+    answered, message = _post(wire, path, {"text": value})
+
+    assert answered == code, message[:300]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("email", '"' + '\\"' * 500_000 + "<a@b>"),
+        ("duration", "1" * 1_000_000),
+        ("ipv4", f"{_DIGITS}.1"),
+        ("cidr", f"{_DIGITS}.1/8"),
+    ],
+)
+def test_a_format_is_checked_in_one_pass(name: str, text: str, wire: Wire) -> None:
+    schema: Object = {"type": "object", "properties": {"text": {"type": "string", "format": name}}}
+    path = _defined(wire, f"format{name}", schema)
+
+    code, message = _post(wire, path, {"text": text})
+
+    assert code == 422
+    assert f"spec.text in body must be of type {name}" in message
 
 
 def test_a_rule_that_would_cost_too_much_is_no_rule(wire: Wire) -> None:

@@ -36,6 +36,9 @@ _ODD: tuple[Any, ...] = (
     [[]],
     {"": None},
     "-.",
+    "1" * 5_000,
+    "9" * 5_000 + "%",
+    "10.0.0.0/" + "1" * 5_000,
 )
 _NOISE = b'\x00\xff{}[]":,\\u0-9eE.\n\t '
 _PIECES = (
@@ -47,6 +50,7 @@ _CEL = (
     "duration('1h') timestamp( quantity('1Gi') .orValue(1) ?.c 1/0 9223372036854775808 b'\\xff' __a__ .all(x, "
     ".map(x,x) .matches('(') .find('a+')"
 )
+_PATTERNS = ("a", "a?", "[a-z]+", "(a|b)*", "\\pL", "(", "a{1000}")
 Storm = Callable[[Random], Iterator[Asked]]
 
 
@@ -216,6 +220,9 @@ def rules(random: Random) -> Iterator[Asked]:
                 (*_ODD, ".a", "FieldValueInvalid")
             )
         schema: Object = {"type": "object", "properties": properties, "x-kubernetes-validations": [rule]}
+        if random.random() < 0.1:
+            pattern = random.choice(_PATTERNS) * random.choice((1, 1_000, 100_000))
+            schema["properties"] = {**properties, "c": {"type": "string", "pattern": pattern}}
         spec = definition_spec("rule", "fuzz.example.com", {"type": "object", "properties": {"spec": schema}})
         body = {"metadata": {"name": "rule.fuzz.example.com"}, "spec": spec}
         yield Asked("POST", path, json.dumps(body).encode())

@@ -12,6 +12,7 @@ from rayward.local.apiserver.resource import Resource
 Details = dict[str, Any]
 
 MAX_BODY: Final = 3 * 1024 * 1024
+_MOST_TEXT: Final = 1024 * 1024
 OPTIMISTIC_LOCK: Final = "the object has been modified; please apply your changes to the latest version and try again"
 
 
@@ -142,9 +143,21 @@ def not_acceptable(offered: Sequence[str]) -> ApiError:
     return ApiError(406, "NotAcceptable", "only the following media types are accepted: " + ", ".join(offered))
 
 
+def _shown(errors: Sequence[FieldError]) -> tuple[Sequence[FieldError], int]:
+    """As many as an answer has room for, and the number of the others: each of many may show a value of megabytes."""
+    room = _MOST_TEXT
+    for count, error in enumerate(errors):
+        room -= len(str(error))
+        if room < 0 and count:
+            return errors[:count], len(errors) - count
+    return errors, 0
+
+
 def invalid(group: str, kind: str, name: str, errors: Sequence[FieldError]) -> ApiError:
     """The object is understood and wrong; one cause for each field."""
+    errors, left = _shown(errors)
     texts = list(dict.fromkeys(str(error) for error in errors))
+    texts += [f"and {left} more"] if left else []
     summary = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
     details: Details = {}
     if name:

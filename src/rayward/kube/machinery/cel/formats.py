@@ -82,7 +82,8 @@ def _is_hostname(text: str) -> bool:
 _ATOM: Final = r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff-]+"
 _DOT_ATOM: Final = re.compile(rf"{_ATOM}(?:\.{_ATOM})*")
 _QUOTED: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
-_PHRASE: Final = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff. \t-]*")
+# Possessive: a text that fails has been read once.
+_NAME: Final = re.compile(r"""(?:[A-Za-z0-9!#$%&'*+/=?^_`{|}~\x80-\U0010ffff. \t-]++|"(?:[^"\\\n]++|\\.)*+")*+""")
 _LITERAL: Final = re.compile(r"\[[^\[\]\\]*\]")
 
 
@@ -91,7 +92,7 @@ def _is_email(text: str) -> bool:
     text = text.strip(" \t\r\n")
     if text.endswith(">"):
         name, bracket, text = text[:-1].rpartition("<")
-        if not bracket or not _PHRASE.fullmatch(_QUOTED.sub("", name)):
+        if not bracket or not _NAME.fullmatch(name):
             return False
     local, _, domain = text.rpartition("@")
     if not (_DOT_ATOM.fullmatch(local) or _QUOTED.fullmatch(local)):
@@ -101,8 +102,11 @@ def _is_email(text: str) -> bool:
 
 def _is_ipv4(text: str) -> bool:
     # Leading zeros are tolerated, and an IPv6 address that ends in dotted form passes too.
-    loose = ".".join(str(int(part)) if part.isascii() and part.isdigit() else part for part in text.split("."))
-    return "." in text and network.is_loose_address(loose)
+    return "." in text and network.is_loose_address(_without_zeros(text))
+
+
+def _without_zeros(text: str) -> str:
+    return ".".join(part.lstrip("0") or "0" if part.isascii() and part.isdigit() else part for part in text.split("."))
 
 
 def _is_ipv6(text: str) -> bool:
@@ -113,7 +117,7 @@ def _is_cidr(text: str) -> bool:
     address, slash, bits = text.partition("/")
     if not slash or not re.fullmatch(r"[0-9]{1,3}", bits):
         return False
-    loose = ".".join(str(int(part)) if part.isascii() and part.isdigit() else part for part in address.split("."))
+    loose = _without_zeros(address)
     if not network.is_loose_address(loose):
         return False
     return int(bits) <= (32 if isinstance(ipaddress.ip_address(loose), ipaddress.IPv4Address) else 128)

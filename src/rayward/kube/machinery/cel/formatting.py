@@ -11,6 +11,7 @@ from typing import Any, Final
 from rayward.kube.machinery import gotext
 from rayward.kube.machinery.cel import operators, times
 from rayward.kube.machinery.cel.values import Duration, EvaluationError, Timestamp, TypeValue, Uint
+from rayward.kube.machinery.digits import parse_digits
 
 _PRECISION: Final = re.compile(r"\.([0-9]*)")
 _MAX_PRECISION: Final = 1000
@@ -93,9 +94,10 @@ def clauses(template: str, count: int) -> Iterator[Clause]:
             raise FormatError(f"index {used} out of range")
         precision = _DEFAULT_PRECISION
         if match := _PRECISION.match(template, at):
-            if not match[1] or int(match[1]) > _MAX_PRECISION or match.end() >= len(template):
+            asked = parse_digits(match[1], _MAX_PRECISION)
+            if asked is None or match.end() >= len(template):
                 raise FormatError("could not parse formatting clause: error while parsing precision")
-            precision, at = int(match[1]), match.end()
+            precision, at = asked, match.end()
         letter = template[at]
         if letter not in ACCEPTED:
             raise FormatError(f'could not parse formatting clause: unrecognized formatting clause "{letter}"')

@@ -14,6 +14,7 @@ from rayward.kube.machinery.cel.network import Network
 from rayward.kube.machinery.cel.overloads import Overloads, binary, nullary, unary
 from rayward.kube.machinery.cel.url import Url
 from rayward.kube.machinery.cel.values import MAX_INT, MIN_INT, NONE, EvaluationError, Optional
+from rayward.kube.machinery.digits import MAX_UINT64, parse_digits
 from rayward.kube.machinery.quantity import Quantity, QuantityError
 
 _ADDRESS: Final = (IPv4Address, IPv6Address)
@@ -108,7 +109,17 @@ def to_semver(text: str, normalize: bool = False) -> Semver:
         raise EvaluationError(
             "Prerelease is empty" if "" in pre else "Numeric PreRelease version must not contain leading zeroes"
         )
-    return Semver((int(match[1]), int(match[2]), int(match[3])), pre, match[5] or "")
+    for part in pre:
+        if part.isdigit():
+            _semver_number(part)
+    return Semver((_semver_number(match[1]), _semver_number(match[2]), _semver_number(match[3])), pre, match[5] or "")
+
+
+def _semver_number(text: str) -> int:
+    number = parse_digits(text, MAX_UINT64)
+    if number is None:
+        raise EvaluationError(f'strconv.ParseUint: parsing "{text}": value out of range')
+    return number
 
 
 def _semver_problem(text: str) -> str:

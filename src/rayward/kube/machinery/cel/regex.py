@@ -12,6 +12,7 @@ _re2: Any = re2  # it has no types
 
 __all__ = ["Pattern", "PatternError", "compile_pattern"]
 
+_TOO_LARGE: Final = "expression too large"
 # RE2's names of what is wrong with a pattern, where Go's differ.
 _PROBLEMS: Final = {
     "missing )": "missing closing )",
@@ -22,8 +23,12 @@ _PROBLEMS: Final = {
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid named capture group": "invalid named capture",
     "trailing \\": "trailing backslash at end of expression",
-    "pattern too large - compile failed": "expression too large",
+    "pattern too large - compile failed": _TOO_LARGE,
 }
+# Go takes longer ones. The time that RE2 needs grows with the square: "a?" 100,000 times is 20 seconds.
+_LONGEST: Final = 10_000
+# Few letters may stand for half a megabyte of program.
+_LONGEST_KEPT: Final = 1_000
 _NAMED_CAPTURE: Final = "invalid named capture"
 # Go has no \C, "any byte"; between \Q and \E it is text.
 _ANY_BYTE: Final = "\\C"
@@ -51,14 +56,12 @@ class Pattern:
         if any(match[0] == _ANY_BYTE for match in _ESCAPED.finditer(source)):
             raise PatternError("invalid escape sequence", _ANY_BYTE)
         self._bytes = _re2.compile(source.encode(), options=options)
-        self._set = _re2.Set.SearchSet(options)
-        self._set.Add(source)
-        self._set.Compile()
+        self._set = _searcher(source, options)
 
     def search(self, text: str) -> bool:
         """Whether it matches anywhere in a text."""
         # A set answers ten times sooner than a search for spans, but says "no" too when its memory does not suffice.
-        return bool(self._set.Match(text)) or self._bytes.search(text.encode()) is not None
+        return bool(self._set is not None and self._set.Match(text)) or self._bytes.search(text.encode()) is not None
 
     def find_all(self, text: str, limit: int = -1) -> list[str]:
         """The matched parts from left to right, at most ``limit`` of them unless that is negative."""
@@ -75,14 +78,29 @@ class Pattern:
         return found
 
 
-@lru_cache(maxsize=1024)
+def _searcher(source: str, options: Any) -> Any:
+    """A set of this one pattern; None where a set has no room for it: only the expression itself may be larger."""
+    made = _re2.Set.SearchSet(options)
+    made.Add(source)
+    try:
+        made.Compile()
+    except _re2.error:
+        return None  # to ask a set that did not compile ends the process
+    return made
+
+
 def compile_pattern(source: str) -> Pattern:
-    """Compiles a pattern.
+    """Compiles a pattern; a short one is kept for the next time.
 
     Raises:
-        PatternError: Go would not compile it.
+        PatternError: Go would not compile it, or it is longer than what this engine compiles at once.
     """
-    return Pattern(source)
+    if len(source) > _LONGEST:
+        raise PatternError(_TOO_LARGE, source)
+    return _kept(source) if len(source) <= _LONGEST_KEPT else Pattern(source)
+
+
+_kept: Final = lru_cache(maxsize=512)(Pattern)
 
 
 def _in_go(source: str, error: str) -> PatternError:

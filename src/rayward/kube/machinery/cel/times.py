@@ -9,6 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rayward.kube.machinery.cel.values import MAX_INT, MIN_INT, Duration, EvaluationError, Timestamp, checked_duration
+from rayward.kube.machinery.digits import parse_digits
 
 _NANO: Final = 1_000_000_000
 _UNITS: Final = {
@@ -22,7 +23,8 @@ _UNITS: Final = {
     "h": 3600 * _NANO,
 }
 _PART: Final = re.compile(r"([0-9]*)(?:\.([0-9]*))?(ns|us|µs|μs|ms|s|m|h)")
-_LENIENT: Final = re.compile(r"([0-9]+)\s*([A-Za-zµ]+)")
+# Begins at the first digit of a number only, and never tries again with fewer: a text without a unit is read once.
+_LENIENT: Final = re.compile(r"(?<![0-9])([0-9]++)\s*+([A-Za-zµ]++)")
 _LENIENT_UNITS: Final = (
     (("ns", "nano"), 1),
     (("us", "µs", "micro"), 1_000),
@@ -37,6 +39,8 @@ _RFC3339: Final = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?"
     r"(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
+# Go too looks at no more digits behind the point than 63 bits hold.
+_FRACTION: Final = 18
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN_SECONDS: Final = -62135596800
 _MAX_SECONDS: Final = 253402300799
@@ -53,8 +57,11 @@ def parse_duration(text: str) -> Duration:
             if match is None or not (match[1] or match[2]):
                 raise EvaluationError(f'time: invalid duration "{text}"')
             unit = _UNITS[match[3]]
-            fraction = match[2] or ""
-            total += int(match[1] or 0) * unit + (int(fraction) * unit // 10 ** len(fraction) if fraction else 0)
+            fraction = (match[2] or "0")[:_FRACTION]
+            whole = parse_digits(match[1] or "0")
+            if whole is None:
+                raise EvaluationError(f'time: invalid duration "{text}"')
+            total += whole * unit + int(fraction) * unit // 10 ** len(fraction)
             at = match.end()
         if not body:
             raise EvaluationError(f'time: invalid duration "{text}"')
@@ -72,12 +79,16 @@ def parse_duration_leniently(text: str) -> Duration:
         pass
     total, known = 0, False
     for match in _LENIENT.finditer(text):
-        unit = match[2].lower()
+        unit, factors = match[2].lower(), list[int]()
         for variants, factor in _LENIENT_UNITS:
             for variant in variants:
                 if unit == variant or (variant == variants[-1] and unit.startswith(variant)):
-                    known = True
-                    total += int(match[1]) * factor
+                    factors.append(factor)
+        number = parse_digits(match[1]) if factors else 0
+        if number is None:
+            raise EvaluationError(f"unable to parse {text} as duration")
+        known |= bool(factors)
+        total += number * sum(factors)
     if not known or not MIN_INT <= total <= MAX_INT:
         raise EvaluationError(f"unable to parse {text} as duration")
     return Duration(total)

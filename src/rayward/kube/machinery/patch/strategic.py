@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Final
 
 from rayward.kube.machinery import gotext
@@ -257,20 +258,22 @@ def _merge_objects(live: list[Any], changes: list[Any], field: FieldMeta) -> tup
 def _directed_items(live: list[Any], changes: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
     """Live items after the directives in a list, and the changes that are none."""
     plain: list[Any] = []
+    gone: set[Hashable] = set()
     replaces = False
+    identify = identify_by("")
     for change in changes:
         if _DIRECTIVE not in change:
             plain.append(change)
             continue
         directive = change[_DIRECTIVE]
         if directive == "delete":
-            identify = identify_by("")
-            gone = identify(key_of(change, merge_key))
-            live = [item for item in live if merge_key not in item or identify(item[merge_key]) != gone]
+            gone.add(identify(key_of(change, merge_key)))
         elif directive == "replace":
             replaces = True
         elif directive == "merge":
             raise PatchError.misfit("merging lists cannot yet be specified in the patch")
         else:
             raise _unknown_directive(directive, change)
+    if gone:
+        live = [item for item in live if merge_key not in item or identify(item[merge_key]) not in gone]
     return (plain, []) if replaces else (live, plain)

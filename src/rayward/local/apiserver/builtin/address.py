@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Collection, Sequence
 
+from rayward.kube.machinery.digits import parse_digits
 from rayward.kube.machinery.fielderror import invalid
 from rayward.local.apiserver.builtin.check import Errors
 
@@ -81,11 +82,10 @@ def parse_cidr(value: str) -> tuple[Address, Network] | None:
     """The address and the network of ``address/length``; None if it is none."""
     host, slash, length = value.partition("/")
     address = parse(host)
-    if not slash or address is None or not (length.isascii() and length.isdigit()):
+    bits = parse_digits(length, address.max_prefixlen) if slash and address is not None else None
+    if address is None or bits is None:
         return None
-    if int(length) > address.max_prefixlen:
-        return None
-    return address, ipaddress.ip_network(f"{address}/{int(length)}", strict=False)
+    return address, ipaddress.ip_network(f"{address}/{bits}", strict=False)
 
 
 def legacy_cidr(value: str, at: str, out: Errors, known: Collection[str] = ()) -> None:

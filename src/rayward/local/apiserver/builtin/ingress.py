@@ -170,7 +170,7 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
     points, before = (
         ((o.get("status") or NOTHING).get("loadBalancer") or NOTHING).get("ingress") or NO_ITEMS for o in (new, old)
     )
-    known = [point["ip"] for point in before if point.get("ip")]
+    known = {point["ip"] for point in before if point.get("ip")}
     for index, point in enumerate(points):
         if point.get("ip"):
             legacy_ip(point["ip"], f"{at}[{index}].ip", out, known)

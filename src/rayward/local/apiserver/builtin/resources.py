@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -174,6 +175,9 @@ def _check_pages(name: str, value: str, at: str, out: Errors) -> None:
 def check_claims(claims: Sequence[Spec], known: Collection[str], at: str, out: Errors) -> None:
     """Devices of a container, each named by a claim of the pod."""
     taken: set[str] = set()
+    requested: Counter[str] = Counter()
+    listed = f": {', '.join(sorted(known))}" if known else " which is empty"
+    unknown = f"must be one of the names in pod.spec.resourceClaims{listed}"
     for index, claim in enumerate(claims):
         here, name, request = f"{at}[{index}]", claim.get("name") or "", claim.get("request") or ""
         if not name:
@@ -189,12 +193,12 @@ def check_claims(claims: Sequence[Spec], known: Collection[str], at: str, out: E
             if key in taken:
                 out.append(duplicate(here, key))
             elif not request:
-                out += [duplicate(here, name) for other in taken if other.startswith(f"{name}/")]
+                out += [duplicate(here, name)] * requested[name]
+            else:
+                requested[name] += 1
             taken.add(key)
         if name not in known:
-            listed = f": {', '.join(sorted(known))}" if known else " which is empty"
-            detail = f"must be one of the names in pod.spec.resourceClaims{listed}"
-            out.append(FieldError(Reason.NOT_FOUND, here, name, detail))
+            out.append(FieldError(Reason.NOT_FOUND, here, name, unknown))
 
 
 def round_list(amounts: dict[str, str]) -> None:

@@ -332,12 +332,13 @@ def _review_versions(versions: list[str], at: str) -> Iterator[FieldError]:
 def _stored_versions(crd: Object) -> Iterator[FieldError]:
     stored: list[str] = entries(section(crd, "status"), "storedVersions")
     known = {v.get("name") for v in entries(crd["spec"], "versions")}
+    had = set(stored)
     path = "status.storedVersions"
     if not stored:
         yield invalid(path, None, "must have at least one stored version")
         return
     for version in entries(crd["spec"], "versions"):
-        if version.get("storage") and version.get("name") not in stored:
+        if version.get("storage") and version.get("name") not in had:
             yield invalid(path, stored, f"must have the storage version {version.get('name')}")
     for i, version in enumerate(stored):
         if version not in known:

@@ -15,6 +15,8 @@ from rayward.kube.machinery.jsonvalue import Object
 from rayward.local.apiserver.rbac.access import Access
 
 _ALL: Final = "*"
+# What a rule stands for is its verbs times its resources times its names: a small body may mean billions.
+_MOST_ATOMS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,12 @@ class Rule:
             for verb in self.verbs:
                 yield Rule((verb,), urls=(url,))
 
+    @property
+    def size(self) -> int:
+        """How many atoms there are."""
+        of_resources = len(self.groups) * len(self.resources) * (len(self.names) or 1)
+        return len(self.verbs) * (of_resources + len(self.urls))
+
     def __str__(self) -> str:
         """The rule as Kubernetes writes it into refusals."""
         shown = {
@@ -112,9 +120,20 @@ def _url_covers(own: str, url: str) -> bool:
 
 
 def missing(owned: Sequence[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The atoms of the wanted rules that no owned one covers."""
-    atoms = [atom for rule in wanted for atom in rule.atoms()]
-    return [atom for atom in atoms if not any(rule.covers(atom) for rule in owned)]
+    """The atoms of the wanted rules that no owned one covers; rules that stand for too many are lacking as they are."""
+    lacking: list[Rule] = []
+    left = _MOST_ATOMS
+    for rule in wanted:
+        left -= 1
+        plain = not (rule.urls and (rule.resources or rule.names))
+        if plain and left > 0 and any(own.covers(rule) for own in owned):
+            continue
+        if (size := rule.size) > left:
+            lacking.append(rule)
+            continue
+        left -= size
+        lacking += [atom for atom in rule.atoms() if not any(own.covers(atom) for own in owned)]
+    return lacking
 
 
 def compact(atoms: Iterable[Rule]) -> list[Rule]:

@@ -15,13 +15,13 @@ def drop_doubled_owners(metadata: dict[str, Any], warnings: list[str]) -> None:
     references: list[dict[str, Any]] = metadata.get("ownerReferences") or []
     if len(references) < 2:
         return
-    kept: list[dict[str, Any]] = []
-    doubled: list[str] = []
-    for reference in references:
-        if reference in kept:
-            doubled.append(str(reference.get("uid", "")))
-        else:
-            kept.append(reference)
+    # Every reference was checked against the schema: texts and booleans only, so its fields tell it.
+    kept: dict[frozenset[tuple[str, Any]], dict[str, Any]] = {}
+    doubled = [
+        str(reference.get("uid", ""))
+        for reference in references
+        if kept.setdefault(frozenset(reference.items()), reference) is not reference
+    ]
     if doubled:
         warnings.append(_DOUBLED + ", ".join(doubled))
-        metadata["ownerReferences"] = kept
+        metadata["ownerReferences"] = list(kept.values())

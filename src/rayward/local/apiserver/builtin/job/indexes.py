@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
+from rayward.kube.machinery.digits import parse_digits
 
 
 class IndexesError(ValueError):
@@ -29,9 +27,17 @@ def count_indexes(text: str, completions: int) -> int:
 
 def overlap(completed: str, failed: str, completions: int) -> int | None:
     """The first index that is in both lists; parts that cannot be read are passed over."""
-    done, lost = _intervals(completed, completions), _intervals(failed, completions)
-    shared = [max(a, c) for a, b in done for c, d in lost if a <= d and c <= b]
-    return min(shared, default=None)
+    both = sorted(
+        [(*each, 0) for each in _intervals(completed, completions)]
+        + [(*each, 1) for each in _intervals(failed, completions)]
+    )
+    ends = [-1, -1]
+    for low, high, which in both:
+        # sorted by where they begin: the first that reaches into one of the other list begins at what they share
+        if low <= ends[1 - which]:
+            return low
+        ends[which] = max(ends[which], high)
+    return None
 
 
 def _intervals(text: str, completions: int) -> list[tuple[int, int]]:
@@ -61,8 +67,9 @@ def _interval(part: str, completions: int) -> tuple[int, int]:
 
 
 def _index(text: str, completions: int) -> int:
-    if not _INTEGER.fullmatch(text):
+    index = parse_digits(text.removeprefix("+"))
+    if index is None:
         raise IndexesError(f'cannot convert string to integer for index: "{text}"')
-    if int(text) >= completions:
+    if index >= completions:
         raise IndexesError(f'too large index: "{text}"')
-    return int(text)
+    return index

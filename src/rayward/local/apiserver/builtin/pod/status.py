@@ -154,7 +154,7 @@ def _check_claims(statuses: Sequence[Spec], spec: Spec, out: Errors) -> None:
 
 def _check_addresses(status: Spec, before: Spec, field: str, kind: str, out: Errors) -> None:
     now = [address.get("ip") or "" for address in status.get(field) or NO_ITEMS]
-    known = [address.get("ip") or "" for address in before.get(field) or NO_ITEMS]
+    known = {address.get("ip") or "" for address in before.get(field) or NO_ITEMS}
     for index, address in enumerate(now):
         legacy_ip(address, f"status.{field}[{index}]", out, known)
     if len(now) > 2 or (len(now) == 2 and not is_dual_stack(now)):

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, cast
 
+from rayward.kube.machinery.digits import parse_digits
 from rayward.kube.machinery.fielderror import forbidden, invalid
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NOTHING
@@ -57,9 +58,9 @@ def _check_tolerations(text: str, at: str, out: Errors) -> None:
 
 def _is_cost(value: str) -> bool:
     digits = value.removeprefix("-")
-    if not digits.isascii() or not digits.isdigit() or (value[0] == "0" and value != "0"):
+    if value[:1] == "0" and value != "0":
         return False
-    return -MAX_INT32 - 1 <= int(value) <= MAX_INT32
+    return parse_digits(digits, MAX_INT32 + (digits != value)) is not None
 
 
 def _check_seccomp(value: str, at: str, out: Errors) -> None:

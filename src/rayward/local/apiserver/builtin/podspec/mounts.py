@@ -25,6 +25,7 @@ def check_mounts(container: Spec, volumes: Mapping[str, Spec], at: str, out: Err
         device.get("name") or "": device.get("devicePath") or ""
         for device in container.get("volumeDevices") or NO_ITEMS
     }
+    device_paths = frozenset(devices.values())
     taken: set[str] = set()
     for index, mount in enumerate(mounts):
         here = f"{at}[{index}]"
@@ -40,7 +41,7 @@ def check_mounts(container: Spec, volumes: Mapping[str, Spec], at: str, out: Err
         taken.add(path)
         if name in devices:
             out.append(invalid(f"{here}.name", name, "must not already exist in volumeDevices"))
-        if path in devices.values():
+        if path in device_paths:
             out.append(invalid(f"{here}.mountPath", path, "must not already exist as a path in volumeDevices"))
         _check_sub_paths(mount, here, at, out)
         _check_propagation(mount, container, f"{at}.mountPropagation", out)
@@ -88,6 +89,7 @@ def check_devices(container: Spec, volumes: Mapping[str, Spec], at: str, out: Er
     mounts = {
         mount.get("name") or "": mount.get("mountPath") or "" for mount in container.get("volumeMounts") or NO_ITEMS
     }
+    mount_paths = frozenset(mounts.values())
     names: set[str] = set()
     paths: set[str] = set()
     for index, device in enumerate(devices):
@@ -113,7 +115,7 @@ def check_devices(container: Spec, volumes: Mapping[str, Spec], at: str, out: Er
             paths.add(path)
         if name in mounts:
             out.append(invalid(f"{here}.name", name, "must not already exist in volumeMounts"))
-        if path in mounts.values():
+        if path in mount_paths:
             out.append(invalid(f"{here}.devicePath", path, "must not already exist as a path in volumeMounts"))
         if name:
             names.add(name)

@@ -21,6 +21,7 @@ _INITIATOR = {
 }
 _AZURE_CACHING = ("None", "ReadOnly", "ReadWrite")
 _AZURE_KINDS = ("Dedicated", "Managed", "Shared")
+_PAIR = re.compile(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*")
 _QUOBYTE_REGISTRY = "must be a host:port pair or multiple pairs separated by commas"
 
 
@@ -116,9 +117,8 @@ def quobyte(source: Spec, at: str, out: Errors) -> None:
     elif len(source.get("tenant") or "") >= 65:
         out.append(required(f"{at}.tenant", "must be a UUID and may not exceed a length of 64 characters"))
     else:
-        for pair in registry.split(","):
-            if not re.fullmatch(r"(\[[^\[\]]*\]|[^:\[\]]*):[^:\[\]]*", pair):
-                out.append(invalid(f"{at}.registry", registry, _QUOBYTE_REGISTRY))
+        wrong = invalid(f"{at}.registry", registry, _QUOBYTE_REGISTRY)
+        out += [wrong for pair in registry.split(",") if not _PAIR.fullmatch(pair)]
     _needs(source, at, out, "volume")
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final, NamedTuple
 
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 Spec = Mapping[str, Any]
+# An answer has room for 4,096 letters of warnings, and one text is told once.
+_MOST: Final = 200
 
 
 class _Place(NamedTuple):
@@ -19,8 +23,11 @@ class _Place(NamedTuple):
 
 
 def overlap_warnings(volumes: Sequence[Spec]) -> list[str]:
-    """Volumes whose items overwrite each other."""
-    found: list[str] = []
+    """Volumes whose items overwrite each other: at least as many of them as an answer has room for."""
+    return list(islice(_warnings(volumes), _MOST))
+
+
+def _warnings(volumes: Sequence[Spec]) -> Iterator[str]:
     for volume in volumes:
         name = volume.get("name") or ""
         for field, shown in (("configMap", "ConfigMap"), ("secret", "Secret"), ("downwardAPI", "DownwardAPI")):
@@ -29,10 +36,10 @@ def overlap_warnings(volumes: Sequence[Spec]) -> list[str]:
                 continue
             label = "" if field == "downwardAPI" else f' "{source.get("name") or source.get("secretName") or ""}"'
             places = [_Place(item.get("path") or "", "") for item in source["items"]]
-            found += [f'volume "{name}" ({shown}{label}): overlapping paths: {pair}' for pair in _overlaps(places)]
+            for pair in _overlaps(places):
+                yield f'volume "{name}" ({shown}{label}): overlapping paths: {pair}'
         if volume.get("projected") is not None:
-            found += _projected(name, volume["projected"].get("sources") or NO_ITEMS)
-    return found
+            yield from _projected(name, volume["projected"].get("sources") or NO_ITEMS)
 
 
 def _projected(name: str, sources: Sequence[Spec]) -> Iterator[str]:
@@ -59,14 +66,40 @@ def _places(source: Spec) -> list[_Place]:
 
 
 def _overlaps(places: Sequence[_Place]) -> Iterator[str]:
-    before: list[_Place] = []
-    for place in places:
-        here = place._replace(path=place.path.rstrip("/"))
-        for other in before if here.path else ():
-            if other.path and _meet(here.path, other.path):
-                yield f"{here} with {other}"
-        before.append(here)
+    """Each place with those before it that it lies on, below or above: every text once, in time linear in the input."""
+    given = [place._replace(path=path) for place in places if (path := place.path.rstrip("/"))]
+    parents = _parents(set(given))
+    first: dict[_Place, int] = {}
+    last: dict[_Place, int] = {}
+    below: defaultdict[_Place, list[_Place]] = defaultdict(list)
+    for index, here in enumerate(given):
+        before, above = last.get(here, -1), list(_chain(here, parents))
+        met = [other for other in above if first.get(other, -1) > before] + below.pop(here, [])
+        if before >= 0 and before == first[here]:
+            met.append(here)
+        for other in sorted(met, key=first.__getitem__):
+            yield f"{here} with {other}"
+        if first.setdefault(here, index) == index:
+            for other in above:
+                below[other].append(here)
+        last[here] = index
 
 
-def _meet(one: str, other: str) -> bool:
-    return f"{one}/".startswith(f"{other}/") or f"{other}/".startswith(f"{one}/")
+def _chain(place: _Place, parents: Mapping[_Place, _Place]) -> Iterator[_Place]:
+    parent = parents.get(place)
+    while parent is not None:
+        yield parent
+        parent = parents.get(parent)
+
+
+def _parents(places: Iterable[_Place]) -> dict[_Place, _Place]:
+    """The nearest place that each lies on or below: sorted with a slash behind them, the latter follow a path."""
+    parents: dict[_Place, _Place] = {}
+    above: list[tuple[str, _Place]] = []
+    for path, place in sorted((f"{place.path}/", place) for place in places):
+        while above and not path.startswith(above[-1][0]):
+            above.pop()
+        if above:
+            parents[place] = above[-1][1]
+        above.append((path, place))
+    return parents

@@ -119,6 +119,7 @@ def check_label_keys(term: Spec, at: str, out: Errors) -> None:
     """Keys whose values in the pod's own labels narrow a selector."""
     match: Sequence[str] = term.get("matchLabelKeys") or NO_ITEMS
     mismatch: Sequence[str] = term.get("mismatchLabelKeys") or NO_ITEMS
+    places = {key: index for index, key in reversed(list(enumerate(match)))}
     if not match and not mismatch:
         return
     selector = term.get("labelSelector")
@@ -132,11 +133,12 @@ def check_label_keys(term: Spec, at: str, out: Errors) -> None:
         seen = set[str](selector.get("matchLabels") or NO_ITEMS)
         for expression in selector.get("matchExpressions") or NO_ITEMS:
             key = expression.get("key") or ""
-            if key in match and key in seen:
-                out.append(invalid(f"{at}[{list(match).index(key)}]", key, f"{_BOTH}labelSelector"))
+            if key in places and key in seen:
+                out.append(invalid(f"{at}[{places[key]}]", key, f"{_BOTH}labelSelector"))
             seen.add(key)
+    mismatched = frozenset(mismatch)
     for index, key in enumerate(match):
-        if key in mismatch:
+        if key in mismatched:
             out.append(invalid(f"{at}.matchLabelKeys[{index}]", key, f"{_BOTH}mismatchLabelKeys"))
 
 
@@ -171,17 +173,16 @@ def check_tolerations(tolerations: Sequence[Spec], at: str, out: Errors) -> None
 
 def check_spread(constraints: Sequence[Spec], at: str, out: Errors) -> None:
     """How evenly pods spread over zones or nodes."""
+    last = {_spread_key(constraint): index for index, constraint in enumerate(constraints)}
     for index, constraint in enumerate(constraints):
         here = f"{at}[{index}]"
-        key, action = constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
+        key, action = _spread_key(constraint)
         positive(constraint.get("maxSkew") or 0, f"{here}.maxSkew", out)
         if not key:
             out.append(required(f"{here}.topologyKey", "can not be empty"))
         one_of(action, ("DoNotSchedule", "ScheduleAnyway"), f"{here}.whenUnsatisfiable", out)
-        for other in constraints[index + 1 :]:
-            if key == (other.get("topologyKey") or "") and action == (other.get("whenUnsatisfiable") or ""):
-                out.append(duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
-                break
+        if last[key, action] > index:
+            out.append(duplicate(f"{here}.{{topologyKey, whenUnsatisfiable}}", f"{{{key}, {action}}}"))
         domains = constraint.get("minDomains")
         if domains is not None:
             positive(domains, f"{here}.minDomains", out)
@@ -193,6 +194,10 @@ def check_spread(constraints: Sequence[Spec], at: str, out: Errors) -> None:
                 one_of(constraint[field], ("Honor", "Ignore"), f"{here}.{field}", out)
         check_label_keys(constraint, here, out)
         label_selector(constraint.get("labelSelector"), f"{here}.labelSelector", out)
+
+
+def _spread_key(constraint: Spec) -> tuple[str, str]:
+    return constraint.get("topologyKey") or "", constraint.get("whenUnsatisfiable") or ""
 
 
 def check_gates(spec: Spec, at: str, out: Errors) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, duplicate, forbidden, invalid, not_supported, required
@@ -74,13 +74,13 @@ def validate_status(new: Object, old: Object) -> list[FieldError]:
         if points:
             out.append(forbidden(at, "may only be used when `spec.type` is 'LoadBalancer'"))
         return out
-    known = [point["ip"] for point in before if point.get("ip")]
+    known = {point["ip"] for point in before if point.get("ip")}
     for index, point in enumerate(points):
         _check_ingress_point(point, f"{at}[{index}]", known, out)
     return out
 
 
-def _check_ingress_point(point: Spec, at: str, known: Sequence[str], out: Errors) -> None:
+def _check_ingress_point(point: Spec, at: str, known: Collection[str], out: Errors) -> None:
     address, mode, host = point.get("ip") or "", point.get("ipMode"), point.get("hostname") or ""
     if address:
         legacy_ip(address, f"{at}.ip", out, known)
@@ -214,7 +214,7 @@ def _check_source_ranges(
         at = "spec.LoadBalancerSourceRanges"
         if not balanced:
             out.append(forbidden(at, _ONLY_BALANCED))
-        known = [value.strip() for value in (before or NOTHING).get("loadBalancerSourceRanges") or NO_ITEMS]
+        known = {value.strip() for value in (before or NOTHING).get("loadBalancerSourceRanges") or NO_ITEMS}
         for index, value in enumerate(ranges):
             legacy_cidr(value.strip(), f"{at}[{index}]", out, known)
     elif _SOURCE_RANGES in annotations:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery.apply import set_of
+from rayward.kube.machinery.digits import MAX_INT64, parse_digits
 from rayward.kube.machinery.fielderror import FieldError, Reason, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_percent
 from rayward.local.apiserver.behaviour import Behaviour, Object
@@ -156,7 +157,7 @@ def count_or_percent(value: int | str, at: str, out: Errors) -> None:
 
 def at_most_all(value: int | str, at: str, out: Errors) -> None:
     """A share is at most everything."""
-    if isinstance(value, str) and not check_percent(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and not check_percent(value) and parse_digits(value[:-1], 100) is None:
         out.append(invalid(at, value, "must not be greater than 100%"))
 
 
@@ -164,7 +165,9 @@ def _amount(value: int | str) -> int:
     if isinstance(value, int):
         return value
     digits = value.removesuffix("%")
-    return int(digits) if digits.isascii() and digits.isdigit() else 0
+    number = parse_digits(digits)
+    # Go's Atoi gives its largest number for one that is larger.
+    return MAX_INT64 if number is None and digits.isascii() and digits.isdigit() else number or 0
 
 
 def validate_update(new: Object, old: Object) -> list[FieldError]:
