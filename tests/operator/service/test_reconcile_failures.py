@@ -9,7 +9,7 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import PODS, SECRETS
+from rayward.kube.core.resource import EVENTS, PODS, SECRETS
 from rayward.operator.ray import serve
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
@@ -201,6 +201,13 @@ async def test_an_abort_that_comes_too_late_does_not_wait_for_the_next_upgrade(r
         old = await ray.until_settled()
         await ray.annotate(abort="true")
         await ray.until_reasons("NothingToAbort")
+        await ray.annotate(abort="true")
+
+        async def answered_again() -> bool:
+            told = [event for event in await ray.objects(EVENTS) if event["reason"] == "NothingToAbort"]
+            return sum(event["count"] for event in told) >= 2
+
+        await ray.eventually(answered_again)
         await ray.edit(rayClusterConfig=_B)
         assert await ray.until_settled() != old
 

@@ -6,7 +6,7 @@ import logging
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -73,6 +73,7 @@ class EventRecorder:
         component: str,
         *,
         instance: str = "",
+        decisions: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
         chance: Callable[[], float] = random.random,
         unique: Callable[[], int] = time.time_ns,
@@ -84,7 +85,7 @@ class EventRecorder:
         self._instance = instance
         self._clock = clock
         self._unique = unique
-        self._folder = Folder()
+        self._folder = Folder(decisions)
         self._waiting: dict[Slot, _Waiting] = {}
         self._written: OrderedDict[Slot, _Written] = OrderedDict()
         self._workers: Workers[Slot] = Workers("events", self._write, workers=_WORKERS, clock=clock, chance=chance)
