@@ -1,4 +1,4 @@
-"""The main job, shown: Kubernetes without Kubernetes, real Ray on it, and a service that is changed under load.
+"""The main job, shown: a local Kubernetes, real Ray on it, and a service that is changed under load.
 
 Every step is made of commands that you can type yourself. It all lies in .cache/demo of this checkout; `make down`
 removes it.

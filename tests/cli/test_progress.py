@@ -51,6 +51,10 @@ def test_a_long_cause_is_cut_to_a_column() -> None:
         ("spec.serveConfigV2: line 7, column 5: num_replicas is 0", "serveConfigV2 line 7: num_replicas is 0"),
         ("spec.rayClusterConfig.headGroupSpec.serviceType: 'Foo' is wrong", "serviceType: 'Foo' is wrong"),
         ("spec.upgradeStrategy.type: use NewCluster", "upgradeStrategy.type: use NewCluster"),
+        (
+            "RayCluster shop-x7k2p takes no traffic until all of its workers run: 0 of 1 pods of worker group a run",
+            "0 of 1 pods of worker group a run",
+        ),
         ("pod shop-x7k2p-head-abcde: container ray-head: no such file", "no such file"),
         ("Application shop is DEPLOYING: pod shop-x7k2p-head: container a: no; no Ray node", "no; no Ray node"),
         (

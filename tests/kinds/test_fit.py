@@ -77,6 +77,58 @@ def test_a_group_counts_at_the_size_that_its_autoscaler_may_give_it() -> None:
     assert problems("num_cpus: 4", spec(replicas=1, suspend=True)) != []
 
 
+_SCALED = """\
+applications:
+- name: small
+  route_prefix: /small
+  import_path: shop:app
+  deployments: [{name: Small, num_replicas: 1, ray_actor_options: {num_cpus: 1}}]
+- name: shop
+  route_prefix: /
+  import_path: shop:app
+  deployments:
+  - name: Shop
+    ray_actor_options: {num_cpus: 1}
+    autoscaling_config:
+      max_replicas: 60
+      min_replicas: 50
+"""
+_BUNDLES = """\
+applications:
+- name: shop
+  route_prefix: /
+  import_path: shop:app
+  deployments:
+  - name: Shop
+    num_replicas: %d
+    placement_group_strategy: %s
+    placement_group_bundles:
+    - {CPU: 1}
+    - {CPU: %d}
+"""
+
+
+def test_a_bundle_larger_than_every_node_is_refused_with_its_place() -> None:
+    (problem,) = map(str, fit_problems(parse(_BUNDLES % (1, "PACK", 16)), spec()))
+    assert problem == (
+        "line 11, column 7: a replica of deployment Shop asks for 16 CPU on one node and the largest node of "
+        "rayClusterConfig has 4 (worker group small): ask for less, or give that group more"
+    )
+
+
+def test_bundles_may_be_on_several_nodes_unless_they_are_packed_strictly() -> None:
+    assert list(fit_problems(parse(_BUNDLES % (1, "PACK", 4)), spec())) == []
+    (problem,) = fit_problems(parse(_BUNDLES % (1, "STRICT_PACK", 4)), spec())
+    assert "asks for 5 CPU on one node" in problem.message
+
+
+def test_too_many_replicas_are_told_at_the_deployment_that_asks_for_most() -> None:
+    (warning,) = map(str, fit_warnings(parse(_SCALED), spec()))
+    assert warning.startswith("line 14, column 7: all replicas together ask for 51 CPU")
+    (warning,) = map(str, fit_warnings(parse(_BUNDLES % (3, "PACK", 1)), spec()))
+    assert warning.startswith("line 7, column 5: all replicas together ask for 6 CPU")
+
+
 def test_more_replicas_than_fit_together_are_a_warning() -> None:
     many = parse(_CONFIG.format(replicas=9, options="num_cpus: 1"))
     assert [warning.message for warning in fit_warnings(many, spec())] == [

@@ -80,3 +80,10 @@ def test_memory_is_bounded() -> None:
     for number in range(10_000):
         folder.fold(happening("x", uid=str(number)), 0.0)
     assert len(folder._buckets._entries) == len(folder._similar._entries) == 4096
+
+
+def test_decisions_are_neither_dropped_nor_joined() -> None:
+    folder = Folder(decisions={"SwitchedTraffic"})
+    told = [folder.fold(happening(f"to {number}", reason="SwitchedTraffic"), 0.0) for number in range(60)]
+    assert [folded.happening.message for folded in told if folded is not None] == [f"to {each}" for each in range(60)]
+    assert len({folded.slot for folded in told if folded is not None}) == 60

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from demo.load import Load
 
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import verbs
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS
+from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS, SERVICES
+from rayward.local.addresses import ShellAddress, shell_addresses_of
 from rayward.stack import control, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder
@@ -120,6 +123,84 @@ def test_a_killed_supervisor_ends_nothing_and_the_next_up_adopts_what_runs(folde
     eventually(restarted)
     assert control.down(folder, purge=False)
     assert _processes(folder) == []
+
+
+_ECHO = """
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+class Echo(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        (name,) = parse_qs(urlsplit(self.path).query)["name"]
+        body = json.dumps({"hello": name, "release": "1"}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *words):
+        pass
+
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+Server(("", 8000), Echo).serve_forever()
+"""
+
+
+def _echo(client: SyncClient) -> ShellAddress:
+    """A pod that answers, and where its Service does so."""
+    container = {
+        "name": "main",
+        "image": "python",
+        "command": ["python3", "-c", _ECHO],
+        "readinessProbe": {"tcpSocket": {"port": 8000}, "periodSeconds": 1},
+    }
+    labels = {"app": "echo"}
+    client.create(
+        PODS, {"metadata": {"name": "echo", "labels": labels}, "spec": {"containers": [container]}}, "default"
+    )
+    spec = {"selector": labels, "ports": [{"name": "serve", "port": 8000}]}
+    made = client.create(SERVICES, {"metadata": {"name": "echo"}, "spec": spec}, "default")
+    (address,) = shell_addresses_of(made)
+
+    def answers() -> bool:
+        with urllib.request.urlopen(f"http://{address}/?name=x", timeout=5) as answer:
+            return answer.status == 200
+
+    eventually(answers)
+    return address
+
+
+def test_a_killed_supervisor_loses_no_request_and_up_adopts_traffic_and_node(folder: Folder) -> None:
+    before = control.up(folder, node=[], tell=lambda _text: None).state
+    with _client(folder) as client:
+        address = _echo(client)
+        uid = client.get(PODS, "echo", "default")["metadata"]["uid"]
+    # Half of the requests are over connections that are kept, half over new ones.
+    with Load(address.host, address.shell_port, rate=50) as load:
+        eventually(lambda: load.tally.answered.total() > 50)
+        os.kill(before.supervisor, signal.SIGKILL)
+        eventually(lambda: state.unsupervised(folder) is not None)
+        alone = load.tally.answered.total()
+        eventually(lambda: load.tally.answered.total() > alone + 50)
+        again = control.up(folder, node=[], tell=lambda _text: None)
+        adopted = load.tally.answered.total()
+        eventually(lambda: load.tally.answered.total() > adopted + 50)
+        tally = load.stop()
+    assert tally.lost == []
+    assert again.already
+    # The second of traffic may not have been started yet: it waits until all others run.
+    ran = {(part.name, part.pid) for part in before.parts if part.pid}
+    assert {name for name, _ in ran} >= {"node", "traffic"}
+    assert {(part.name, part.pid) for part in again.state.parts} >= ran
+    with _client(folder) as client:
+        assert client.get(PODS, "echo", "default")["metadata"]["uid"] == uid
+        (container,) = client.get(PODS, "echo", "default")["status"]["containerStatuses"]
+        assert container["restartCount"] == 0
 
 
 def test_down_waits_for_what_a_killed_supervisor_left(folder: Folder) -> None:

@@ -16,6 +16,7 @@ _WIDEST = 80
 _OF_APPLICATION = re.compile(r"^Application \S+ is [A-Z_]+: ")
 _OF_POD = re.compile(r'^pod \S+: (?:container \S+: )?(?:Back-off pulling image "[^"]*": )?(?:ErrImagePull: )?')
 """What kubelet says before the cause: a column has no room for it, ``describe`` has."""
+_OF_WORKERS = re.compile(r"^RayCluster \S+ takes no traffic until all of its workers run: ")
 _OF_FIELD = re.compile(
     r"^spec\.(?:[\w.\[\]-]+\.)??(?P<field>(?:[\w-]+\.)?[\w-]+):(?P<line> line \d+)?(?:, column \d+:)? "
 )
@@ -59,8 +60,8 @@ def _cause(reason: str, message: str) -> str:
     exception = _OF_APPLICATION.sub("", message)
     if exception != message:
         return _OF_POD.sub("", exception).partition(". ")[0]
-    if (pod := _OF_POD.match(message)) is not None:
-        return message[pod.end() :]
+    if (prefix := _OF_POD.match(message) or _OF_WORKERS.match(message)) is not None:
+        return message[prefix.end() :]
     if (found := _OF_FIELD.match(message)) is not None:
         return f"{found['field']}{found['line'] or ''}: {message[found.end() :]}"
     return f"{reason}: {message}"

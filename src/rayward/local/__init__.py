@@ -1,1 +1,1 @@
-"""Kubernetes without Kubernetes: the store, API server, controllers, node and traffic of a laptop."""
+"""A Kubernetes of this machine alone: the store, API server, controllers, node and traffic of a laptop."""

@@ -39,6 +39,22 @@ def test_a_config_alone_is_updated_in_place(rules: Rules) -> None:
     assert _effects(old, changed(old, CONFIG, OTHER), rules) == {"serveConfigV2": Effect.IN_PLACE}
 
 
+def _why(old: Object, new: Object, rules: Rules = Rules.RAYWARD) -> str:
+    (change,) = effects("RayService", old, new, rules)
+    return change.why
+
+
+def test_another_import_path_in_place_is_told_to_lose_requests_where_its_deployments_are_others() -> None:
+    old = service_manifest()
+    assert "application app has another import_path" in _why(old, changed(old, CONFIG, OTHER))
+    assert "--strategy new-cluster loses none" in _why(old, changed(old, CONFIG, OTHER))
+    assert "import_path" not in _why(old, changed(old, CONFIG, OTHER), Rules.KUBERAY_1_7)
+    settings = old["spec"]["serveConfigV2"] + "  args: {size: 7}\n"
+    assert "import_path" not in _why(old, changed(old, CONFIG, settings))
+    kept = changed(old, "spec.upgradeStrategy", {"type": "None"})
+    assert "new-cluster" not in _why(kept, changed(kept, CONFIG, OTHER))
+
+
 def test_a_config_alone_gets_a_new_cluster_where_the_annotation_says_so() -> None:
     old = changed(service_manifest(), "metadata.annotations", {labels.SERVE_CONFIG_UPGRADE: "NewCluster"})
     new = changed(old, CONFIG, OTHER)

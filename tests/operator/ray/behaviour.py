@@ -14,6 +14,8 @@ class Behaviour(msgspec.Struct, frozen=True):
     deployment: str = "Greeter"
     num_replicas: int = 1
     cpus: float = 1.0
+    grouped: bool = False
+    """Whether it asks for its CPUs by a placement group, and not by its actor options."""
     build_error: str = ""
     """The last line of the traceback."""
     constructor_error: str = ""

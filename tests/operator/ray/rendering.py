@@ -66,8 +66,9 @@ def deployment(found: Deployment, instance: str) -> dict[str, Any]:
             "health_check_timeout_s": 30.0,
             "ray_actor_options": {
                 **({"runtime_env": found.code.environment} if found.code.environment else {}),
-                "num_cpus": found.code.cpus,
+                "num_cpus": 0.1 if found.code.grouped else found.code.cpus,
             },
+            **({"placement_group_bundles": [{"CPU": found.code.cpus}]} if found.code.grouped else {}),
             "request_router_config": {
                 "request_router_class": "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
                 "request_router_kwargs": {},

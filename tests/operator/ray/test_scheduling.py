@@ -73,3 +73,25 @@ def test_all_of_it_has_to_be_free_on_one_node() -> None:
     found = unschedulable(serve(app=deployment(_WAITS, cpus=2, gpus=1)), nodes)
     assert found["app"].endswith("no node has all of CPU, GPU free at once")
     assert unschedulable(serve(app=deployment(_WAITS)), []) == {}
+
+
+def grouped(*bundles: dict[str, float], strategy: str = "PACK", replica: Replica = _WAITS) -> Serve:
+    config = DeploymentConfig(ActorOptions(num_cpus=0.1), bundles, strategy)
+    return serve(app=Deployment("UPDATING", target_num_replicas=1, deployment_config=config, replicas=(replica,)))
+
+
+def test_each_bundle_of_a_placement_group_needs_a_node() -> None:
+    assert "it needs 16 CPU" in unschedulable(grouped({"CPU": 1}, {"CPU": 16}), _NODES)["app"]
+    assert unschedulable(grouped({"CPU": 1}, {"CPU": 3.8}), _NODES) == {}
+
+
+def test_bundles_that_are_packed_strictly_need_one_node_together() -> None:
+    bundles: tuple[dict[str, float], ...] = ({"CPU": 2}, {"CPU": 2})
+    assert unschedulable(grouped(*bundles), _NODES) == {}
+    assert "it needs 4 CPU" in unschedulable(grouped(*bundles, strategy="STRICT_PACK"), _NODES)["app"]
+
+
+def test_a_replica_holds_the_first_bundle_on_its_node() -> None:
+    held = grouped({"CPU": 3}, {"CPU": 1}, replica=_RUNS).applications["app"]
+    found = Serve({"app": held, "next": serve(app=deployment(_WAITS, cpus=2)).applications["app"]})
+    assert "at most 1 are free" in unschedulable(found, _NODES)["next"]

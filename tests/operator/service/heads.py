@@ -21,6 +21,7 @@ BEHAVIOURS: Final = {
     "app:broken": replace(_QUICK, build_error="ModuleNotFoundError: No module named 'app'"),
     "app:raises": replace(_QUICK, constructor_error="RuntimeError: no weights"),
     "app:huge": replace(_QUICK, cpus=16.0),
+    "app:grouped": replace(_QUICK, cpus=16.0, grouped=True),
     "app:hangs": replace(_QUICK, hangs=True),
     "app:sickly": replace(_QUICK, sick_after=1.5, stop_seconds=3.0),
 }

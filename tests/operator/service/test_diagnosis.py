@@ -148,7 +148,7 @@ ImportError:
         pytest.param("The deployment is waiting for resources.", "", id="no exception"),
         pytest.param(
             _PYDANTIC,
-            "pydantic_core._pydantic_core.ValidationError: 2 validation errors for Settings: x: Input should be a "
+            "ValidationError: 2 validation errors for Settings: x: Input should be a "
             "valid integer [type=int_parsing, input_value='a', input_type=str] (/code/model.py:9)",
             id="the first field that is not valid",
         ),

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.anyio
         pytest.param(config("app:broken"), "ServeDeployFailed", "No module named 'app'", id="a module that is missing"),
         pytest.param(config("app:raises"), "ServeDeployFailed", "RuntimeError: no weights", id="a constructor"),
         pytest.param(config("app:huge"), "ReplicasUnschedulable", "it needs 16 CPU", id="no room for a replica"),
+        pytest.param(config("app:grouped"), "ReplicasUnschedulable", "it needs 16 CPU", id="no room for a bundle"),
         pytest.param(
             config("app:hangs"), "ReplicasNotStarted", "no replica has started", id="a constructor that hangs"
         ),

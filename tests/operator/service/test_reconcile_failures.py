@@ -231,6 +231,13 @@ async def test_an_abort_that_comes_too_late_does_not_wait_for_the_next_upgrade(r
         old = await ray.until_settled()
         await ray.annotate(abort="true")
         await ray.until_reasons("NothingToAbort")
+        await ray.annotate(abort="true")
+
+        async def answered_again() -> bool:
+            told = [event for event in await ray.objects(EVENTS) if event["reason"] == "NothingToAbort"]
+            return sum(event["count"] for event in told) >= 2
+
+        await ray.eventually(answered_again)
         await ray.edit(rayClusterConfig=_B)
         assert await ray.until_settled() != old
 

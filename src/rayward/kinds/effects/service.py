@@ -21,6 +21,7 @@ from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfigError
 from rayward.kinds.shapes.totals import desired_workers
 from rayward.kinds.validation.service import serve_config
+from rayward.kube.machinery.jsonvalue import Object
 
 Answer = tuple[Effect, str]
 
@@ -38,6 +39,10 @@ _SETTINGS: Final = (
     labels.SERVE_CONFIG_UPGRADE,
 )
 _ROLLS: Final = "its workers are replaced one by one; the head and the cluster that serves stay"
+_MAY_LOSE: Final = (
+    "application {} has another import_path: if its deployments have other names and fail, requests are lost until the "
+    "config is taken back, and --strategy new-cluster loses none"
+)
 _HELD: Final = "the cluster that serves is of an earlier spec"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
 
@@ -171,13 +176,34 @@ def _config(edit: ServiceEdit) -> Answer:
         return Effect.IGNORED, "the config means the same"
     if edit.release is Effect.NEW_CLUSTER:
         return Effect.NEW_CLUSTER, "the new cluster gets it; the one that serves keeps its own"
-    return Effect.IN_PLACE, "Ray Serve updates its applications on the cluster that serves"
+    updates = "Ray Serve updates its applications on the cluster that serves"
+    strategy = edit.new.spec.upgrade_strategy
+    may_move = not edit.is_kuberay and (strategy is None or strategy.type != "None")
+    if may_move and (moved := _other_code(edit)):
+        return Effect.IN_PLACE, f"{updates}; {_MAY_LOSE.format(moved)}"
+    return Effect.IN_PLACE, updates
+
+
+def _other_code(edit: ServiceEdit) -> str:
+    """An application that stays and has another import path: its deployments may have other names."""
+    before, after = (
+        {app.get("name"): app.get("import_path") for app in _applications(service.spec)}
+        for service in (edit.old, edit.new)
+    )
+    return next((str(name) for name, path in after.items() if name in before and before[name] != path), "")
 
 
 def _asks_cluster_for_config(old: RayService, new: RayService) -> bool:
     before, after = _payload(old.spec), _payload(new.spec)
     asked = new.metadata.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster"
     return asked and after is not None and before != after
+
+
+def _applications(spec: RayServiceSpec) -> list[Object]:
+    try:
+        return serve_config(spec).applications
+    except ServeConfigError:
+        return []
 
 
 def _payload(spec: RayServiceSpec) -> object:

@@ -12,14 +12,16 @@ from typing import Any, Final, TypeGuard
 
 from rayward.kinds.raycluster import HeadGroup, RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.serveconfig import ServeConfig
-from rayward.kinds.serveconfig.finding import Finding, written
+from rayward.kinds.serveconfig.finding import Finding, Path, written
 from rayward.kinds.serveconfig.reading import read
 from rayward.kinds.shapes import desired_workers, max_workers
 from rayward.kinds.shapes.startcommand import announced_resources, head_params, worker_params
 from rayward.kinds.validation import template
-from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
+from rayward.kube.machinery.jsonvalue import Object, entries, is_list, is_object, section
 
 _FIELDS: Final = {"num_cpus": "CPU", "num_gpus": "GPU", "memory": "memory"}
+_OPTIONS: Final = "ray_actor_options"
+_BUNDLES: Final = "placement_group_bundles"
 _FOUND_BY_RAY: Final = ("GPU", "TPU", "neuron_cores")
 _PREFIXES: Final = ("node:", "accelerator_type:")
 
@@ -54,40 +56,78 @@ def node_shapes(spec: RayClusterSpec) -> tuple[NodeShape, ...]:
 def fit_problems(config: ServeConfig, spec: RayClusterSpec) -> Iterator[Finding]:
     """Replicas that no node of the cluster can ever hold, each with its place in the config."""
     shapes = node_shapes(spec)
-    for app_index, app in enumerate(config.applications):
-        for index, deployment in enumerate(entries(app, "deployments")):
-            options = section(deployment, "ray_actor_options") if is_object(deployment) else {}
-            demand = _demand(options)
+    for deployment, at in _deployments(config):
+        for demand, place in _demands(deployment):
             if not demand or any(all(shape.has(*each) for each in demand.items()) for shape in shapes):
                 continue
             name, amount = _worst(demand, shapes)
             largest = max((shape.resources.get(name) or 0.0, shape.group) for shape in shapes)
-            at = ("applications", app_index, "deployments", index, "ray_actor_options", _field(name))
             what = f"a replica of deployment {deployment.get('name')} asks for {amount:g} {name}"
+            what += " on one node" if place[0] != _OPTIONS else ""
             message = f"{what} and the largest node of rayClusterConfig has {largest[0]:g} ({largest[1]}): "
-            line, column = read(config.text, may_be_program=False).place(at)
-            yield Finding(f"{message}ask for less, or give that group more", written(at), line, column)
+            field = (_field(name),) if place[0] == _OPTIONS else ()
+            yield _finding(config, f"{message}ask for less, or give that group more", (*at, *place, *field))
+            break
 
 
 def fit_warnings(config: ServeConfig, spec: RayClusterSpec) -> Iterator[Finding]:
-    """More replicas than the cluster can ever hold together: Ray runs as many as fit."""
+    """More replicas than the cluster can ever hold together: Ray runs as many as fit.
+
+    Each is told at the deployment that asks for most of it.
+    """
     shapes = node_shapes(spec)
-    wanted: dict[str, float] = {}
-    for app in config.applications:
-        for deployment in entries(app, "deployments"):
-            options = section(deployment, "ray_actor_options") if is_object(deployment) else {}
-            count = deployment.get("num_replicas") if is_object(deployment) else None
-            if isinstance(count, int):
-                for name, amount in _demand(options).items():
-                    wanted[name] = wanted.get(name, 0.0) + amount * count
-    for name, amount in sorted(wanted.items()):
+    wanted: dict[str, list[tuple[float, Path]]] = {}
+    for deployment, at in _deployments(config):
+        count, field = _replicas(deployment)
+        for demand, _ in _demands(deployment):
+            for name, amount in demand.items():
+                wanted.setdefault(name, []).append((amount * count, (*at, *field)))
+    for name, parts in sorted(wanted.items()):
         amounts = [(shape.resources.get(name, 0.0), shape.most) for shape in shapes]
         if any(each is None for each, _ in amounts) or (name in _FOUND_BY_RAY and not any(each for each, _ in amounts)):
             continue
         total = sum((each or 0.0) * most for each, most in amounts)
-        if total < amount:
-            message = f"all replicas together ask for {amount:g} {name} and the cluster at its largest has {total:g}: "
-            yield Finding(f"{message}some of them will not start", "applications", 1, 1)
+        asked = sum(amount for amount, _ in parts)
+        if total < asked:
+            message = f"all replicas together ask for {asked:g} {name} and the cluster at its largest has {total:g}: "
+            yield _finding(config, f"{message}some of them will not start", max(parts, key=lambda part: part[0])[1])
+
+
+def _deployments(config: ServeConfig) -> Iterator[tuple[Object, Path]]:
+    for app_index, app in enumerate(config.applications):
+        for index, deployment in enumerate(entries(app, "deployments")):
+            if is_object(deployment):
+                yield deployment, ("applications", app_index, "deployments", index)
+
+
+def _demands(deployment: Object) -> Iterator[tuple[dict[str, float], Path]]:
+    """What one replica takes of each node that it is on, and where that is written."""
+    bundles = deployment.get(_BUNDLES)
+    if not (is_list(bundles) and bundles):
+        yield _demand(section(deployment, _OPTIONS)), (_OPTIONS,)
+        return
+    needed = [_numbers(bundle) if is_object(bundle) else {} for bundle in bundles]
+    if deployment.get("placement_group_strategy") == "STRICT_PACK":
+        names = {name: None for bundle in needed for name in bundle}
+        yield {name: sum(bundle.get(name, 0.0) for bundle in needed) for name in names}, (_BUNDLES,)
+        return
+    for index, bundle in enumerate(needed):
+        yield bundle, (_BUNDLES, index)
+
+
+def _replicas(deployment: Object) -> tuple[int, Path]:
+    """The fewest replicas that there are to be, and where that is written."""
+    count = deployment.get("num_replicas")
+    if _is_number(count):
+        return int(count), ("num_replicas",)
+    scaled = deployment.get("autoscaling_config")
+    least = scaled.get("min_replicas") if is_object(scaled) else None
+    return (int(least), ("autoscaling_config", "min_replicas")) if _is_number(least) else (0, ())
+
+
+def _finding(config: ServeConfig, message: str, at: Path) -> Finding:
+    line, column = read(config.text, may_be_program=False).place(at)
+    return Finding(message, written(at), line, column)
 
 
 def _resources(group: HeadGroup | WorkerGroup, params: dict[str, str]) -> dict[str, float | None]:
@@ -96,7 +136,10 @@ def _resources(group: HeadGroup | WorkerGroup, params: dict[str, str]) -> dict[s
 
 
 def _demand(options: Object) -> dict[str, float]:
-    given = {name: options.get(field) for field, name in _FIELDS.items()} | section(options, "resources")
+    return _numbers({name: options.get(field) for field, name in _FIELDS.items()} | section(options, "resources"))
+
+
+def _numbers(given: Object) -> dict[str, float]:
     return {name: float(amount) for name, amount in given.items() if _is_number(amount) and amount > 0}
 
 

@@ -6,7 +6,7 @@ import logging
 import random
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -78,6 +78,7 @@ class EventRecorder:
         component: str,
         *,
         instance: str = "",
+        decisions: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
         chance: Callable[[], float] = random.random,
         unique: Callable[[], int] = time.time_ns,
@@ -89,7 +90,7 @@ class EventRecorder:
         self._instance = instance
         self._clock = clock
         self._unique = unique
-        self._folder = Folder()
+        self._folder = Folder(decisions)
         self._pace = TokenBucket(_A_SECOND, _BURST)
         self._waiting: dict[Slot, _Waiting] = {}
         self._written: OrderedDict[Slot, _Written] = OrderedDict()

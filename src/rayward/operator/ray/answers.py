@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +20,14 @@ _NOT_UP: Final = frozenset({"STARTING", "STOPPING"})
 
 class _Answer(msgspec.Struct, frozen=True):
     """What Ray answers; fields that nobody reads may come and go."""
+
+
+def _sum(amounts: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for each in amounts:
+        for name, amount in each.items():
+            total[name] = total.get(name, 0.0) + amount
+    return total
 
 
 class Version(_Answer, frozen=True):
@@ -50,6 +59,8 @@ class DeploymentConfig(_Answer, frozen=True):
     """How a deployment is to run."""
 
     ray_actor_options: ActorOptions | None = None
+    placement_group_bundles: tuple[dict[str, float], ...] | None = None
+    placement_group_strategy: str | None = None
 
 
 class Deployment(_Answer, frozen=True):
@@ -63,13 +74,22 @@ class Deployment(_Answer, frozen=True):
     replicas: tuple[Replica, ...] = ()
 
     @property
-    def demand(self) -> dict[str, float]:
-        """What one replica takes of a node, by Ray's names; zeros left out."""
-        options = self.deployment_config.ray_actor_options if self.deployment_config else None
+    def demands(self) -> tuple[dict[str, float], ...]:
+        """What one replica takes of nodes, by Ray's names, zeros left out: an item for each node that it may be on.
+
+        The replica itself is where the first is.
+        """
+        config = self.deployment_config
+        if config is not None and config.placement_group_bundles:
+            bundles = [
+                {name: amount for name, amount in each.items() if amount} for each in config.placement_group_bundles
+            ]
+            return (_sum(bundles),) if config.placement_group_strategy == "STRICT_PACK" else tuple(bundles)
+        options = config.ray_actor_options if config else None
         if options is None:
-            return {}
+            return ({},)
         amounts = {"CPU": options.num_cpus, "GPU": options.num_gpus, "memory": options.memory}
-        return {name: amount for name, amount in {**amounts, **(options.resources or {})}.items() if amount}
+        return ({name: amount for name, amount in {**amounts, **(options.resources or {})}.items() if amount},)
 
     @property
     def unplaced(self) -> bool:

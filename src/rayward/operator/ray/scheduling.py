@@ -30,7 +30,7 @@ def unschedulable(serve: Serve, nodes: Iterable[Node]) -> dict[str, str]:
         for name, deployment in application.deployments.items():
             if not (deployment.deserted and deployment.unplaced and free):
                 continue
-            lacking = _lacking(deployment.demand, free.values())
+            lacking = next(filter(None, (_lacking(demand, free.values()) for demand in deployment.demands)), "")
             if lacking:
                 found[app] = f"no Ray node has room for a replica of deployment {name}: {lacking}"
                 break
@@ -63,5 +63,6 @@ def _take(free: Mapping[str, dict[str, float]], deployment: Deployment) -> None:
         node = free.get(replica.node_id or "")
         if node is None or replica.state == "STOPPING":
             continue
-        for name, amount in deployment.demand.items():
+        # Where the other bundles of its placement group are is not told.
+        for name, amount in deployment.demands[0].items():
             node[name] = node.get(name, 0.0) - amount

@@ -66,7 +66,8 @@ class ServiceEvents:
             decision.failure is not None and decision.failure.reason == ABORTED
         ):
             message = f"No upgrade is in progress; removed annotation {labels.ABORT}={abort}"
-            self.event("Warning", "NothingToAbort", message)
+            # Each is an act of the user, who waits for an answer: also the second of a generation.
+            self._recorder.event(RAY_SERVICES, self._service, "Warning", "NothingToAbort", message)
         for change in decision.annotate:
             if change.config is not None:
                 message = f"Updating the Serve config of RayCluster {change.cluster} to {change.config}"

@@ -82,6 +82,7 @@ def _raised(lines: Sequence[str]) -> str:
     said = rest[at].strip()
     if _VALIDATION.search(said):
         # pydantic: the field is in the next line, what is wrong with it in the one behind.
+        said = said.removeprefix("pydantic_core._pydantic_core.")
         return ": ".join([said, *(line.strip() for line in rest[at + 1 : at + 3])])
     return " ".join([said, *(line.strip() for line in rest[at + 1 : at + 2])]) if said.endswith(":") else said
 
