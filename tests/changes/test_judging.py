@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rayward.changes.judging import State, Verdict, judge, judge_end
+from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, judge_end
 from rayward.kinds import labels
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
@@ -20,6 +20,7 @@ def _object(body: Object, *conditions: Object, generation: int = 2, **status: An
     return {**body, "status": {"conditions": list(conditions), **status}}
 
 
+_READY: Object = {"conditions": [{"type": "Ready", "status": "True"}]}
 READY = _condition("Ready", "True")
 NO_UPGRADE = _condition("UpgradeInProgress", "False")
 AVAILABLE = _condition("Progressing", "True", "NewReleaseAvailable")
@@ -101,7 +102,66 @@ DRIFTED = _condition("Drifted", "True", "TemplateChanged")
     ],
 )
 def test_a_cluster(conditions: list[Object], status: Object, state: State) -> None:
-    assert judge("RayCluster", _object(manifest(), *conditions, **status), 2).state is state
+    head = {"metadata": {"labels": {labels.NODE_TYPE: labels.HEAD}}, "status": _READY}
+    head["spec"] = manifest()["spec"]["headGroupSpec"]["template"]["spec"]
+    assert judge("RayCluster", _object(manifest(), *conditions, **status), 2, pods=[head]).state is state
+
+
+def _pod(image: str, **metadata: Any) -> Object:
+    told = {"name": "c-head", "labels": {labels.NODE_TYPE: labels.HEAD}, **metadata}
+    return {"metadata": told, "spec": {"containers": [{"name": "ray-head", "image": image}]}, "status": _READY}
+
+
+_GOING = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("pods", "strategy", "state", "reason"),
+    [
+        (None, "None", PROGRESSING, UNREAD),
+        ([_pod("new")], "None", APPLIED, "Ready"),
+        ([], "Recreate", PROGRESSING, PODS_LAG),
+        ([_pod("old")], "None", FAILED, OLDER_PODS),
+        ([_pod("new"), _pod("old")], "None", FAILED, OLDER_PODS),
+        ([_pod("old")], "Recreate", PROGRESSING, OLDER_PODS),
+        ([_pod("new"), _pod("old", **_GOING)], "None", PROGRESSING, OLDER_PODS),
+    ],
+)
+def test_a_cluster_under_kuberay_is_done_with_every_pod_of_its_template(
+    pods: list[Object] | None, strategy: str, state: State, reason: str
+) -> None:
+    head = [{"name": "ray-head", "image": "new"}]
+    body = changed(manifest(), "spec.headGroupSpec.template.spec.containers", head)
+    body = changed(body, "spec.upgradeStrategy", {"type": strategy})
+    obj = _object(body, _condition("HeadPodReady", "True"), observedGeneration=2, state="ready")
+    found = judge("RayCluster", obj, 2, pods=pods)
+    assert (found.state, found.reason) == (state, reason)
+
+
+def _up(name: str, node: str, image: str = "new", **status: Any) -> Object:
+    ready = {**_READY, **status}
+    told = {"name": name, "labels": {labels.NODE_TYPE: node, labels.GROUP: "small"}}
+    return {"metadata": told, "spec": {"containers": [{"name": "ray-head", "image": image}]}, "status": ready}
+
+
+@pytest.mark.parametrize(
+    ("pods", "state"),
+    [
+        ([_up("a", "head"), _up("b", "worker")], APPLIED),
+        ([_up("a", "head")], PROGRESSING),
+        ([_up("a", "head"), _up("b", "worker", conditions=[])], PROGRESSING),
+        ([_up("a", "head"), _up("b", "worker"), _up("c", "worker")], PROGRESSING),
+        ([_up("a", "head", "old"), _up("b", "worker")], FAILED),
+    ],
+)
+def test_where_kuberay_does_not_say_that_it_saw_a_generation_the_pods_do(pods: list[Object], state: State) -> None:
+    """It writes no status where nothing else in it changes."""
+    head = [{"name": "ray-head", "image": "new"}]
+    body = changed(manifest(), "spec.headGroupSpec.template.spec.containers", head)
+    worker = changed(body["spec"]["workerGroupSpecs"][0], "template", {"spec": {}})
+    body = changed(body, "spec.workerGroupSpecs", [worker])
+    obj = _object(body, _condition("HeadPodReady", "True"), observedGeneration=1, state="ready")
+    assert judge("RayCluster", obj, 2, pods=pods).state is state
 
 
 def test_a_cluster_that_rolls_its_workers_is_on_its_way() -> None:

@@ -17,7 +17,7 @@ import yaml
 from rayward import Client
 from rayward.changes.intents import SetEnv, SetField
 from rayward.changes.judging import State, judge
-from rayward.changes.outcomes import Conflict, Invalid
+from rayward.changes.outcomes import Conflict, Invalid, RolloutFailed
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES
@@ -200,12 +200,17 @@ def test_b2_another_template_as_the_strategy_says(sdk: Client, plain: str) -> No
     with pytest.raises(Invalid, match="one by one"):
         sdk.apply(wanted, strategy="rolling-workers")
     assert sdk.plan(wanted).strongest == "NextPods"
-    sdk.settle(sdk.apply(wanted))
+    with pytest.raises(RolloutFailed, match="OlderPods") as kept:
+        sdk.settle(sdk.apply(wanted))
+    assert "recreate" in kept.value.following
+    assert sdk.why(plain)[0].code == "Drifted"
     assert uids(_pods(sdk)) == before
     again = changed(wanted, path, [{"name": "RELEASE", "value": "3"}])
     assert sdk.plan(again, strategy="recreate").strongest == "Recreate"
     sdk.settle(sdk.apply(again, strategy="recreate"))
-    eventually(lambda: len(_pods(sdk)) == 3 and not before & uids(_pods(sdk)), _PATIENCE)
+    assert len(_pods(sdk)) == 3
+    assert not before & uids(_pods(sdk))
+    assert sdk.why(plain)[0].code == "AsAsked"
 
 
 def test_b3_suspended_changed_and_resumed(sdk: Client, plain: str) -> None:
@@ -226,7 +231,7 @@ def test_b4_conditions_say_when_it_is_done(sdk: Client, plain: str) -> None:
     generation = cluster["metadata"]["generation"]
     assert cluster["status"]["observedGeneration"] == generation
     assert condition(cluster, "HeadPodReady")["status"] == "True"
-    assert judge("RayCluster", cluster, generation).state is State.APPLIED
+    assert judge("RayCluster", cluster, generation, pods=_pods(sdk)).state is State.APPLIED
     later = {**cluster, "metadata": {**cluster["metadata"], "generation": generation + 1}}
     assert judge("RayCluster", later, generation + 1).state is State.PROGRESSING
 

@@ -5,22 +5,29 @@ Rayward's own conditions say it. Where the operator gives less, as KubeRay's doe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import msgspec
 
+from rayward.changes.podtemplates import older_pods
 from rayward.kinds import labels
 from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED
 from rayward.kinds.effects import Effect, release_change
 from rayward.kinds.raycluster import RayClusterSpec
+from rayward.kinds.shapes import desired_workers
 from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 
 _NEVER_STARTS: Final = frozenset({"InvalidImageName", "CreateContainerConfigError", "ErrImageNeverPull"})
 _RUNNING: Final = "RUNNING"
 UNREAD: Final = "Unknown"
-"""The reason of a verdict that needs the spec of the cluster that serves."""
+"""The reason of a verdict that needs the spec of the cluster that serves, or the pods of a RayCluster."""
+OLDER_PODS: Final = "OlderPods"
+"""The reason where pods of an earlier template run, which no condition of KubeRay's tells."""
+PODS_LAG: Final = "PodsNotReady"
+"""The reason where KubeRay's status says more than the pods do."""
 
 
 class State(StrEnum):
@@ -47,7 +54,12 @@ class Verdict:
         return f"{self.reason}: {self.message}" if self.message else self.reason
 
 
-def judge(kind: str, obj: Object, generation: int, running: Object | None = None) -> Verdict:
+_UNSEEN: Final = Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+
+
+def judge(
+    kind: str, obj: Object, generation: int, running: Object | None = None, pods: Sequence[Object] | None = None
+) -> Verdict:
     """Whether ``generation`` of an object has come true.
 
     Args:
@@ -55,6 +67,7 @@ def judge(kind: str, obj: Object, generation: int, running: Object | None = None
         obj: The object as it is now.
         generation: The generation that is waited for.
         running: Of a RayService the spec of the RayCluster that serves; needed where KubeRay's operator acts.
+        pods: Those of a RayCluster; needed there, too.
     """
     metadata = section(obj, "metadata")
     now = int(metadata.get("generation") or 0)
@@ -72,7 +85,7 @@ def judge(kind: str, obj: Object, generation: int, running: Object | None = None
     if kind == "RayService":
         return _service(obj, found, generation, running)
     if kind == "RayCluster":
-        return _cluster(obj, found, generation)
+        return _cluster(obj, found, generation, pods)
     if "Stalled" in found and _of(found, "Stalled", generation) is None:
         # A job that has ended may be so by an earlier spec.
         return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
@@ -98,7 +111,7 @@ def _service(obj: Object, found: dict[str, Object], generation: int, running: Ob
         return _kuberay_service(obj, found, running)
     progressing = _of(found, "Progressing", generation)
     if progressing is None:
-        return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+        return _UNSEEN
     if progressing.get("status") == "False":
         return _verdict(State.FAILED, progressing)
     if (drifted := found.get("Drifted", {})).get("status") == "True":
@@ -136,13 +149,14 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     return Verdict(State.APPLIED, "Ready", str(ready.get("message") or ""))
 
 
-def _cluster(obj: Object, found: dict[str, Object], generation: int) -> Verdict:
+def _cluster(obj: Object, found: dict[str, Object], generation: int, pods: Sequence[Object] | None) -> Verdict:
     status, spec = section(obj, "status"), section(obj, "spec")
     accepted = _of(found, "Accepted", generation)
     if accepted is not None and accepted.get("status") == "False":
         return _verdict(State.FAILED, accepted)
-    if int(status.get("observedGeneration") or 0) < generation:
-        return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
+    kuberay = accepted is None and "Ready" not in found and "HeadPodReady" in found
+    if int(status.get("observedGeneration") or 0) < generation and not kuberay:
+        return _UNSEEN
     if spec.get("suspend"):
         done = status.get("state") == "suspended"
         return Verdict(State.APPLIED if done else State.PROGRESSING, "Suspended" if done else "Suspending")
@@ -155,10 +169,55 @@ def _cluster(obj: Object, found: dict[str, Object], generation: int) -> Verdict:
     if ready is not None:
         state = State.APPLIED if ready.get("status") == "True" else State.PROGRESSING
         return _verdict(State.FAILED if ready.get("reason") in _NEVER_STARTS else state, ready)
+    return _kuberay_cluster(obj, head, generation, pods)
+
+
+def _kuberay_cluster(obj: Object, head: Object, generation: int, pods: Sequence[Object] | None) -> Verdict:
+    """By the status where it is of this generation: KubeRay writes none where nothing else in it changes."""
+    status = section(obj, "status")
     workers, desired = int(status.get("readyWorkerReplicas") or 0), int(status.get("desiredWorkerReplicas") or 0)
-    if status.get("state") == "ready" and workers == desired and head.get("status") == "True":
-        return Verdict(State.APPLIED, "Ready", f"{workers} of {desired} workers are ready")
-    return Verdict(State.PROGRESSING, "NotReady", f"{workers} of {desired} workers are ready")
+    counted = f"{workers} of {desired} workers are ready"
+    seen = int(status.get("observedGeneration") or 0) >= generation
+    if seen and (status.get("state") != "ready" or workers != desired or head.get("status") != "True"):
+        return Verdict(State.PROGRESSING, "NotReady", counted)
+    if pods is None:
+        return Verdict(State.PROGRESSING, UNREAD, counted if seen else _UNSEEN.message)
+    if (older := _of_earlier_template(obj, pods)) is not None:
+        return older
+    if not seen:
+        groups = msgspec.convert(section(obj, "spec"), RayClusterSpec).worker_group_specs or ()
+        workers = desired = sum(map(desired_workers, groups))
+    nodes = [pod for pod in pods if _node_type(pod) in (labels.HEAD, labels.WORKER)]
+    if len(nodes) != 1 + desired or not all(map(_is_ready, nodes)):
+        # of pods that were deleted a moment ago the status still says that they are ready
+        return Verdict(State.PROGRESSING, PODS_LAG, "the status is of pods that are gone") if seen else _UNSEEN
+    return Verdict(State.APPLIED, "Ready", f"{workers} of {desired} workers are ready")
+
+
+def _node_type(pod: Object) -> Any:
+    return section(section(pod, "metadata"), "labels").get(labels.NODE_TYPE)
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = entries(section(pod, "status"), "conditions")
+    going = section(pod, "metadata").get("deletionTimestamp")
+    return not going and any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
+
+
+def _of_earlier_template(obj: Object, pods: Sequence[Object]) -> Verdict | None:
+    """What KubeRay's status leaves out: whether the pods are of the template that is asked for now."""
+    older = older_pods(obj, pods)
+    if not older:
+        return None
+    names = [str(section(one, "metadata").get("name")) for one in older]
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    message = f"pod {names[0]}{more} of an earlier template"
+    going = all(section(one, "metadata").get("deletionTimestamp") for one in older)
+    if going or _renews(obj):
+        return Verdict(State.PROGRESSING, OLDER_PODS, f"{message} will be replaced")
+    return Verdict(
+        State.FAILED, OLDER_PODS, f"{message} keep running: KubeRay replaces pods with upgradeStrategy Recreate alone"
+    )
 
 
 def _renews(obj: Object) -> bool:

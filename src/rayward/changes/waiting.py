@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.changes import serving, writing
-from rayward.changes.judging import UNREAD, State, Verdict, judge
+from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge
 from rayward.changes.outcomes import (
     ChangeError,
     Conflict,
@@ -19,14 +19,18 @@ from rayward.changes.outcomes import (
 )
 from rayward.changes.refs import Ref
 from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Pause, Send
+from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
-from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.core.resource import PODS
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 Tell = Callable[[Verdict], None]
 
 _LONGEST_WATCH: Final = 300
-_ASK_RAY_SECONDS: Final = 1.0
+_ASK_AGAIN_SECONDS: Final = 1.0
+_UNWATCHED: Final = frozenset({serving.UNDEPLOYED, OLDER_PODS, PODS_LAG})
+"""What no change of the object tells under KubeRay's operator: Ray or the pods are asked again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +83,8 @@ def wait(
         left = timeout - elapsed if timeout else float(_LONGEST_WATCH)
         if left <= 0:
             raise _late(ref, verdict, timeout)
-        if verdict.reason == serving.UNDEPLOYED:
-            yield Pause(_ASK_RAY_SECONDS)
+        if verdict.reason in _UNWATCHED:
+            yield Pause(_ASK_AGAIN_SECONDS)
             live = yield from writing.read(ref)
         else:
             live = yield from _next(ref, live, min(left, _LONGEST_WATCH))
@@ -107,11 +111,24 @@ def _judged(ref: Ref, live: Object, generation: int) -> Operation[Verdict]:
     verdict = judge(ref.kind, live, generation)
     if verdict.reason != UNREAD:
         return verdict
+    if ref.kind == "RayCluster":
+        try:
+            pods: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=f"{labels.CLUSTER}={ref.name}"))
+        except errors.Forbidden as error:
+            return _unread(live, generation, verdict, error)
+        return judge(ref.kind, live, generation, pods=entries(pods, "items"))
     running = yield from _running(ref, live)
     verdict = judge(ref.kind, live, generation, running)
     if verdict.state is State.APPLIED:
         verdict = yield from serving.confirm(ref, live, verdict)
     return verdict
+
+
+def _unread(live: Object, generation: int, verdict: Verdict, error: errors.Forbidden) -> Verdict:
+    """Who may not see the pods gets what the status says, if it is of this generation, and is told so."""
+    seen = int(section(live, "status").get("observedGeneration") or 0) >= generation
+    message = f"{verdict.message} (pods were not read: {error})"
+    return Verdict(State.APPLIED, "Ready", message) if seen else Verdict(State.PROGRESSING, UNREAD, message)
 
 
 def _running(ref: Ref, live: Object) -> Operation[Object | None]:
@@ -138,6 +155,8 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
     kind = JobFailed if ref.kind == "RayJob" else RolloutFailed
     what = f"generation {generation} of {ref} failed: {verdict.reason}"
     following = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"
+    if verdict.reason == OLDER_PODS:
+        following = f"rayward apply -f FILE --strategy recreate   # replaces every pod; or: rayward undo {ref}"
     failed = kind(what, verdict.message, following, object=str(ref))
     failed.verdict, failed.seconds = verdict.reason, seconds
     return failed

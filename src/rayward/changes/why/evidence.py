@@ -52,6 +52,12 @@ class Evidence:
     def metadata(self) -> Object:
         return section(self.object, "metadata")
 
+    @property
+    def serving(self) -> Object | None:
+        """The spec of the RayCluster that serves a RayService."""
+        active = section(self.status, "activeServiceStatus").get("rayClusterName")
+        return next((section(one, "spec") for one in self.clusters if active and _name(one) == active), None)
+
     def condition(self, kind: str, of: Object | None = None) -> Object:
         """A condition of the object, or of another one; empty where it has none."""
         found = entries(section(self.object if of is None else of, "status"), "conditions")

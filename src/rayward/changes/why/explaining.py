@@ -46,7 +46,8 @@ def explain(evidence: Evidence) -> Diagnosis:
                 rule.code, rule.cause.format(**subject), found.lines, rule.following.format(**subject).strip()
             )
     ref = evidence.ref
-    verdict = judge(ref.kind, evidence.object, int(evidence.metadata.get("generation") or 0))
+    generation = int(evidence.metadata.get("generation") or 0)
+    verdict = judge(ref.kind, evidence.object, generation, evidence.serving, evidence.pods)
     if verdict.state is State.APPLIED:
         return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict),))
     if ref.kind == "RayJob" and evidence.status.get("jobStatus") == "RUNNING":

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+from rayward.changes.judging import OLDER_PODS, State, judge
 from rayward.changes.why.evidence import Evidence
 from rayward.changes.why.match import Match, about, joined, last_exit, name_of, short, told, warnings
 from rayward.kinds import labels
@@ -220,7 +221,13 @@ def _paused(evidence: Evidence) -> Match | None:
 
 def _drifted(evidence: Evidence) -> Match | None:
     one = evidence.condition("Drifted")
-    return told(one) if one.get("status") == "True" else None
+    if one.get("status") == "True":
+        return told(one)
+    if one or evidence.ref.kind != "RayCluster":
+        return None
+    # KubeRay's operator says nothing of it
+    verdict = judge("RayCluster", evidence.object, int(evidence.metadata.get("generation") or 0), pods=evidence.pods)
+    return Match((str(verdict),)) if (verdict.state, verdict.reason) == (State.FAILED, OLDER_PODS) else None
 
 
 def _job_failed(evidence: Evidence) -> Match | None:

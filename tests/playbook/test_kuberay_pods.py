@@ -1,0 +1,83 @@
+"""Waiting for a change of a RayCluster under KubeRay's own operator, which keeps pods of an earlier template.
+
+The operator is real, its pods are played; with real Ray ``test_document_kuberay`` does the same.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+from rayward import Client
+from rayward.changes.intents import SetImage
+from rayward.changes.outcomes import RolloutFailed
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import ApiError
+from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import NAMESPACES, PODS, SERVICE_ACCOUNTS
+from tests.contract.kubectl import targets
+from tests.kube import kuberay
+from tests.kube.kubelet import play_kubelet
+from tests.operator.stage import group, manifest, uids
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.kube
+
+
+@contextlib.contextmanager
+def _kubelet(kubeconfig: Path) -> Generator[None]:
+    """Pods of the namespace come up and go, round after round."""
+    over = threading.Event()
+
+    def play() -> None:
+        with SyncClient.connect(find_access(kubeconfig)) as client:
+            while not over.wait(0.1):
+                # somebody else wrote or deleted the pod meanwhile: the next round sees it
+                with contextlib.suppress(ApiError):
+                    play_kubelet(client, "team")
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def sdk() -> Generator[Client]:
+    with (
+        targets.embedded() as kubeconfig,
+        kuberay.operating(contextlib.nullcontext(kubeconfig)) as api,
+        _kubelet(kubeconfig),
+    ):
+        api.create(NAMESPACES, {"metadata": {"name": "team"}})
+        eventually(lambda: bool(api.get(SERVICE_ACCOUNTS, "default", "team")))
+        yield Client(api, namespace="team")
+
+
+def test_pods_of_an_earlier_template_are_told_and_recreate_replaces_them(sdk: Client) -> None:
+    sdk.settle(sdk.apply(manifest(groups=[group(replicas=2)])), timeout=150)
+    assert sdk.why("raycluster/plain")[0].code == "AsAsked"
+    before = uids(sdk.api.list(PODS, "team").items)
+    with pytest.raises(RolloutFailed, match="OlderPods") as kept:
+        sdk.settle(sdk.set("raycluster/plain", SetImage("rayproject/ray:2")), timeout=150)
+    assert "2 more of an earlier template keep running" in kept.value.why
+    assert kept.value.following.startswith("rayward apply -f FILE --strategy recreate")
+    assert uids(sdk.api.list(PODS, "team").items) == before
+    found, _ = sdk.why("raycluster/plain")
+    assert (found.code, "earlier template" in found.evidence[0]) == ("Drifted", True)
+
+    wanted = manifest(groups=[group(replicas=2)])
+    for part in (wanted["spec"]["headGroupSpec"], *wanted["spec"]["workerGroupSpecs"]):
+        part["template"]["spec"]["containers"][0]["image"] = "rayproject/ray:2"
+    sdk.settle(sdk.apply(wanted, strategy="recreate"), timeout=150)
+    pods = sdk.api.list(PODS, "team").items
+    assert len(pods) == 3
+    assert not before & uids(pods)
+    assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {"rayproject/ray:2"}
