@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from rayward.cli import terminal
 from rayward.kinds import crds
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.client.config import find_access
@@ -16,6 +17,7 @@ from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
+from rayward.stack import control
 from rayward.stack.folder import Folder
 from tests.cli.rayward import Rayward, run
 from tests.waiting import eventually
@@ -108,6 +110,55 @@ def test_without_a_server_and_a_terminal_it_says_which_flag_to_add(tmp_path: Pat
     done = run("run", "--data-dir", str(tmp_path / "nothing"), "--", "true")
     assert done.code == 2
     assert "rayward run --yes" in done.err
+
+
+@pytest.mark.parametrize(
+    ("answer", "asked", "started"),
+    [
+        ("y\n", [], [["--nodes", "1", "--gpus", "0"]]),
+        ("\n", ["--gpus", "2"], [["--nodes", "1", "--gpus", "2"]]),
+        ("y\n", ["--gpus", "2", "--workers", "3"], [["--nodes", "1", "--gpus", "6"]]),
+        ("n\n", ["--gpus", "2"], []),
+    ],
+)
+def test_the_server_that_is_offered_has_the_gpus_that_are_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, asked: list[str], started: list[list[str]]
+) -> None:
+    made: list[list[str]] = []
+
+    def up(folder: Folder, *, node: list[str], **more: object) -> None:
+        made.append(node)
+
+    monkeypatch.setattr(control, "up", up)
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    done = run("run", "--data-dir", str(tmp_path / "nothing"), *asked, "--", "true", stdin=answer)
+    assert "Start one on this machine?" in done.err
+    assert made == started
+
+
+def test_whoever_says_yes_to_the_second_interrupt_stops_the_job(client: SyncClient, rayward: Rayward) -> None:
+    """Ray does not have it yet: it is suspended, and the command waits until that is so."""
+    rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
+    ours, theirs = os.openpty()
+    command = [sys.executable, "-m", "rayward.cli", *rayward.words("logs", "rayjob/long", "-f")]
+    patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
+        os.close(theirs)
+        screen = _Screen(ours)
+        try:
+            screen.until(b"New: no operator has acted on it yet")
+            following.send_signal(signal.SIGINT)
+            screen.until(b"press Ctrl-C once more")
+            following.send_signal(signal.SIGINT)
+            screen.until(b"Stop rayjob/long?")
+            os.write(ours, b"y\n")
+            eventually(lambda: client.get(RAY_JOBS, "long", rayward.namespace)["spec"].get("suspend") is True)
+            _status(client, rayward, "long", jobDeploymentStatus="Suspended")
+            screen.until(b"rayjob/long was stopped")
+            assert following.wait(timeout=60) == 130
+        finally:
+            following.kill()
+            os.close(ours)
 
 
 def test_one_interrupt_leaves_the_job_and_a_second_asks_whether_to_stop_it(

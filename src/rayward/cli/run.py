@@ -73,7 +73,7 @@ def command(
         retries,
     )
     package = _packed(working_dir, program)
-    _have_server(target, yes=yes)
+    _have_server(target, gpus * max(workers, 1), yes=yes)
     with changing(target) as (client, session):
         session.say_where()
         made = client.run(wanted, name=name, working_dir=package)
@@ -123,8 +123,8 @@ def _text(file: Path | None) -> str:
         raise CommandError(Code.USAGE, f"cannot read {file}", str(error), "rayward run --runtime-env FILE") from error
 
 
-def _have_server(target: Target, *, yes: bool) -> None:
-    """Offer to start the stack where no server is named."""
+def _have_server(target: Target, gpus: int, *, yes: bool) -> None:
+    """Offer to start the stack, with so many GPUs, where no server is named."""
     try:
         target.access()
     except (CommandError, ConfigError) as error:
@@ -140,7 +140,7 @@ def _have_server(target: Target, *, yes: bool) -> None:
             raise CommandError(Code.USAGE, "there is no Kubernetes to run on", why, following)
         if not click.confirm("There is no Kubernetes to run on. Start one on this machine?", default=True, err=True):
             raise click.Abort
-    control.up(folder_of(target.data), node=["--nodes", "1", "--gpus", "0"], operator=True, tell=tell)
+    control.up(folder_of(target.data), node=["--nodes", "1", "--gpus", str(gpus)], operator=True, tell=tell)
 
 
 def _installed_version() -> str:

@@ -27,6 +27,7 @@ def _found(changes: dict[str, Any]) -> list[tuple[str, str]]:
         {},
         {"spec.schedule": "@every 90s"},
         {"spec.timeZone": "America/New_York"},
+        {"metadata.annotations": {"rayward.dev/time-zone": "America/New_York"}},
         {"metadata.annotations": {"rayward.dev/concurrency-policy": "Forbid"}},
         {"metadata.annotations": {"rayward.dev/failed-jobs-history-limit": "3"}},
     ],
@@ -45,6 +46,7 @@ def test_what_can_work_is_taken(changes: dict[str, Any]) -> None:
         ({"spec.startingDeadlineSeconds": -1}, [("spec.startingDeadlineSeconds", "Invalid")]),
         ({"spec.jobTemplate.entrypoint": ""}, [("spec.jobTemplate.entrypoint", "Required")]),
         ({"metadata.annotations": {"rayward.dev/concurrency-policy": "x"}}, [("metadata.annotations", "Invalid")]),
+        ({"metadata.annotations": {"rayward.dev/time-zone": "Middle/Earth"}}, [("metadata.annotations", "Invalid")]),
         (
             {"metadata.annotations": {"rayward.dev/successful-jobs-history-limit": "-1"}},
             [("metadata.annotations", "Invalid")],

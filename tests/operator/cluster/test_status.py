@@ -208,7 +208,7 @@ _STALLED = ("Failed", False, "Degraded")
 
 def _verdicts(generation: int, told: RayClusterStatus) -> _Verdicts:
     """What kstatus, ``kubectl wait --for=condition=Ready`` and Argo CD conclude."""
-    written = {"metadata": {"generation": generation}, "status": statuses.body(told)}
+    written = {"metadata": {"generation": generation}, "status": status_body(told)}
     return verdicts.kstatus(written), verdicts.waited_for(written), verdicts.argocd(written)[0]
 
 

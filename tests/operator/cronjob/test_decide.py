@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
-from rayward.operator.cronjob.decide import Decision, decide
+from rayward.operator.cronjob.decide import Decision, decide, held_up
 
 BORN = "2026-01-01T00:00:00Z"
 
@@ -117,6 +117,28 @@ def test_what_a_tick_does_while_a_job_runs(policy: str, makes: int, deletes: int
     )
 
 
+@pytest.mark.parametrize(
+    ("phase", "makes"),
+    [
+        pytest.param("Suspended", 0, id="not finished, as a Kubernetes Job that is suspended"),
+        pytest.param("ValidationFailed", 1, id="never ends by itself"),
+        pytest.param("Retrying", 0, id="between two attempts"),
+        pytest.param("", 0, id="just made"),
+    ],
+)
+def test_what_holds_back_a_tick_that_may_not_overlap(phase: str, makes: int) -> None:
+    last, now = "2026-01-01T01:00:00Z", at("2026-01-01 02:00")
+    decision = decide(cron_job(last, concurrencyPolicy="Forbid"), [ray_job("old", phase, "")], "", now)
+    assert len(decision.create) == makes
+    assert [one.name for one in decision.status.active or ()] == ["old"] * (1 - makes)
+
+
+def test_a_rejected_job_counts_as_a_failed_one_of_the_history() -> None:
+    kept = cron_job("2026-02-01T00:00:00Z", failedJobsHistoryLimit=1)
+    jobs = [ray_job("rejected", "ValidationFailed", ""), ray_job("f", "Failed", "FAILED", "2026-01-02T00:00:00Z")]
+    assert [job.metadata.name for job in decide(kept, jobs, "", at("2026-02-01 00:00")).delete] == ["rejected"]
+
+
 @pytest.mark.parametrize("policy", ["Allow", "Forbid", "Replace"])
 def test_a_tick_whose_job_is_there_is_not_made_again(policy: str) -> None:
     """Its operator died after it had made the RayJob and before the status was written."""
@@ -178,8 +200,23 @@ def test_an_invalid_spec_makes_nothing_and_says_so() -> None:
 
 
 def test_daylight_saving_is_the_zones() -> None:
-    nightly = cron_job("2026-03-28T01:30:00Z", schedule="30 2 * * *", timeZone="Europe/Berlin")
-    assert created(decide(nightly, [], "", at("2026-03-29 01:00"))) == ["29 01:00"]
+    zone, last = "Europe/Berlin", "2026-03-28T01:30:00Z"
+    for nightly in (
+        cron_job(last, schedule="30 2 * * *", timeZone=zone),
+        cron_job(last, {"rayward.dev/time-zone": zone}, schedule="30 2 * * *"),
+    ):
+        assert created(decide(nightly, [], "", at("2026-03-29 01:00"))) == ["29 01:00"]
+
+
+def test_a_tick_that_the_server_refuses_is_still_due_and_says_so() -> None:
+    due = cron_job("2026-01-01T01:00:00Z")
+    now = at("2026-01-01 02:00")
+    status = held_up(due, decide(due, [], "", now).status, "exceeded quota", now)
+    (said,) = (each for each in status.conditions or () if each.type == "Reconciling")
+    assert (said.status, said.reason, said.message) == ("True", "FailedToCreateRayJob", "exceeded quota")
+    assert created(decide(msgspec.structs.replace(due, status=status), [], "", now)) == ["01 02:00"]
+    made = decide(msgspec.structs.replace(due, status=status), [], "", now).status
+    assert [each.status for each in made.conditions or () if each.type == "Reconciling"] == ["False"]
 
 
 @given(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
+from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import EVENTS
+from rayward.kube.core.resource import EVENTS, RESOURCE_QUOTAS
 from tests.operator.job.conftest import embedded_kubeconfig, ray, real_kubeconfig
 from tests.operator.job.stage import JobStage, ray_job
+from tests.operator.stage import condition
 
 pytestmark = pytest.mark.anyio
 
@@ -63,3 +65,40 @@ async def test_what_of_a_schedule_does_not_do_what_it_seems_to_is_told(ray: JobS
         (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "UnexpectedRayCronJobSpec"]
         assert "did you mean rayward.dev/run-now?" in told["message"]
         assert "spec.jobTemplate.jobId" in told["message"]
+
+
+async def test_a_job_that_a_quota_forbids_is_reported_and_made_later(ray: JobStage) -> None:
+    hard = {"count/rayjobs.ray.io": "0"}
+    quota = {"metadata": {"name": "none"}, "spec": {"hard": hard}}
+    await ray.client.create(RESOURCE_QUOTAS, {"apiVersion": "v1", "kind": "ResourceQuota", **quota}, ray.namespace)
+    # A real server reads what its controller has counted.
+    counted = {"status": {"hard": hard, "used": hard}}
+    await ray.client.patch(RESOURCE_QUOTAS, "none", counted, PatchType.MERGE, ray.namespace, subresource="status")
+
+    async def counts() -> bool:
+        try:
+            await ray.client.create(RAY_JOBS, ray_job(name="probe"), ray.namespace, dry_run=True)
+        except Forbidden:
+            return True
+        return False
+
+    await ray.eventually(counts)
+    spec = {"schedule": "0 0 29 2 *", "jobTemplate": ray_job()["spec"]}
+    metadata = {"name": "tick", "annotations": {"rayward.dev/run-now": "1"}}
+    manifest = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": metadata, "spec": spec}
+    async with ray.operator():
+        await ray.client.create(RAY_CRON_JOBS, manifest, ray.namespace)
+
+        async def told() -> bool:
+            said = condition(await ray.client.get(RAY_CRON_JOBS, "tick", ray.namespace), "Reconciling")
+            return said.get("reason") == "FailedToCreateRayJob" and "exceeded quota: none" in said["message"]
+
+        await ray.eventually(told)
+        await ray.until_reasons("FailedToCreateRayJob")
+        await ray.client.delete(RESOURCE_QUOTAS, "none", ray.namespace)
+
+        async def made() -> bool:
+            said = condition(await ray.client.get(RAY_CRON_JOBS, "tick", ray.namespace), "Reconciling")
+            return said.get("status") == "False" and len(ray.heads.runs()) == 1
+
+        await ray.eventually(made)

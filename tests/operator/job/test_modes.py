@@ -9,6 +9,7 @@ import pytest
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import JOBS, PODS, SECRETS
+from rayward.operator.ray import jobprobe
 from tests.operator.job.podlogs import logging
 from tests.operator.job.stage import NAME, JobStage, ray_job
 from tests.operator.stage import manifest, template
@@ -50,6 +51,25 @@ async def test_a_submitter_that_fails_before_it_submitted_is_no_failure_of_the_j
         assert found["status"]["reason"] == "SubmissionFailed"
         assert "no such image" in found["status"]["message"]
         assert found["status"].get("jobStatus", "") == ""
+
+
+async def test_what_ray_said_before_the_submitters_end_does_not_tell_what_it_submitted(
+    ray: JobStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last look at the head was before the submission, and the next one is far away."""
+    for pause in ("_EXPECTING", "_SLOWEST"):
+        monkeypatch.setattr(jobprobe, pause, 600.0)
+    async with ray.operator():
+        await ray.create(ray_job("run", submissionMode="K8sJobMode"))
+        assert ray.submit(await ray.submitter(), "run").status == 200
+        await _fail_submitter(ray)
+
+        async def seen() -> bool:
+            status = (await ray.job())["status"]
+            assert status["jobDeploymentStatus"] == "Running", status
+            return status.get("jobStatus", "") in ("PENDING", "RUNNING")
+
+        await ray.eventually(seen)
 
 
 async def test_a_submitter_that_dies_after_ray_took_the_job_changes_nothing(ray: JobStage) -> None:

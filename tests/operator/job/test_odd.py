@@ -237,6 +237,31 @@ async def test_of_two_jobs_with_one_id_on_one_cluster_one_runs(ray: JobStage) ->
 _BOTH: Final = ("one", "two")
 
 
+@pytest.mark.parametrize(("asked", "rows"), [(None, 1), ("false", 1), ("true", 2)])
+async def test_a_job_that_may_have_succeeded_is_tried_again_only_where_that_is_asked_for(
+    ray: JobStage, asked: str | None, rows: int
+) -> None:
+    annotations = {"rayward.dev/retry-unknown-outcome": asked} if asked is not None else {}
+    async with ray.operator():
+        await ray.create(ray_job("run", backoffLimit=1, metadata={"annotations": annotations}))
+        seen: set[str] = set()
+        for _ in range(rows):
+
+            async def runs() -> bool:
+                status = (await ray.job()).get("status") or {}
+                name = status.get("rayClusterName", "")
+                return status.get("jobStatus") == "RUNNING" and name not in seen
+
+            await ray.eventually(runs)
+            name = (await ray.job())["status"]["rayClusterName"]
+            seen.add(name)
+            ray.heads.of(name).restart()
+        found = await ray.until("Failed")
+        ends = [(row["reason"], row.get("jobStatus", "")) for row in found["status"]["attempts"]]
+        assert ends == [("OutcomeUnknown", "")] * rows
+    assert len(ray.heads.runs()) == rows
+
+
 async def test_a_job_that_is_suspended_ends_so_though_its_head_is_silent(ray: JobStage) -> None:
     annotations = {"annotations": {"rayward.dev/status-check-timeout": "2s"}}
     async with ray.operator():

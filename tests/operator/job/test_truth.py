@@ -43,12 +43,14 @@ THINGS = st.sampled_from(
         "user submits",
         "submitter works",
         "submitter ends",
+        "submitter fails",
         "submitter says it",
         "job succeeds",
         "job fails",
         "head restarts",
         "head down",
         "head up",
+        "head blinks",
         "cluster deleted",
         "suspend",
         "resume",
@@ -101,6 +103,12 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
         case "submitter ends":
             if world.submitter is Submitter.ACTIVE:
                 world.submitter = Submitter.UNREAD
+                # what was seen before does not count
+                old.clear()
+        case "submitter fails":
+            if world.submitter in (Submitter.ACTIVE, Submitter.UNREAD):
+                world.submitter = Submitter.FAILED
+                old.clear()
         case "submitter says it":
             run = world.run
             words = {
@@ -151,6 +159,18 @@ def _check(world: World) -> None:
             assert truth is JobStatus.FAILED
         if status.reason == "SubmissionFailed":
             assert truth is None, "it was submitted after all"
+    said = {"Succeeded": JobStatus.SUCCEEDED, "AppFailed": JobStatus.FAILED, "Stopped": JobStatus.STOPPED}
+    truths = {(run.cluster, run.job_id): run.status for run in world.runs}
+    for row in status.attempts or ():
+        truth = truths.get((row.ray_cluster_name, row.job_id))
+        assert row.job_status not in (JobStatus.PENDING, JobStatus.RUNNING)
+        if row.reason in said:
+            assert truth is said[row.reason]
+        if row.reason == "SubmissionFailed":
+            assert truth is None, "it was submitted after all"
+    unknown = [row for row in status.attempts or () if row.reason == "OutcomeUnknown"]
+    if unknown and not world.retry_unknown:
+        assert unknown == [(status.attempts or ())[-1]], "it was tried again and nobody asked for that"
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -159,10 +179,20 @@ def _check(world: World) -> None:
     limit=st.integers(0, 2),
     things=st.lists(THINGS, max_size=60),
     then=st.sampled_from([JobStatus.SUCCEEDED, JobStatus.FAILED]),
+    deadlines=st.tuples(st.sampled_from([None, 30, 600]), st.sampled_from([None, 20, 500])),
+    retry_unknown=st.booleans(),
 )
-def test_every_life_ends_once_and_truly(kind: str, limit: int, things: list[str], then: JobStatus) -> None:
+def test_every_life_ends_once_and_truly(
+    kind: str,
+    limit: int,
+    things: list[str],
+    then: JobStatus,
+    deadlines: tuple[int | None, int | None],
+    retry_unknown: bool,
+) -> None:
     spec: dict[str, Any] = {**KINDS[kind], "backoffLimit": limit if kind in ("http", "job", "sidecar") else 0}
-    world, old = World(job(**spec)), list[RayView]()
+    spec |= {"activeDeadlineSeconds": deadlines[0], "preRunningDeadlineSeconds": deadlines[1]}
+    world, old = World(job(**spec), retry_unknown=retry_unknown), list[RayView]()
     if "clusterSelector" in spec:
         world.clusters[SHARED] = Cluster.READY
     for thing in things:
@@ -186,6 +216,40 @@ def test_every_life_ends_once_and_truly(kind: str, limit: int, things: list[str]
             break
     assert world.phase.ended, world.decisions[-3:]
     _check(world)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    kind=st.sampled_from(sorted(KINDS)),
+    things=st.lists(THINGS, max_size=40),
+    after=st.lists(THINGS, max_size=20),
+)
+def test_a_job_that_is_deleted_goes_and_leaves_nothing_that_runs_on_a_head_that_answers(
+    kind: str, things: list[str], after: list[str]
+) -> None:
+    spec = KINDS[kind]
+    world, old = World(job(**spec)), list[RayView]()
+    if "clusterSelector" in spec:
+        world.clusters[SHARED] = Cluster.READY
+    for thing in things:
+        _happens(world, thing, old)
+    world.delete()
+    for thing in after:
+        if world.gone:
+            return
+        _happens(world, thing, old)
+        _check(world)
+    world.down = False
+    for _ in range(60):
+        if world.gone:
+            break
+        world.step()
+        world.submitter_works()
+        world.settle()
+    assert world.gone
+    running = [run for run in world.runs if run.status is JobStatus.RUNNING and run.session == world.session]
+    if "clusterSelector" in spec and world.cluster is Cluster.READY and not after:
+        assert running == [] or world.phase not in (Phase.RUNNING, Phase.SUSPENDING)
 
 
 HARMLESS = st.sampled_from(

@@ -53,6 +53,9 @@ class World:
     attempt: Attempt | None = None
     now: datetime = START
     problems: str = ""
+    retry_unknown: bool = False
+    gone: bool = False
+    """Whether the object is gone: it was deleted and has no finalizer any more."""
     clusters: dict[str, Cluster] = field(default_factory=dict[str, Cluster])
     sessions: dict[str, int] = field(default_factory=dict[str, int])
     runs: list[Run] = field(default_factory=list[Run])
@@ -136,6 +139,13 @@ class World:
         self.settle(400)
         self.unanswered = self.lost = None
 
+    def delete(self) -> None:
+        """The user deletes the RayJob; what it owns goes with it."""
+        if not self.job.deleting:
+            stamp = self.now.strftime("%Y-%m-%dT%H:%M:%SZ")
+            meta = msgspec.structs.replace(self.job.metadata, deletion_timestamp=stamp)
+            self.job = msgspec.structs.replace(self.job, metadata=meta)
+
     def head_restarts(self) -> None:
         if self.cluster is not Cluster.READY:
             return
@@ -166,6 +176,8 @@ class World:
             submitter=self.submitter,
             ray=self.view() if view is None else view,
             log_tail=self.log,
+            retry_unknown=self.retry_unknown,
+            deleting=self.job.deleting,
             suffix=f"{self.made:05}",
         ).waiting_since(self.unanswered, self.now)
         state = state.losing_since(self.lost, self.now)
@@ -174,6 +186,8 @@ class World:
 
     def step(self, view: RayView | None = None, dies_after: int = _ALL, cluster: Cluster | None = None) -> Decision:
         """Reconcile once; an operator that dies after so many writes leaves the rest undone."""
+        if self.gone:
+            return self.decisions[-1]
         decision = decide(self.state(view, cluster), self.now)
         self.decisions.append(decision)
         if dies_after < _ALL:
@@ -197,6 +211,9 @@ class World:
         return decision
 
     def _act(self, action: Action) -> None:
+        if action is Action.REMOVE_FINALIZER:
+            self.gone = True
+            return
         assert self.attempt is not None
         if action in (Action.CREATE_CLUSTER, Action.DELETE_CLUSTER):
             assert not self.job.spec.cluster_selector, "the cluster is somebody else's"

@@ -71,7 +71,7 @@ async def _looked_again(head: _Head, *, ours: bool = True, known: bool = True) -
     target = JobTarget(_PLACE, jobs=frozenset(("j",)), ours=frozenset(("j",) if ours else ()))
     info = JobInfo("RUNNING", start_time=int(_JOB_STARTED) * 1000, driver_node_id="old")
     before = JobsSeen("s", {"j": info if known else None})
-    return await JobProbe(head, SYSTEM_CLOCK).look(target, before, lambda session: session == "s")
+    return await JobProbe(head, _Stopped()).look(target, before, lambda session: session == "s")
 
 
 async def test_a_job_that_was_seen_is_asked_for_alone() -> None:
@@ -85,7 +85,7 @@ async def test_a_job_that_was_seen_is_asked_for_alone() -> None:
 
 async def test_a_job_that_was_seen_and_is_gone_is_told_with_the_session_that_has_it_no_more() -> None:
     head = _Head("")
-    assert await _looked_again(head) == JobsSeen("s", {"j": None}, 0)
+    assert await _looked_again(head) == JobsSeen("s", {"j": None}, 0, None, {"j": _NOW_MS / 1000})
     head.session = "t"
     assert (failure := (await _looked_again(head)).failure) is not None
     assert failure.reason == "WrongSession"
@@ -101,7 +101,8 @@ async def test_another_run_under_the_same_id_is_none_that_was_seen() -> None:
 @pytest.mark.parametrize(("ours", "times"), [(True, 1), (False, 2)])
 async def test_that_a_job_is_unknown_is_confirmed_unless_whoever_submits_it_asks_anyway(ours: bool, times: int) -> None:
     head = _Head("")
-    assert await _looked_again(head, ours=ours, known=False) == JobsSeen("s", {"j": None}, 0)
+    found = await _looked_again(head, ours=ours, known=False)
+    assert found == JobsSeen("s", {"j": None}, 0, None, {"j": _NOW_MS / 1000})
     assert head.asked.count("/api/version") == times
 
 
@@ -124,6 +125,26 @@ async def test_that_a_job_is_unknown_is_confirmed_unless_whoever_submits_it_asks
 def test_nothing_is_asked_often_that_cannot_have_changed(job: JobInfo | None, ours: bool, seconds: float) -> None:
     target = JobTarget(_PLACE, jobs=frozenset(("j",)), ours=frozenset(("j",) if ours else ()))
     assert JobProbe(_Head(), _Stopped()).pause(target, JobsSeen("s", {"j": job}), 0, 0.5, 1) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(("age", "seconds"), [(0, 0.5), (25, 0.5), (100, 2.0), (3600, 5.0)])
+def test_a_job_that_nobody_submits_is_asked_for_ever_less_often(age: float, seconds: float) -> None:
+    target, since = JobTarget(_PLACE, jobs=frozenset(("j",))), {"j": _NOW_MS / 1000 - age}
+    seen = JobsSeen("s", {"j": None}, unknown_since=since)
+    assert JobProbe(_Head(), _Stopped()).pause(target, seen, 0, 0.5, 1) == pytest.approx(seconds)
+
+
+async def test_how_long_a_job_is_unknown_is_remembered_and_changes_nothing_that_was_seen() -> None:
+    target, head = JobTarget(_PLACE, jobs=frozenset(("j",))), _Head("")
+    before = JobsSeen("s", {"j": None}, 0, None, {"j": 1.0})
+    probe = JobProbe(head, _Stopped())
+    assert await probe.look(target, before, lambda _: True) == before
+    head.session = "t"
+    assert (await probe.look(target, before, lambda _: False)).unknown_since == before.unknown_since
+
+
+def test_a_head_on_which_no_job_is_waited_for_is_left_in_peace() -> None:
+    assert JobProbe(_Head(), _Stopped()).pause(JobTarget(_PLACE), JobsSeen("s"), 0, 0.5, 1) == pytest.approx(30.0)
 
 
 @pytest.mark.parametrize(("heads", "seconds"), [(1, 0.25), (50, 0.25), (80, 0.4), (100, 0.5), (500, 0.5)])

@@ -49,10 +49,12 @@ def cron_job_warnings(cron_job: RayCronJob) -> list[Problem]:
 
 def _schedule_problems(cron_job: RayCronJob) -> Iterator[Problem]:
     spec = cron_job.spec
-    try:
-        parse("@daily", spec.time_zone)
-    except ScheduleError as error:
-        yield Problem("spec.timeZone", "Invalid", str(error))
+    written = cron_job.metadata.annotation(labels.TIME_ZONE)
+    for at, zone in (("spec.timeZone", spec.time_zone), ("metadata.annotations", written or None)):
+        try:
+            parse("@daily", zone)
+        except ScheduleError as error:
+            yield Problem(at, "Invalid", str(error))
     try:
         parse(spec.schedule)
     except ScheduleError as error:

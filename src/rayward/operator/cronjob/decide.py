@@ -20,11 +20,15 @@ from rayward.operator.job.annotations import moment
 
 STALLED: Final = "Stalled"
 SUSPENDED: Final = "Suspended"
+RECONCILING: Final = "Reconciling"
 _MOST_ACTIVE: Final = 100
 _CLOCKS_DIFFER: Final = timedelta(minutes=1)
 """Clocks of two machines that are right may differ by as much."""
 _LONGEST: Final = 4096
-_ENDED: Final = frozenset((DeploymentStatus.COMPLETE.value, DeploymentStatus.FAILED.value))
+_ENDED: Final = frozenset(
+    (DeploymentStatus.COMPLETE.value, DeploymentStatus.FAILED.value, DeploymentStatus.VALIDATION_FAILED.value)
+)
+"""A RayJob whose spec is rejected never runs by itself. One that is suspended is active, as a Kubernetes Job is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,7 @@ class Settings:
 
     policy: ConcurrencyPolicy = ConcurrencyPolicy.ALLOW
     deadline: timedelta | None = None
+    time_zone: str | None = None
     successful: int | None = None
     failed: int | None = None
 
@@ -70,6 +75,7 @@ def settings_of(cron_job: RayCronJob) -> Settings:
     policy = spec.concurrency_policy or metadata.annotation(labels.CONCURRENCY_POLICY)
     return Settings(
         policy=ConcurrencyPolicy(policy) if policy else ConcurrencyPolicy.ALLOW,
+        time_zone=spec.time_zone or metadata.annotation(labels.TIME_ZONE) or None,
         deadline=timedelta(seconds=seconds) if seconds is not None else None,
         successful=number(spec.successful_jobs_history_limit, labels.SUCCESSFUL_HISTORY),
         failed=number(spec.failed_jobs_history_limit, labels.FAILED_HISTORY),
@@ -95,7 +101,7 @@ def decide(cron_job: RayCronJob, jobs: Sequence[RayJob], problems: str, now: dat
     delete = _old(jobs, settings)
     status, events, wake_at = cron_job.status, list[tuple[str, str]](), None
     if not cron_job.spec.suspend:
-        schedule = parse(cron_job.spec.schedule, cron_job.spec.time_zone)
+        schedule = parse(cron_job.spec.schedule, settings.time_zone)
         last = _last(cron_job, jobs, now)
         if last > _said(cron_job):
             status = replace(status, last_schedule_time=rfc3339(last))
@@ -123,6 +129,23 @@ def decide(cron_job: RayCronJob, jobs: Sequence[RayJob], problems: str, now: dat
         return Decision(cron_job.status)
     reported = _reported(RayCronJob(cron_job.metadata, cron_job.spec, status), active, jobs, "", now)
     return Decision(reported, tuple(creations), tuple(delete), asked, tuple(events), wake_at)
+
+
+def held_up(cron_job: RayCronJob, status: RayCronJobStatus, why: str, now: datetime) -> RayCronJobStatus:
+    """The status of a schedule whose RayJob the server refuses: its tick is still due, and is tried again."""
+    generation = cron_job.metadata.generation
+    said = _said_of(generation, RECONCILING, True, "FailedToCreateRayJob", why)
+    return replace(
+        status,
+        last_schedule_time=cron_job.status.last_schedule_time,
+        conditions=with_condition(status.conditions, said, now.astimezone(UTC)),
+    )
+
+
+def _said_of(generation: int, kind: str, holds: bool, reason: str, message: str) -> Condition:
+    return Condition(
+        type=kind, status=str(holds), reason=reason, message=message[:_LONGEST], observed_generation=generation
+    )
 
 
 def _last(cron_job: RayCronJob, jobs: Sequence[RayJob], now: datetime) -> datetime:
@@ -168,7 +191,7 @@ def _old(jobs: Sequence[RayJob], settings: Settings) -> list[RayJob]:
 
 
 def _ended_at(job: RayJob) -> tuple[str, str]:
-    return job.status.end_time or "", job.metadata.name
+    return job.status.end_time or job.metadata.creation_timestamp or "", job.metadata.name
 
 
 def _reported(
@@ -178,18 +201,13 @@ def _reported(
     won = max((job.status.end_time or "" for job in jobs if _is_ended(job) and _succeeded(job)), default="")
     suspended = bool(cron_job.spec.suspend)
     conditions = status.conditions
+    ready = "ValidationFailed" if problems else "Suspended" if suspended else "Scheduled"
     for kind, holds, reason, message in (
+        (RECONCILING, False, ready, ""),
         (STALLED, bool(problems), "ValidationFailed" if problems else "SpecAccepted", problems),
         (SUSPENDED, suspended, "Suspended" if suspended else "NotSuspended", ""),
     ):
-        said = Condition(
-            type=kind,
-            status=str(holds),
-            reason=reason,
-            message=message[:_LONGEST],
-            observed_generation=generation,
-        )
-        conditions = with_condition(conditions, said, now)
+        conditions = with_condition(conditions, _said_of(generation, kind, holds, reason, message), now)
     running = sorted((ActiveJob(job.metadata.name, job.metadata.uid) for job in active), key=lambda each: each.name)
     return replace(
         status,

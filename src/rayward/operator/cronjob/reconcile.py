@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from rayward.kinds import labels
 from rayward.kinds.managedby import is_managed_here
-from rayward.kinds.raycronjob import RayCronJob
+from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kinds.validation import cron_job_problems, cron_job_warnings, listed
-from rayward.kube.client.errors import AlreadyExists, BadRequest, Forbidden, Invalid
+from rayward.kube.client.errors import AlreadyExists
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import Resource
 from rayward.kube.core.status import status_body, status_change
@@ -24,10 +24,11 @@ from rayward.kube.runtime.predicates import controller_key
 from rayward.kube.runtime.reconciler import Reconciler
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.writer import Writer
-from rayward.operator.base.writing import WRITE
+from rayward.operator.base.writing import REFUSALS, WRITE
 from rayward.operator.cluster.observe import BY_OWNER
+from rayward.operator.cronjob import annotations
 from rayward.operator.cronjob.children import ray_job
-from rayward.operator.cronjob.decide import Creation, decide
+from rayward.operator.cronjob.decide import Creation, decide, held_up
 from rayward.operator.job.observe import RAY_JOBS_WHOLE
 
 NAME: Final = "raycronjob"
@@ -41,6 +42,8 @@ class Local:
     """What this process knows of a RayCronJob beyond its objects."""
 
     events: EventFilter = field(default_factory=EventFilter)
+    reported: bool = False
+    """Whether a status was written, of which a definition of KubeRay's keeps little."""
     _checked: tuple[Any, str] | None = None
 
     def warnings(self, found: RayCronJob) -> str:
@@ -72,6 +75,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
         """Delete what goes, create what is due, then say so: the same end wherever it is cut off."""
         if found.deleting:
             return DONE
+        found = annotations.completed(found)
         jobs = list(self._jobs.find(BY_OWNER, found.metadata.uid))
         now = self.clock.utc()
         decision = decide(found, jobs, listed(cron_job_problems(found)), now)
@@ -80,20 +84,37 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
             if await writer.delete(RAY_JOBS, job.metadata.name, job.metadata.uid):
                 self._record(found, local, "DeletedRayJob", f"Deleted RayJob {job.key}")
         for creation in decision.create:
-            await self._create(found, creation, writer, local)
+            try:
+                await self._create(found, creation, writer, local)
+            except REFUSALS as error:
+                await self._report(found, held_up(found, decision.status, error.message, now), writer, local)
+                raise
         if decision.asked:
             await _answer(found, decision.asked, writer)
         if warnings := local.warnings(found):
             self._record(found, local, "UnexpectedRayCronJobSpec", warnings, warning=True)
         for reason, message in decision.events:
             self._record(found, local, reason, message, warning=True)
-        change = status_change(status_body(found.status), status_body(decision.status))
-        if change:
-            await writer.patch_status(RAY_CRON_JOBS, found, change, wait=True)
+        if await self._report(found, decision.status, writer, local):
+            return Result(requeue_after=0.0)
         if decision.wake_at is None:
             return DONE
         seconds = max((decision.wake_at - self.clock.utc()).total_seconds(), 0.0)
         return Result(requeue_after=min(seconds, _LONGEST_SLEEP))
+
+    async def _report(self, cron_job: RayCronJob, status: RayCronJobStatus, writer: Writer, local: Local) -> bool:
+        """Write the status; whether to look once more at what the server kept of it."""
+        change = status_change(status_body(cron_job.status), status_body(status))
+        if local.reported and not annotations.has_own_definition(self.objects.whole(cron_job.key) or {}):
+            text, change = annotations.kept(cron_job, status), annotations.fields(change)
+            if text:
+                body = {"metadata": {"uid": cron_job.metadata.uid, "annotations": text}}
+                await writer.patch(RAY_CRON_JOBS, cron_job.metadata.name, body)
+        if not change:
+            return False
+        await writer.patch_status(RAY_CRON_JOBS, cron_job, change, wait=True)
+        first, local.reported = not local.reported, True
+        return first
 
     async def _create(self, cron_job: RayCronJob, creation: Creation, writer: Writer, local: Local) -> None:
         whole = self.objects.whole(cron_job.key) or {}
@@ -102,7 +123,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
             await writer.create(RAY_JOBS, ray_job(cron_job, template, creation))
         except AlreadyExists:
             return
-        except (Invalid, Forbidden, BadRequest) as error:
+        except REFUSALS as error:
             self._record(cron_job, local, "FailedToCreateRayJob", error.message, warning=True)
             raise
         self._record(cron_job, local, "CreatedRayJob", f"Created RayJob {cron_job.metadata.namespace}/{creation.name}")

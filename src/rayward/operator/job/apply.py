@@ -18,7 +18,7 @@ from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJobStatus
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import AlreadyExists, ApiError, BadRequest, Forbidden, Invalid, NotFound
+from rayward.kube.client.errors import AlreadyExists, ApiError, BadRequest, NotFound
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.verbs import object_path
@@ -29,6 +29,7 @@ from rayward.kube.core.status import status_body, status_change
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.runtime.writer import Writer
 from rayward.net.errors import NetworkError
+from rayward.operator.base.writing import REFUSALS
 from rayward.operator.job import annotations as memory
 from rayward.operator.job import children, submission
 from rayward.operator.job.annotations import Attempt
@@ -44,8 +45,6 @@ _LOG_LINES: Final = (100, 5)
 """How many lines of a log are read, and how many where these are too long: Ray's verdict is in the last five."""
 _LOG_SECONDS: Final = 10.0
 _MOST_ROWS_TEXT: Final = 64 * 1024
-_REFUSALS: Final = (Invalid, Forbidden, BadRequest)
-"""What a server says to an object that it does not take: by its rules, a quota, a webhook or a policy."""
 _ANSWERING: Final = frozenset((Phase.WAITING.value, Phase.RUNNING.value))
 """Before these phases there is no dashboard to name."""
 
@@ -165,7 +164,7 @@ class Applier:
             await self._writer.create(kind, body)
         except AlreadyExists:
             return False
-        except _REFUSALS as error:
+        except REFUSALS as error:
             self._local.uncreated[kind.kind] = error.message
             name = f"{self._job.metadata.namespace}/{body['metadata']['name']}"
             self._event(failed, f"Failed to create {kind.kind} {name}: {error.message}", warning=True)
@@ -325,7 +324,7 @@ class Applier:
             return
         if found is None:
             # Its name is for people; the job does not need it.
-            with suppress(*_REFUSALS):
+            with suppress(*REFUSALS):
                 await self._create(SERVICES, children.head_service(self._job, cluster), "FailedToCreateService")
         elif not is_controlled_by(found, self._job):
             if not found.deleting:

@@ -194,7 +194,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         uncreated=dict(local.uncreated),
         stop_sent=local.stop_sent,
         timeout=timeout,
-        retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) != "false",
+        retry_unknown=job.metadata.annotation(labels.RETRY_UNKNOWN) == "true",
         suffix=_suffix(job.metadata.uid, attempt.number + 1 if attempt is not None else 1),
         deleting=job.deleting,
     )

@@ -25,6 +25,7 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier
 from rayward.operator.job.children import dashboard_port
 from rayward.operator.job.decide import decide
+from rayward.operator.job.facts import Submitter
 from rayward.operator.job.metrics import JobMetrics
 from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
 from rayward.operator.job.state import Action, Decision
@@ -102,8 +103,9 @@ class JobReconciler(Reconciler[RayJob, Local]):
             partial(self._record, found, local),
             lambda: self._next_turn(on),
         )
-        if Action.READ_SUBMITTER_LOG in decision.actions:
-            local.unread_since.setdefault(observed.submitter_uid, now)
+        if state.submitter is Submitter.UNREAD and observed.submitter_uid not in local.unread_since:
+            # What Ray said before the submitter's end does not tell what it submitted.
+            local.unread_since[observed.submitter_uid], local.sent = now, self._next_turn(on)
         await applier.apply(decision)
         if Action.STOP in decision.actions:
             local.stop_sent = now

@@ -85,7 +85,8 @@ class State:
     stop_sent: datetime | None = None
     """When this process last asked Ray to stop the job."""
     timeout: timedelta = STATUS_CHECK_TIMEOUT
-    retry_unknown: bool = True
+    retry_unknown: bool = False
+    """Whether an attempt that may have succeeded is followed by another one."""
     suffix: str = ""
     """Five random characters for the names of a new attempt."""
     deleting: bool = False

@@ -24,7 +24,10 @@ _EXPECTING: Final = 0.5
 """For a job that somebody else submits: until Ray has it, a look is several requests. No young job waits longer."""
 _SLOWEST: Final = 5.0
 _PER_SECOND: Final = 0.02
-"""A job that has run for an hour is not asked about four times a second: the pause grows with its age."""
+"""A job that has run for an hour is not asked about four times a second: the pause grows with its age, and with that of
+the wait for one."""
+_IDLE: Final = 30.0
+"""Where no job is waited for, as in InteractiveMode until the user names one: then a look comes at once."""
 _BACKOFF: Final = Backoff(0.5, 10.0)
 _UNENDED: Final = frozenset(("PENDING", "RUNNING"))
 
@@ -53,6 +56,8 @@ class JobsSeen(msgspec.Struct, frozen=True):
     jobs: dict[str, JobInfo | None] = {}
     turn: int = -1
     failure: Failure | None = None
+    unknown_since: dict[str, float] = {}
+    """Since when Ray is asked for the jobs that it does not have, in seconds since 1970."""
     dead_nodes: frozenset[str] = frozenset()
     """Ray nodes that died; only known where a job began before its head did."""
 
@@ -72,8 +77,11 @@ class JobProbe:
             session, jobs = await _known(dashboard, target, before) or await _asked(dashboard, target, claim)
             dead = await _dead_nodes(dashboard, target, jobs)
         except RayError as error:
-            return JobsSeen(before.session, {}, target.turn, Failure(type(error).__name__, str(error)))
-        return JobsSeen(session, jobs, target.turn, dead_nodes=dead)
+            failure = Failure(type(error).__name__, str(error))
+            return JobsSeen(before.session, {}, target.turn, failure, before.unknown_since)
+        now = self._clock.utc().timestamp()
+        unknown = {name: before.unknown_since.get(name, now) for name, job in jobs.items() if job is None}
+        return JobsSeen(session, jobs, target.turn, None, unknown, dead)
 
     def has_failed(self, seen: JobsSeen) -> bool:
         """Whether the head did not answer as it should."""
@@ -85,8 +93,13 @@ class JobProbe:
             return _BACKOFF.after(failures, chance)
         now = self._clock.utc().timestamp()
         quick = min(max(_QUICK, heads / _LOOKS_PER_SECOND), _EXPECTING)
-        pauses = [_pause(job, now, quick, ours=name in target.ours) for name, job in seen.jobs.items()]
-        return min(pauses, default=_EXPECTING) * (0.9 + 0.2 * chance)
+        pauses = [
+            _until_submitted(now - seen.unknown_since.get(name, now), ours=name in target.ours)
+            if job is None
+            else _pause(job, now, quick)
+            for name, job in seen.jobs.items()
+        ]
+        return min(pauses, default=_IDLE) * (0.9 + 0.2 * chance)
 
 
 async def _known(dashboard: JobDashboard, target: JobTarget, before: JobsSeen) -> tuple[str, _Jobs] | None:
@@ -141,9 +154,11 @@ def _is_older(job: JobInfo, target: JobTarget) -> bool:
     return bool(job.start_time) and (job.start_time or 0) / 1000 < target.started
 
 
-def _pause(job: JobInfo | None, now: float, quick: float, *, ours: bool) -> float:
-    if job is None:
-        return _SLOWEST if ours else _EXPECTING
+def _until_submitted(age: float, *, ours: bool) -> float:
+    return _SLOWEST if ours else min(max(age * _PER_SECOND, _EXPECTING), _SLOWEST)
+
+
+def _pause(job: JobInfo, now: float, quick: float) -> float:
     if job.status not in _UNENDED:
         # It stays so; whoever follows it has not come to it yet.
         return _SLOWEST
