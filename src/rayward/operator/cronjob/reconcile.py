@@ -12,7 +12,7 @@ from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
 from rayward.kinds.validation import cron_job_problems, cron_job_warnings, listed
-from rayward.kube.client.errors import AlreadyExists
+from rayward.kube.client.errors import AlreadyExists, Invalid
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import Resource
 from rayward.kube.core.status import status_body, status_change
