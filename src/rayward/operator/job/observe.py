@@ -56,7 +56,8 @@ _SUBMITTING: Final = frozenset(("", "Initializing", "Running", "Suspending"))
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
-class Caches(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Caches:
     """What decisions about jobs are made from."""
 
     jobs: Cache[RayJob]
