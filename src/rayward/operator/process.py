@@ -8,12 +8,12 @@ import os
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import msgspec
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds import crds
@@ -45,7 +45,8 @@ _DECISIONS: Final = frozenset({"CreatedRayCluster", "SwitchedTraffic", "Aborted"
 _log = logging.getLogger(__name__)
 
 
-class Settings(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Settings:
     """How the operator runs."""
 
     namespaces: tuple[str, ...] = ()

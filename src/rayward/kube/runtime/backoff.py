@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
+from dataclasses import dataclass
 
 
-class Backoff(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Backoff:
     """Doubling waits from ``first`` to ``longest`` seconds."""
 
     first: float

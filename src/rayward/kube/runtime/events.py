@@ -43,7 +43,8 @@ Slot = tuple[str, ...]
 EventType = Literal["Normal", "Warning"]
 
 
-class _Waiting(msgspec.Struct):
+@dataclass(slots=True)
+class _Waiting:
     name: str
     happening: Happening
     count: int
@@ -51,7 +52,8 @@ class _Waiting(msgspec.Struct):
     last: str
 
 
-class _Written(msgspec.Struct):
+@dataclass(slots=True)
+class _Written:
     name: str
     count: int
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
-
-import msgspec
 
 from rayward.kube.client.ratelimit import TokenBucket
 from rayward.kube.core.event import ObjectReference
@@ -20,7 +19,8 @@ _SPAM_BURST: Final = 25
 _SPAM_RATE: Final = 1 / 300
 
 
-class Happening(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Happening:
     """Something to tell about an object."""
 
     about: ObjectReference
@@ -31,7 +31,8 @@ class Happening(msgspec.Struct, frozen=True):
     """Who tells it."""
 
 
-class Folded(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Folded:
     """What to write; equal slots are one Event with a count."""
 
     slot: tuple[str, ...]
@@ -99,5 +100,5 @@ class Folder:
         if len(similar.messages) < _SIMILAR:
             return Folded((*group, about.field_path, happening.message), happening)
         similar.messages.discard(happening.message)
-        joined = msgspec.structs.replace(happening, message=f"(combined from similar events): {happening.message}")
+        joined = replace(happening, message=f"(combined from similar events): {happening.message}")
         return Folded(group, joined)

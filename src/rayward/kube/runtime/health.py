@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
-
-import msgspec
 
 from rayward.kube.runtime.reflector import Reflector
 
@@ -13,7 +12,8 @@ Check = Callable[[], str | None]
 """What is wrong, or None."""
 
 
-class Report(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Report:
     """The answer to a probe."""
 
     problems: tuple[tuple[str, str], ...]

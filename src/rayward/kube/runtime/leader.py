@@ -6,6 +6,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import datetime
 
 import msgspec
@@ -29,7 +30,8 @@ class LeadershipLost(Exception):  # noqa: N818 - it names what happened
     """Another process may lead now: stop everything that only a leader does."""
 
 
-class Terms(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Terms:
     """Who competes for which Lease, and how patiently. The defaults are client-go's."""
 
     namespace: str
@@ -42,7 +44,8 @@ class Terms(msgspec.Struct, frozen=True):
     retry_seconds: float = 2.0
 
 
-class Seen(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Seen:
     """A Lease and when, on our own clock, it was first seen like this. Other machines' clocks are never compared."""
 
     lease: Lease

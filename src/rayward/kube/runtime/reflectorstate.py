@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final
-
-import msgspec
 
 from rayward.kube.client.errors import (
     ApiError,
@@ -35,7 +34,8 @@ class Step(Enum):
     """Follow the collection from the last version seen."""
 
 
-class ReflectorState(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ReflectorState:
     """Where a reflector is."""
 
     step: Step
@@ -45,7 +45,8 @@ class ReflectorState(msgspec.Struct, frozen=True):
     """In a row."""
 
 
-class Outcome(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Outcome:
     """How a step ended; without an error it did what it should."""
 
     error: ApiError | NetworkError | None = None

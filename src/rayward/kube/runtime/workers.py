@@ -6,9 +6,8 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, Never, Protocol, TypeVar
-
-import msgspec
 
 from rayward.kube.client.errors import ApiError, Conflict
 from rayward.kube.runtime.clock import SYSTEM_CLOCK, Clock
@@ -20,7 +19,8 @@ K = TypeVar("K", bound=Hashable)
 _log = logging.getLogger(__name__)
 
 
-class Result(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Result:
     """How the work on a key went; ``requeue_after`` asks for another run in so many seconds."""
 
     requeue_after: float | None = None

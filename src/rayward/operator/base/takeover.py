@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
@@ -25,7 +24,8 @@ _WATCH_FLAG: Final = "--watch-namespace"
 _log = logging.getLogger(__name__)
 
 
-class Holder(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Holder:
     """A KubeRay operator that is alive."""
 
     kind: str

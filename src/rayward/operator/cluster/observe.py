@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
-
-import msgspec
 
 from rayward.kinds import labels, names
 from rayward.kinds.raycluster import RayCluster
@@ -54,7 +53,8 @@ CHILDREN: Final = (
 """Of these only the metadata is watched: no secret is ever read."""
 
 
-class Caches(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Caches:
     """What decisions about clusters are made from."""
 
     clusters: Cache[RayCluster]

@@ -59,7 +59,8 @@ _BEGINNING: Final = frozenset(("Initializing", "Waiting"))
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
-class Caches(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Caches:
     """What decisions about jobs are made from."""
 
     jobs: Cache[RayJob]

@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
-import msgspec
-
 from rayward.kinds import labels, names
 from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_hash
@@ -52,7 +50,8 @@ RAY_SERVICES_WHOLE: Final = Source(RAY_SERVICES, RayService, keep_raw=True)
 _SLICES: Final = Source(ENDPOINT_SLICES, EndpointSlice, SLICE_SELECTOR, indexes={BY_SERVICE: by_label(_SERVICE_NAME)})
 
 
-class Caches(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Caches:
     """What decisions about RayServices are made from, and which of them a change concerns."""
 
     services: Cache[RayService]
