@@ -79,25 +79,42 @@ async def test_another_cluster_takes_over_and_the_old_one_goes_after_its_delay(r
     seen.swears()
 
 
-@pytest.mark.parametrize("mark", ["draining", "serving"])
-async def test_an_old_cluster_stays_while_it_owes_answers(ray: ServiceStage, mark: str) -> None:
+async def _proxy_says(ray: ServiceStage, mark: str, pods: str | None) -> None:
+    change = {"metadata": {"annotations": {f"rayward.dev/{mark}": pods}}}
+    await ray.client.patch(SERVICES, f"{NAME}-serve-svc", change, PatchType.MERGE, ray.namespace)
+
+
+async def test_an_old_cluster_stays_while_it_owes_answers(ray: ServiceStage) -> None:
     async with ray.operator():
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
         old = await ray.until_settled()
         (head,) = await ray.pods()
-
-        async def drains(pods: str | None) -> None:
-            change = {"metadata": {"annotations": {f"rayward.dev/{mark}": pods}}}
-            await ray.client.patch(SERVICES, f"{NAME}-serve-svc", change, PatchType.MERGE, ray.namespace)
-
-        await drains(f"other,{head['metadata']['name']}")
+        await _proxy_says(ray, "draining", f"other,{head['metadata']['name']}")
         await ray.edit(rayClusterConfig=_B)
         new = await ray.until_settled(clusters=2)
         # Several runs later it is still there.
         await ray.edit(serveConfigV2=config("app:two"))
         assert await ray.until_settled(clusters=2) == new
-        await drains(None)
+        await _proxy_says(ray, "draining", None)
         await ray.until_names(lambda names: names == {new})
+        assert old != new
+
+
+async def test_a_release_is_not_done_while_the_proxy_sends_requests_to_the_former_one(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        (head,) = await ray.pods()
+        await _proxy_says(ray, "serving", f"other,{head['metadata']['name']}")
+        await ray.edit(rayClusterConfig=_B)
+        told = await ray.until("Reconciling", "True", "EndpointsMoving")
+        assert told["message"] == f"Service {NAME}-serve-svc still leads to pods of RayCluster {old}"
+        # Several runs later the old cluster is still there, and nothing is done.
+        await ray.edit(serveConfigV2=config("app:two"))
+        await ray.until("Reconciling", "True", "EndpointsMoving")
+        assert old in await ray.names()
+        await _proxy_says(ray, "serving", None)
+        new = await ray.until_settled()
         assert old != new
 
 
