@@ -30,7 +30,7 @@ def _rayward(*arguments: str, **environment: str) -> subprocess.CompletedProcess
 def test_help_loads_nothing_heavy() -> None:
     script = (
         "import sys; sys.argv = ['rayward', '--help']\n"
-        "from rayward.cli.main import run\n"
+        "from rayward.cli.entry import run\n"
         "try: run()\n"
         "except SystemExit as end: assert not end.code\n"
         f"print([name for name in {_HEAVY!r} if name in sys.modules])"
@@ -119,3 +119,30 @@ def test_every_command_has_examples_completion_and_json(name: str) -> None:
         assert getattr(arguments[0], "_custom_shell_complete", None) is not None
     if name not in _UNREAD:
         assert "-o" in [option for one in found.params for option in one.opts]
+
+
+_INTERRUPTED = """
+import atexit, os, signal, sys
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {at!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Finder())
+if {at!r} == "the end":
+    atexit.register(os.kill, os.getpid(), signal.SIGINT)
+sys.argv = ["rayward", "lint", "--help"]
+from rayward.cli.entry import run
+run()
+"""
+
+
+@pytest.mark.parametrize(
+    ("at", "code"),
+    [("rayward.cli.main", 130), ("click", 130), ("rayward.cli.lint", 130), ("yaml", 130), ("the end", 0)],
+)
+def test_ctrl_c_while_it_loads_or_ends_is_no_traceback(at: str, code: int) -> None:
+    command = [sys.executable, "-c", _INTERRUPTED.format(at=at)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, "")

@@ -1,5 +1,5 @@
 """``python -m rayward.cli``: the same as ``rayward``."""
 
-from rayward.cli.main import run
+from rayward.cli.entry import run
 
 run()

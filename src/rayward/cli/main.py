@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from rayward.cli import interrupts
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import tell_failure
 
@@ -95,7 +96,8 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         shared = _MODULES.get(cmd_name)
-        module: Any = importlib.import_module(f"rayward.cli.{shared or cmd_name.replace('-', '_')}")
+        with interrupts.loading():
+            module: Any = importlib.import_module(f"rayward.cli.{shared or cmd_name.replace('-', '_')}")
         return module.COMMANDS[cmd_name] if shared else module.command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -150,8 +152,3 @@ def _wants_json(arguments: Sequence[str]) -> bool:
         any(form in joined for form in ("-o json", "-ojson", "--output json", "--output=json"))
         and "jsonpath" not in joined
     )
-
-
-def run() -> None:
-    """Entry point of the ``rayward`` command."""
-    sys.exit(invoke(sys.argv[1:]))
