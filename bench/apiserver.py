@@ -1,5 +1,10 @@
 """Our API server and kube-apiserver, the same requests in the same run, alternating.
 
+``python -m bench.apiserver [--rounds R] [--user bound|master] [--only ours,older,theirs] [--older CHECKOUT]``:
+the client is a service account with a role for what it asks, as a controller is, so that the rates hold what roles
+cost; ``master`` is in ``system:masters``, for whom no role is looked up. ``--older`` adds the embedded server of an
+older checkout.
+
 Rates are requests a second with sixteen in flight (lists: two) from one asynchronous client on the same two cores. What
 counts is the ratio; absolute figures change with the machine.
 """
@@ -13,14 +18,15 @@ import json
 import statistics
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import uvloop
 import yaml
 from bench.client import Bench, Call, Rate, Server
-from bench.servers import ours, resident_megabytes, theirs
+from bench.servers import older, ours, resident_megabytes, theirs
 
 from rayward.net.client import HttpClient
 
@@ -84,6 +90,7 @@ def _ray_cluster(name: str, replicas: int) -> bytes:
 
 _CORE = "/api/v1/namespaces"
 _RAY = "/apis/ray.io/v1/namespaces"
+_DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 ROWS = (
     Row("create ConfigMap", 1500, lambda ns, i: [Call("POST", f"{_CORE}/{ns}/configmaps", _config_map(f"c{i}", "0"))]),
@@ -143,10 +150,16 @@ _LISTS: dict[str, Call] = {
     "the same as Table": Call("GET", f"{_RAY}/{_LISTED}/rayclusters", accept=_TABLE),
 }
 _LISTINGS, _TOGETHER = 30, 2
+_USER = "bench"
+_RULE = {
+    "apiGroups": ["", "coordination.k8s.io", "ray.io"],
+    "resources": ["configmaps", "leases", "namespaces", "pods", "rayclusters", "serviceaccounts"],
+    "verbs": ["create", "delete", "get", "list", "patch", "update", "watch"],
+}
 
 
-async def _prepare(bench: Bench, crd: bytes) -> None:
-    await bench.send(Call("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd))
+async def _until_served(bench: Bench) -> None:
+    """The definition and the role are known a moment after they are written."""
     while True:
         try:
             await bench.send(Call("GET", "/apis/ray.io/v1/rayclusters"))
@@ -154,6 +167,25 @@ async def _prepare(bench: Bench, crd: bytes) -> None:
             await asyncio.sleep(0.05)
             continue
         return
+
+
+async def _bound(server: Server, http: HttpClient) -> Server:
+    """The same server, for a service account that may do what the rows do and no more."""
+    bench = Bench(server, http)
+    group = "rbac.authorization.k8s.io"
+    account = f"{_CORE}/default/serviceaccounts"
+    subjects = [{"kind": "ServiceAccount", "name": _USER, "namespace": "default"}]
+    named = {"metadata": {"name": _USER}}
+    reference = {"apiGroup": group, "kind": "ClusterRole", "name": _USER}
+    for path, body in (
+        (account, named),
+        (f"/apis/{group}/v1/clusterroles", {**named, "rules": [_RULE]}),
+        (f"/apis/{group}/v1/clusterrolebindings", {**named, "roleRef": reference, "subjects": subjects}),
+    ):
+        await bench.send(Call("POST", path, json.dumps(body).encode()))
+    request = json.dumps({"spec": {"expirationSeconds": 24 * 3600}}).encode()
+    answer = await bench.send(Call("POST", f"{account}/{_USER}/token", request))
+    return replace(server, token=json.loads(answer)["status"]["token"])
 
 
 async def _make_namespace(bench: Bench, namespace: str) -> None:
@@ -190,23 +222,30 @@ async def _round(bench: Bench, namespace: str) -> dict[str, Rate]:
     return rates
 
 
-async def _compare(servers: Sequence[Server], crd: bytes, repetitions: int) -> None:
+async def _compare(servers: Sequence[Server], crd: bytes, repetitions: int, user: str) -> None:
     results: dict[str, list[dict[str, Rate]]] = {server.name: [] for server in servers}
     async with HttpClient() as http:
-        benches = [Bench(server, http) for server in servers]
-        for bench in benches:
-            await _prepare(bench, crd)
+        benches: list[Bench] = []
+        for server in servers:
+            await Bench(server, http).send(Call("POST", _DEFINITIONS, crd))
+            bench = Bench(await _bound(server, http) if user == "bound" else server, http)
+            benches.append(bench)
+            await _until_served(bench)
             await _fill(bench)
         for repetition in range(repetitions):
             for server, bench in zip(servers, benches, strict=True):
                 print(f"round {repetition + 1} of {repetitions}: {server.name}", flush=True)
                 results[server.name].append(await _round(bench, f"bench-{repetition}"))
-    _report(servers, results)
+    for other in servers[1:]:
+        _report(servers[0], other, results)
 
 
-def _report(servers: Sequence[Server], results: dict[str, list[dict[str, Rate]]]) -> None:
-    mine, real = servers
-    print(f"\n{'row':<24}{'ours/s':>10}{'theirs/s':>10}{'ratio':>8}   client CPU (ours, theirs)")
+def _report(mine: Server, real: Server, results: dict[str, list[dict[str, Rate]]]) -> None:
+    shown = "theirs" if real.name != "older" else real.name
+    print(
+        f"\n{'row':<24}{mine.name + '/s':>10}{shown + '/s':>10}{'ratio':>8}{'CPU ratio':>11}"
+        "   server CPU ms, client CPU (each)"
+    )
     for name in results[mine.name][0]:
         own = [rates[name] for rates in results[mine.name]]
         other = [rates[name] for rates in results[real.name]]
@@ -214,7 +253,11 @@ def _report(servers: Sequence[Server], results: dict[str, list[dict[str, Rate]]]
         rate = statistics.median(r.per_second for r in own)
         theirs_rate = statistics.median(r.per_second for r in other)
         cpu = statistics.median(r.client_cpu for r in own), statistics.median(r.client_cpu for r in other)
-        print(f"{name:<24}{rate:>10.0f}{theirs_rate:>10.0f}{ratio:>8.2f}   {cpu[0]:.2f}, {cpu[1]:.2f}")
+        spent = [statistics.median(r.server_cpu for r in rates) for rates in (own, other)]
+        print(
+            f"{name:<24}{rate:>10.0f}{theirs_rate:>10.0f}{ratio:>8.2f}{spent[0] / max(spent[1], 1e-9):>11.2f}   "
+            f"{spent[0] * 1e3:.3f}, {spent[1] * 1e3:.3f}; {cpu[0]:.2f}, {cpu[1]:.2f}"
+        )
     print(f"{'ready (s)':<24}{mine.ready_seconds:>10.2f}{real.ready_seconds:>10.2f}")
     memory = resident_megabytes(mine), resident_megabytes(real)
     print(f"{'resident (MB)':<24}{memory[0]:>10.0f}{memory[1]:>10.0f}{memory[0] / memory[1]:>8.2f}   after all rounds")
@@ -236,12 +279,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.apiserver")
     parser.add_argument("--rounds", type=int, default=_REPETITIONS)
     parser.add_argument("--memory-only", action="store_true")
+    parser.add_argument("--user", choices=("bound", "master"), default="bound", help="who asks")
+    parser.add_argument("--only", default="", help="of ours, older and theirs, two or more; by default all")
+    parser.add_argument("--older", type=Path, metavar="CHECKOUT", help="an older checkout of Rayward")
     options, _ = parser.parse_known_args()
     if not options.memory_only:
-        crd = _ray_cluster_definition()
+        kinds = {"ours": ours, "theirs": theirs}
+        if options.older is not None:
+            kinds["older"] = partial(older, options.older)
+        chosen = options.only.split(",") if options.only else list(kinds)
+        if unknown := [name for name in chosen if name not in kinds]:
+            parser.error(f"--only: {', '.join(unknown)}: there are {', '.join(kinds)}")
         with ExitStack() as stack:
-            servers = (stack.enter_context(ours()), stack.enter_context(theirs()))
-            uvloop.run(_compare(servers, crd, options.rounds))
+            servers = [stack.enter_context(kinds[name]()) for name in chosen]
+            uvloop.run(_compare(servers, _ray_cluster_definition(), options.rounds, options.user))
     with ours() as server:
         uvloop.run(_memory(server, 10_000))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rayward.net.client import HttpClient, Route
 from rayward.net.tls import ClientTls, client_context
@@ -25,6 +27,11 @@ class Server:
     pids: tuple[int, ...]
     ready_seconds: float
 
+    def cpu_seconds(self) -> float:
+        """What all its processes have used."""
+        stats = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in self.pids)
+        return sum(int(stat[11]) + int(stat[12]) for stat in stats) / os.sysconf("SC_CLK_TCK")
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -39,10 +46,14 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many a second, and how much of the client's own core that took."""
+    """How many a second, how much of the client's own core that took, and the server's CPU seconds for each.
+
+    The last hardly changes when other programs have the machine too: that is what two checkouts are compared by.
+    """
 
     per_second: float
     client_cpu: float
+    server_cpu: float
 
 
 class Bench:
@@ -68,6 +79,17 @@ class Bench:
             raise SystemExit(f"{self._server.name}: {call.method} {call.path}: {answer.status} {answer.body[:300]!r}")
         return answer.body
 
+    def _measured(self) -> Callable[[int], Rate]:
+        """Begins to measure; what it returns ends that, given how many there were."""
+        began, cpu, served = time.perf_counter(), time.process_time(), self._server.cpu_seconds()
+
+        def done(count: int) -> Rate:
+            seconds = time.perf_counter() - began
+            spent = self._server.cpu_seconds() - served
+            return Rate(count / seconds, (time.process_time() - cpu) / seconds, spent / count)
+
+        return done
+
     async def rate(self, count: int, make: Callable[[int], Sequence[Call]], in_flight: int = IN_FLIGHT) -> Rate:
         """Run ``count`` steps, each one or more requests after another, ``in_flight`` steps at a time."""
         steps = iter(range(count))
@@ -77,10 +99,9 @@ class Bench:
                 for call in make(step):
                     await self.send(call)
 
-        began, cpu = time.perf_counter(), time.process_time()
+        done = self._measured()
         await asyncio.gather(*(worker() for _ in range(in_flight)))
-        seconds = time.perf_counter() - began
-        return Rate(count / seconds, (time.process_time() - cpu) / seconds)
+        return done(count)
 
     async def watch_rate(self, path: str, count: int, make: Callable[[int], Call]) -> Rate:
         """Deliveries a second to fifty watchers while ``count`` objects are created."""
@@ -102,17 +123,16 @@ class Bench:
         watchers = [asyncio.create_task(watch()) for _ in range(WATCHERS)]
         for _ in watchers:
             await opened.acquire()
-        began, cpu = time.perf_counter(), time.process_time()
+        done = self._measured()
         await self.rate(count, lambda step: [make(step)])
         await asyncio.gather(*watchers)
-        seconds = time.perf_counter() - began
-        return Rate(count * WATCHERS / seconds, (time.process_time() - cpu) / seconds)
+        return done(count * WATCHERS)
 
     async def watch_list_rate(self, path: str, count: int) -> Rate:
         """Lists a second that come as the first events of a watch, one after another."""
         headers = (("Authorization", f"Bearer {self._server.token}"),)
         asked = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
-        began, cpu = time.perf_counter(), time.process_time()
+        done = self._measured()
         for _ in range(count):
             url, last = f"{self._server.url}{path}?{asked}", b""
             async with self._http.stream("GET", url, headers=headers, route=self._route) as stream:
@@ -120,5 +140,4 @@ class Bench:
                     if b"k8s.io/initial-events-end" in last + part:
                         break
                     last = part[-64:]
-        seconds = time.perf_counter() - began
-        return Rate(count / seconds, (time.process_time() - cpu) / seconds)
+        return done(count)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,13 +18,24 @@ from tests.kube.real.cluster import RealControlPlane
 
 
 @contextmanager
-def ours() -> Generator[Server]:
+def older(checkout: Path) -> Generator[Server]:
+    """The embedded server of an older checkout, in the same environment."""
+    source = (checkout / "src").resolve()
+    if not (source / "rayward" / "local" / "apiserver").is_dir():
+        raise SystemExit(f"{checkout} is no checkout of Rayward: there is no {source}/rayward/local/apiserver")
+    # What is on PYTHONPATH goes before what is installed.
+    with ours("older", {"PYTHONPATH": str(source)}) as server:
+        yield server
+
+
+@contextmanager
+def ours(name: str = "ours", environment: Mapping[str, str] | None = None) -> Generator[Server]:
     """The embedded server, as its own process."""
     with tempfile.TemporaryDirectory(prefix="rayward-bench-") as folder:
         began = time.perf_counter()
         command = [sys.executable, "-m", "rayward.local.apiserver", "--data-dir", folder]
         with (Path(folder) / "log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log)
+            process = subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **(environment or {})})
         kubeconfig = Path(folder) / "kubeconfig"
         try:
             while not kubeconfig.exists():
@@ -36,7 +47,7 @@ def ours() -> Generator[Server]:
             cluster = config["clusters"][0]["cluster"]
             authority = base64.b64decode(cluster["certificate-authority-data"]).decode()
             token = config["users"][0]["user"]["token"]
-            yield Server("ours", cluster["server"], token, authority, (process.pid,), ready)
+            yield Server(name, cluster["server"], token, authority, (process.pid,), ready)
         finally:
             process.terminate()
             process.wait()

@@ -63,6 +63,19 @@ async def test_a_token_ends_with_the_object_it_is_bound_to(tmp_path: Path, kind:
         assert not await _is_known(api, token), "another object of that name is another object"
 
 
+async def test_an_account_that_is_changed_keeps_its_tokens_and_one_that_is_replaced_ends_them(tmp_path: Path) -> None:
+    async with serving(tmp_path) as api:
+        token = await _token(api)
+        assert await _is_known(api, token)
+        change = {"metadata": {"labels": {"a": "b"}}}
+        assert (await api.call("PATCH", f"{_ACCOUNT}/a", change, "application/merge-patch+json")).code == 200
+        assert await _is_known(api, token)
+        await api.call("DELETE", f"{_ACCOUNT}/a")
+        assert not await _is_known(api, token)
+        assert (await api.call("POST", _ACCOUNT, {"metadata": {"name": "a"}})).code == 201
+        assert not await _is_known(api, token)
+
+
 async def test_a_token_bound_to_a_node_says_which(tmp_path: Path) -> None:
     async with serving(tmp_path) as api:
         await api.call("POST", _ACCOUNT, {"metadata": {"name": "a"}})

@@ -10,6 +10,7 @@ from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.rbac.access import Access, asked, forbidden
 from rayward.local.apiserver.rbac.authorizer import Authorizer, Decision
 from rayward.local.apiserver.rbac.policy import BINDINGS, CLUSTER_BINDINGS, CLUSTER_ROLES, ROLES, RoleIndex
+from rayward.local.apiserver.requestinfo import parse
 
 _READ = {"rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": ["p"]}]}
 _ALICE, _GET = User("alice", groups=("g",)), Access("get", resource="pods", namespace="n", name="p")
@@ -121,7 +122,7 @@ def test_decisions_follow_every_change() -> None:
     ],
 )
 def test_what_a_request_asks_for(method: str, path: str, query: bytes, access: Access) -> None:
-    assert asked(method, path, query) == access
+    assert asked(parse(method, path), method, path, query) == access
 
 
 def test_a_refusal_cannot_be_taken_for_a_page() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from rayward.local.apiserver import recorded
@@ -59,6 +60,33 @@ def test_a_binding_of_another_role_is_made_anew() -> None:
     existing, expected = _binding("mine", "x"), _binding("r", "y")
     existing["metadata"]["uid"] = "1"
     assert reconciled(existing, expected) is expected
+
+
+# A role of Kubernetes' controllers, and the module of ours that does that work.
+_WORK = {
+    "clusterrole-aggregation-controller": "aggregation",
+    "deployment-controller": "workloads.deployments",
+    "endpoint-controller": "endpoints.legacy",
+    "endpointslice-controller": "endpoints.slices",
+    "generic-garbage-collector": "garbage.collector",
+    "job-controller": "jobs.controller",
+    "namespace-controller": "namespaces",
+    "persistent-volume-binder": "claims.controller",
+    "pv-protection-controller": "claims.volumes",
+    "pvc-protection-controller": "protection",
+    "replicaset-controller": "workloads.replicasets",
+    "root-ca-cert-publisher": "standard",
+    "service-account-controller": "standard",
+    "statefulset-controller": "workloads.statefulsets",
+    "ttl-after-finished-controller": "jobs.removal",
+}
+
+
+def test_the_controllers_have_the_roles_of_those_whose_work_they_do_and_no_others() -> None:
+    controllers = next(part for part in parts.PARTS if part.name == "controllers")
+    assert {role.removeprefix("system:controller:") for role in controllers.roles} == set(_WORK)
+    for module in _WORK.values():
+        assert find_spec(f"rayward.local.controllers.{module}") is not None, module
 
 
 def test_each_part_has_roles_that_exist() -> None:

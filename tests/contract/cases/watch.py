@@ -159,6 +159,20 @@ CASES = [
         delete("rayclusters/r"),
         watch("rayclusters?resourceVersion={rv}", 4),
     ),
+    case("a custom kind from before its definition: list again", watch("rayclusters?resourceVersion=1", 0)),
+    case(
+        "a custom kind's metadata from before its definition: list again",
+        watch("rayclusters?resourceVersion=1", 0, _PARTIAL),
+    ),
+    case(
+        "a custom kind from before its definition, with the state first",
+        create("rayclusters", raycluster("r")),
+        watch(
+            "rayclusters?resourceVersion=1&sendInitialEvents=true&allowWatchBookmarks=true"
+            "&resourceVersionMatch=NotOlderThan",
+            2,
+        ),
+    ),
     case(
         "deletion with a finalizer is a change, its removal the end",
         create("configmaps", configmap("c", finalizers=["example.com/hold"])).keeping(rv="metadata.resourceVersion"),

@@ -9,6 +9,7 @@ _OLD = {"resourceVersion": "{rv}"}
 _MAKE = create("configmaps", configmap("m")).keeping(rv="metadata.resourceVersion").only_of("kind")
 _WATCH = "/api/v1/watch/namespaces/{ns}/configmaps"
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+_PARTIAL = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _REFUSED = ("message", "reason", "code")
 
 CASES = [
@@ -38,7 +39,12 @@ CASES = [
     ),
     case("a custom resource", socket("rayclusters", 0, watch=True, timeoutSeconds=1)),
     case("as tables", _MAKE, socket("configmaps", 1, watch=True).with_headers(Accept=_TABLE)),
-    case("a version too old", socket("configmaps", 0, watch=True, resourceVersion="0", timeoutSeconds=1)),
+    case("from version 0", socket("configmaps", 0, watch=True, resourceVersion="0", timeoutSeconds=1)),
+    case("a version too old", socket("rayclusters", 0, watch=True, resourceVersion="1")),
+    case(
+        "a version too old, as metadata",
+        socket("rayclusters", 0, watch=True, resourceVersion="1").with_headers(Accept=_PARTIAL),
+    ),
     case("a bad selector", socket("configmaps", 1, watch=True, labelSelector="!!").only_of(*_REFUSED)),
     case(
         "a bad version",

@@ -181,3 +181,22 @@ def test_the_official_client_runs_commands(core: Any, pages: str) -> None:
     said.run_forever(timeout=_PATIENCE)
     assert (said.read_stdout(), said.read_stderr(), said.returncode) == ("out\n", "err\n", 3)
     said.sock.shutdown()
+
+
+def test_the_official_client_writes_to_a_command(core: Any, pages: str) -> None:
+    """Its ``write_stdin`` of a text sends text frames, though the protocol that was agreed is a binary one."""
+    said = stream(
+        core.connect_get_namespaced_pod_exec,
+        pages,
+        "default",
+        command=["sh", "-c", "read line; echo heard $line"],
+        stdout=True,
+        stderr=True,
+        stdin=True,
+        tty=False,
+        _preload_content=False,
+    )
+    said.write_stdin("x\n")
+    said.run_forever(timeout=_PATIENCE)
+    assert (said.read_stdout(), said.returncode) == ("heard x\n", 0)
+    said.sock.shutdown()

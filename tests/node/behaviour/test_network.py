@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import ipaddress
 import socket
 import threading
@@ -119,11 +120,24 @@ for address in ("127.0.0.1", "10.42.0.1", "10.43.0.1"):
 """
 
 
+def _loopback_listeners() -> list[socket.socket]:
+    """One of each family on one port: a way to ``::1`` where nobody listens would look like a closed one."""
+    while True:
+        plain = socket.create_server(("127.0.0.1", 0))
+        try:
+            return [plain, socket.create_server(("::1", plain.getsockname()[1]), family=socket.AF_INET6)]
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                return [plain]  # this machine has no IPv6
+            plain.close()
+
+
 def test_no_way_leads_to_the_machines_own_loopback(machine: Machine) -> None:
     reached: list[bytes] = []
-    with socket.create_server(("127.0.0.1", 0)) as listener:
+    with contextlib.ExitStack() as stack:
+        listeners = [stack.enter_context(listener) for listener in _loopback_listeners()]
 
-        def answer() -> None:
+        def answer(listener: socket.socket) -> None:
             with contextlib.suppress(OSError):
                 while True:
                     client, _ = listener.accept()
@@ -131,12 +145,15 @@ def test_no_way_leads_to_the_machines_own_loopback(machine: Machine) -> None:
                         reached.append(client.recv(4096))
                         client.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 
-        thread = threading.Thread(target=answer, daemon=True)
-        thread.start()
-        command = ["python3", "-c", _WAYS_TO_LOOPBACK, str(listener.getsockname()[1]), socket.gethostname()]
+        threads = [threading.Thread(target=answer, args=(listener,), daemon=True) for listener in listeners]
+        for thread in threads:
+            thread.start()
+        command = ["python3", "-c", _WAYS_TO_LOOPBACK, str(listeners[0].getsockname()[1]), socket.gethostname()]
         said = machine.output({"name": "c", "image": "busybox", "command": command})
-        listener.shutdown(socket.SHUT_RDWR)
-    thread.join(10)
+        for listener in listeners:
+            listener.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join(10)
     assert reached == [], said
     assert "127.1 get 403" in said
     assert not [line for line in said.splitlines() if line.endswith(" 200")]

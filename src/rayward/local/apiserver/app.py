@@ -119,8 +119,8 @@ class App:
 
     async def _tunnel(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, headers, query = _asked(scope)
-        user = self._caller(scope, "GET", path, headers)
         info = parse("GET", path)
+        user = self._caller(scope, info, "GET", path, headers)
         _check_old_watch(info, "GET")
         resource = self._core.registry.find(info.group, info.version, info.resource) if info is not None else None
         if info is None or resource is None:
@@ -164,7 +164,7 @@ class App:
         path, headers, query = _asked(scope)
         info = parse(method, path)
         carried = info is not None and info.subresource in _CARRIED
-        caller = self._caller(scope, method, path, headers)
+        caller = self._caller(scope, info, method, path, headers)
         _check_old_watch(info, method)
         if method == "HEAD" and (info is None or info.subresource != "proxy"):
             raise status.method_not_allowed()
@@ -204,7 +204,9 @@ class App:
         self._observe(info.verb, resource.plural, answer.code if isinstance(answer, Response) else 200)
         return answer
 
-    def _caller(self, scope: Scope, method: str, path: str, headers: Mapping[bytes, bytes]) -> User:
+    def _caller(
+        self, scope: Scope, info: RequestInfo | None, method: str, path: str, headers: Mapping[bytes, bytes]
+    ) -> User:
         """Who asks, or in whose name, if that user may do it. Raises ApiError."""
         user = self._authenticator.user(headers, scope)
         if user is None and shown_token(headers):
@@ -213,7 +215,7 @@ class App:
         wanted = impersonation.wanted(scope["headers"])
         if wanted is None and MASTERS in caller.groups:
             return caller
-        access = asked(method, path, scope["query_string"])
+        access = asked(info, method, path, scope["query_string"])
         if wanted is not None:
             caller = self._impersonation.permitted(caller, wanted, access)
         self._authorizer.require(caller, access)

@@ -63,6 +63,8 @@ class Resource:
     builtin: bool = True
     refresh: Callable[[Object], Object] | None = None
     """Brings an object stored under an older schema to the present one."""
+    served_since: int = 0
+    """The revision at which a definition began to be served: a watch from before it is told to list again."""
     schema_since: int = 0
     """The revision at which the present schema took effect."""
     to_storage: Callable[[Object], None] | None = None

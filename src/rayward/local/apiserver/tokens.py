@@ -5,17 +5,32 @@ from __future__ import annotations
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.identity import User
-from rayward.local.store import Store
+from rayward.local.store import Record, Store
 from rayward.net.signing import SigningKey
 
 ISSUER = "https://kubernetes.default.svc.cluster.local"
-_CLAIMS_KEPT = 1024
+_KNOWN_KEPT = 1024
+
+
+@dataclass(slots=True)
+class _Known:
+    """What a token that was verified says; only its time and what it is bound to are looked at again."""
+
+    user: User
+    audiences: frozenset[str]
+    begins: float
+    ends: float
+    bound: tuple[tuple[str, str], ...]
+    """Keys of objects that must exist, with their uids."""
+    seen: list[Record | None]
+    """The records in which these uids were found: the same record needs no second look."""
 
 
 class Tokens:
@@ -25,7 +40,7 @@ class Tokens:
         self._key = key
         self._store = store
         self._clock = clock
-        self._claims: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def issue(self, account: Object, audiences: Sequence[str], seconds: int, bound: Object | None) -> tuple[str, int]:
         """A token for a service account and the time it ends."""
@@ -51,36 +66,40 @@ class Tokens:
 
     def user(self, token: str, audiences: Sequence[str] = (ISSUER,)) -> User | None:
         """Whose token this is, if it is ours, for one of these audiences, in time, and what it is bound to exists."""
-        claims = self._claims.get(token)
-        if claims is None:
-            claims = self._key.verify(token)
-            if claims is None or not isinstance(claims.get("kubernetes.io"), dict):
-                return None
-            self._claims[token] = claims
-            if len(self._claims) > _CLAIMS_KEPT:
-                self._claims.popitem(last=False)
-        now = self._clock()
-        if not claims["nbf"] <= now + 60 or now >= claims["exp"]:
+        known = self._known.get(token) or self._read(token)
+        if known is None or known.audiences.isdisjoint(audiences):
             return None
-        if not set(audiences).intersection(claims["aud"]):
+        now = self._clock()
+        if not known.begins <= now + 60 or now >= known.ends:
+            return None
+        for place, (key, uid) in enumerate(known.bound):
+            record = self._store.get(key)
+            if record is not known.seen[place]:
+                if record is None or orjson.loads(record.value)["metadata"]["uid"] != uid:
+                    return None
+                known.seen[place] = record
+        return known.user
+
+    def _read(self, token: str) -> _Known | None:
+        claims = self._key.verify(token)
+        if claims is None or not isinstance(claims.get("kubernetes.io"), dict):
             return None
         identity = claims["kubernetes.io"]
         namespace, account = identity["namespace"], identity["serviceaccount"]
-        if not self._lives(f"/serviceaccounts/{namespace}/{account['name']}", account["uid"]):
-            return None
+        bound = [(f"/serviceaccounts/{namespace}/{account['name']}", account["uid"])]
         extra = {"authentication.kubernetes.io/credential-id": [f"JTI={claims['jti']}"]}
         for kind, place in (("secret", f"/secrets/{namespace}/"), ("pod", f"/pods/{namespace}/"), ("node", "/nodes/")):
-            bound = identity.get(kind)
-            if bound is None:
+            holder = identity.get(kind)
+            if holder is None:
                 continue
-            if not self._lives(place + bound["name"], bound["uid"]):
-                return None
+            bound.append((place + holder["name"], holder["uid"]))
             if kind != "secret":
-                extra[f"authentication.kubernetes.io/{kind}-name"] = [bound["name"]]
-                extra[f"authentication.kubernetes.io/{kind}-uid"] = [bound["uid"]]
+                extra[f"authentication.kubernetes.io/{kind}-name"] = [holder["name"]]
+                extra[f"authentication.kubernetes.io/{kind}-uid"] = [holder["uid"]]
         groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated")
-        return User(claims["sub"], account["uid"], groups, extra)
-
-    def _lives(self, key: str, uid: str) -> bool:
-        record = self._store.get(key)
-        return record is not None and orjson.loads(record.value)["metadata"]["uid"] == uid
+        user = User(claims["sub"], account["uid"], groups, extra)
+        known = _Known(user, frozenset(claims["aud"]), claims["nbf"], claims["exp"], tuple(bound), [None] * len(bound))
+        self._known[token] = known
+        if len(self._known) > _KNOWN_KEPT:
+            self._known.popitem(last=False)
+        return known

@@ -181,8 +181,9 @@ class Lifecycle:
         before = {r.version: r for r in self._served.get(record.key, [])}
         # after a restart nothing tells under which schema an object was stored, so all are brought up to date on read
         since = self._core.objects.store.newest_revision + 1 if before or at_start else 0
+        began = next((r.served_since for r in before.values()), 0 if at_start else record.revision)
         resources = [
-            replace(resource, terminating=going)
+            replace(resource, terminating=going, served_since=began)
             for resource in resources_of(crd, since)
             if not registry.is_taken(resource.group, resource.version, resource.plural)
         ]

@@ -13,7 +13,7 @@ from rayward.kube.machinery.selectors.error import SelectorError
 from rayward.local.apiserver import status
 from rayward.local.apiserver.identity import User
 from rayward.local.apiserver.options import flag
-from rayward.local.apiserver.requestinfo import RequestInfo, parse
+from rayward.local.apiserver.requestinfo import RequestInfo
 
 _HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
@@ -38,9 +38,8 @@ class Access:
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
-def asked(method: str, path: str, query: bytes) -> Access:
-    """What a method, path and query string ask for."""
-    info = parse(method, path)
+def asked(info: RequestInfo | None, method: str, path: str, query: bytes) -> Access:
+    """What a method, path and query string ask for; ``info`` is what they parse to."""
     if info is None:
         return Access(method.lower(), path=path, of_resource=False)
     # the name of a namespace is also the namespace it is judged in

@@ -86,15 +86,21 @@ def _replay(
         # sendInitialEvents=false at the newest state: only what happens from now on
         watcher.since = store.revision
         return
+    if since < request.resource.served_since:
+        watcher.fail(_too_old(since, request.resource.served_since))
+        return
     try:
         past = store.events(since, chosen.scope)
     except Compacted:
-        text = f"too old resource version: {since} ({store.compacted})"
-        watcher.fail(status.expired(text))
+        watcher.fail(_too_old(since, store.compacted))
         return
     for event in past:
         watcher.deliver(event, {})
     watcher.wake()
+
+
+def _too_old(since: int, oldest: int) -> status.ApiError:
+    return status.expired(f"too old resource version: {since} ({oldest})")
 
 
 async def _stream(core: Core, watcher: Watcher, seconds: int) -> AsyncIterator[bytes]:

@@ -120,14 +120,14 @@ class Endpoint:
         if parts[0] == "portForward" and len(parts) in (3, 4):
             worker, ports = self._worker(parts[1], parts[2], None), _ports(query)
             channels = SocketChannels(scope, receive, send)
-            await channels.accept()
-            await until_gone(worker, forward_channels(worker, ports, channels))
-            await channels.close()
+            if await channels.accept():
+                await until_gone(worker, forward_channels(worker, ports, channels))
+                await channels.close()
             return
         worker, container = self._running(parts)
         channels = SocketChannels(scope, receive, send)
-        await channels.accept()
-        await command_of(parts[0])(worker, container, query, channels)
+        if await channels.accept():
+            await command_of(parts[0])(worker, container, query, channels)
 
     async def _switch(self, parts: list[str], scope: Object) -> None:
         """Leave HTTP for SPDY, or for the bytes of one connection into a pod."""

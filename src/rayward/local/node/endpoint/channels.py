@@ -24,10 +24,13 @@ SOCKET_PROTOCOLS: Final = (
     "v3.channel.k8s.io",
     "v2.channel.k8s.io",
     "channel.k8s.io",
+    "v4.base64.channel.k8s.io",
     "base64.channel.k8s.io",
 )
 SPDY_PROTOCOLS: Final = ("v4.channel.k8s.io", "v3.channel.k8s.io", "v2.channel.k8s.io", "channel.k8s.io")
-_STRUCTURED: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
+_STRUCTURED: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io", "v4.base64.channel.k8s.io")
+_BASE64: Final = ("v4.base64.channel.k8s.io", "base64.channel.k8s.io")
+_POLICY_VIOLATION: Final = 1008
 _LINGER_SECONDS: Final = 10.0
 
 
@@ -59,14 +62,21 @@ class SocketChannels:
 
     def __init__(self, scope: Object, receive: Receive, send: Send) -> None:
         offered: Sequence[str] = entries(scope, "subprotocols")
-        self.protocol = next((name for name in SOCKET_PROTOCOLS if name in offered), None)
+        # the client's order counts, as with Kubernetes' wsstream
+        self.protocol = next((name for name in offered if name in SOCKET_PROTOCOLS), None)
+        self._known = self.protocol is not None or not offered
         self._receive = receive
         self._send = send
         self._open = True
 
-    async def accept(self) -> None:
+    async def accept(self) -> bool:
+        """Open the WebSocket; False where the client speaks none of our protocols, and the handshake is refused."""
         await self._receive()
+        if not self._known:
+            await self._send({"type": "websocket.close", "code": _POLICY_VIOLATION})
+            return False
         await self._send({"type": "websocket.accept", "subprotocol": self.protocol})
+        return True
 
     async def read(self) -> tuple[int, bytes] | None:
         """The next message: channel and data; None at the end."""
@@ -79,7 +89,7 @@ class SocketChannels:
             if data is None:
                 data = (message.get("text") or "").encode()
             # the agreed protocol says what a message means, not the kind of frame it came in
-            if self.protocol == "base64.channel.k8s.io":
+            if self.protocol in _BASE64:
                 data = _plain(data)
             if data:
                 return data[0], bytes(data[1:])
@@ -88,7 +98,7 @@ class SocketChannels:
         """Send on a channel."""
         if not self._open:
             return
-        if self.protocol == "base64.channel.k8s.io":
+        if self.protocol in _BASE64:
             await self._send({"type": "websocket.send", "text": f"{channel}{base64.b64encode(data).decode()}"})
         else:
             await self._send({"type": "websocket.send", "bytes": bytes([channel]) + data})
