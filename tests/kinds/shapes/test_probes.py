@@ -7,8 +7,10 @@ import pytest
 from rayward.kinds import shapes
 from tests.kinds.shapes.sample import Object, cluster, ray, template
 
-_AGENT = "wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success > /dev/null "
-_AGENT += "|| { echo 'Ray node does not answer at port 52365'; exit 1; }"
+_AGENT = (
+    "wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success > /dev/null "
+    "|| { echo 'Ray node does not answer at port 52365'; exit 1; }"
+)
 
 
 def _probes(pod: Object) -> tuple[Object, Object]:
