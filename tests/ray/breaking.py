@@ -25,6 +25,27 @@ class Tuned:
 
 app = Tuned.bind()
 """
+_CHECKED: Final = """
+from pydantic import BaseModel
+from ray import serve
+
+
+class Sizes(BaseModel):
+    width: int
+    height: int
+
+
+@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+class Tuned:
+    def __init__(self) -> None:
+        self.sizes = Sizes(width="wide")
+
+
+app = Tuned.bind()
+"""
+_RENAMED: Final = (_DEPLOYMENT % 'def __init__(self) -> None:\n        raise RuntimeError("no weights")').replace(
+    "Tuned", "Renamed"
+)
 MODULES: Final = {
     **_TUNED,
     "ctor.py": _DEPLOYMENT % 'def __init__(self) -> None:\n        raise RuntimeError("no weights")',
@@ -32,6 +53,8 @@ MODULES: Final = {
     "syntax.py": "app = (\n",
     "sick.py": _DEPLOYMENT % 'def check_health(self) -> None:\n        raise RuntimeError("it is sick")',
     "nothing.py": "app = 7\n",
+    "checked.py": _CHECKED,
+    "renamed.py": _RENAMED,
     "killed.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import os\n\n        os.kill(os.getpid(), 9)",
     "exits.py": "import os\n\nos._exit(7)\n",
     "hangs.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import time\n\n        time.sleep(3600)",
@@ -46,7 +69,11 @@ _ACCOUNT: Final = f"{_HEAD}/template/spec/serviceAccountName"
 _CODE: Final = f"{_HEAD}/template/spec/volumes/0/configMap/name"
 _NO_SECRET: Final = {"name": "DB", "valueFrom": {"secretKeyRef": {"name": "no-such-secret", "key": "password"}}}
 _INIT: Final = f"{_WORKERS}/template/spec/initContainers"
-_FETCH: Final = {"name": "fetch", "image": "busybox", "command": ["sh", "-c", "echo no model store; exit 3"]}
+_FETCH: Final = {
+    "name": "fetch",
+    "image": "rayproject/ray:2.60.0",
+    "command": ["sh", "-c", "echo no model store; exit 3"],
+}
 
 
 def _serve(**application: Any) -> Callable[[HelloService], None]:
@@ -62,6 +89,19 @@ def _patch(*changes: tuple[str, Any]) -> Callable[[HelloService], None]:
         service.stack.client.patch(RAY_SERVICES, service.name, operations, PatchType.JSON, "default")
 
     return change
+
+
+def _second_group(service: HelloService) -> None:
+    """Another release, which has one more group of workers, and no node has room for that one."""
+    groups = "/spec/rayClusterConfig/workerGroupSpecs"
+    large = f"{groups}/1/{_CONTAINER}/resources"
+    changes = [
+        {"op": "copy", "from": f"{groups}/0", "path": f"{groups}/1"},
+        {"op": "replace", "path": f"{groups}/1/groupName", "value": "large"},
+        {"op": "add", "path": large, "value": {"requests": {"cpu": "500"}, "limits": {"cpu": "500"}}},
+        {"op": "replace", "path": f"{_HEAD}/{_CONTAINER}/env/1/value", "value": "two groups"},
+    ]
+    service.stack.client.patch(RAY_SERVICES, service.name, changes, PatchType.JSON, "default")
 
 
 def _set(**spec: Any) -> Callable[[HelloService], None]:
@@ -83,65 +123,145 @@ def _new(config: str) -> Callable[[HelloService], None]:
     return lambda service: service.set_release("broken", serveConfigV2=config)
 
 
+_CORRECT: Final = "correct the field"
+_TAKEN_BACK: Final = "taken back by itself"
+_ABANDON: Final = "`undo` or a corrected spec"
+
+
 @dataclass(frozen=True)
 class Case:
     name: str
     change: Callable[[HelloService], None]
     says: str
+    back: str
+    """What brings the service back to a spec that works."""
     added: str = ""
     """A field that the service did not have before, to be removed."""
+    shown: str = ""
+    """What the column PROGRESS has room for, where that is other than what is said."""
+    loses: bool = False
+    """Whether requests may be lost."""
     recorded: bool = True
     """Whether the page of broken releases has it; else it has it from the next recording on."""
 
 
 CASES: Final = [
-    Case("import path without module", _serve(import_path="nope:app"), "ModuleNotFoundError"),
-    Case("import path without attribute", _serve(import_path="tuned:nope"), "AttributeError"),
-    Case("module that raises", _serve(import_path="crash:app"), "RuntimeError: the weights are missing"),
-    Case("missing dependency", _serve(import_path="dependency:app"), "No module named 'no_such_dependency'"),
-    Case("syntax error", _serve(import_path="syntax:app"), "SyntaxError"),
-    Case("not an application", _serve(import_path="nothing:app"), "TypeError"),
-    Case("builder that raises", _serve(import_path="builder:app"), "ValueError: no such variant"),
-    Case("constructor that raises", _serve(import_path="ctor:app"), "RuntimeError: no weights"),
-    Case("unhealthy from the start", _serve(import_path="sick:app"), "it is sick"),
-    Case("reconfigure that raises", _tuned(user_config={"other": 1}), "KeyError"),
-    Case("deployment that is not there", _serve(deployments=[{"name": "Nope"}]), "Nope"),
-    Case("replica that can never fit", _tuned(ray_actor_options={"num_cpus": 64}), "asks for 64 CPU"),
-    Case("custom resource of no node", _tuned(ray_actor_options={"resources": {"blue": 1}}), "asks for 1 blue"),
-    Case("no replicas", _tuned(num_replicas=0), "num_replicas"),
-    Case("local working_dir", _serve(runtime_env={"working_dir": "/home/me"}), "is a path"),
-    Case("route without slash", _serve(route_prefix="shop"), "begins with /"),
-    Case("config that is no YAML", _set(serveConfigV2="applications: ["), "YAML"),
+    Case("import path without module", _serve(import_path="nope:app"), "ModuleNotFoundError", _TAKEN_BACK),
+    Case("import path without attribute", _serve(import_path="tuned:nope"), "AttributeError", _TAKEN_BACK),
+    Case("module that raises", _serve(import_path="crash:app"), "RuntimeError: the weights are missing", _TAKEN_BACK),
     Case(
-        "config without applications", lambda service: service.set(serveConfigV2="applications: []"), "no application"
+        "missing dependency", _serve(import_path="dependency:app"), "No module named 'no_such_dependency'", _TAKEN_BACK
     ),
-    Case("config of 130 kB", _serve(args={"text": "x" * 130_000}), "limit is 120000"),
-    Case("service type", _patch((f"{_HEAD}/serviceType", "Foo")), "not a type of a Service", f"{_HEAD}/serviceType"),
-    Case("incremental strategy", _patch((_STRATEGY, {"type": "NewClusterWithIncrementalUpgrade"})), "once", _STRATEGY),
-    Case("new cluster, module that raises", _new(broken("crash")), "RuntimeError: the weights are missing"),
-    Case("new cluster, constructor that raises", _new(broken("ctor")), "RuntimeError: no weights"),
-    Case("image that is not there", lambda service: service.set_image("example.com/ray:missing"), "example.com/ray"),
-    Case("ConfigMap that is not there", _patch((_CODE, "no-such-code")), "MountVolume.SetUp failed"),
+    Case("syntax error", _serve(import_path="syntax:app"), "SyntaxError", _TAKEN_BACK),
+    Case("not an application", _serve(import_path="nothing:app"), "TypeError", _TAKEN_BACK),
+    Case("builder that raises", _serve(import_path="builder:app"), "ValueError: no such variant", _TAKEN_BACK),
+    Case("constructor that raises", _serve(import_path="ctor:app"), "RuntimeError: no weights", _TAKEN_BACK),
+    Case(
+        "settings that are not valid",
+        _serve(import_path="checked:app"),
+        "ValidationError: 2 validation errors for Sizes: width: Input should be a valid integer",
+        _TAKEN_BACK,
+        shown="2 validation errors for Sizes",
+        recorded=False,
+    ),
+    Case(
+        "deployments of other names whose constructor raises",
+        _serve(import_path="renamed:app"),
+        "RuntimeError: no weights",
+        _TAKEN_BACK,
+        loses=True,
+    ),
+    Case(
+        "pip package that is not there",
+        _serve(runtime_env={"pip": ["nosuchpackage==9"]}),
+        "RuntimeEnvSetupError: No matching distribution found for nosuchpackage==9",
+        _TAKEN_BACK,
+        shown="No matching distribution found for",
+    ),
+    Case(
+        "working_dir that nobody serves",
+        _serve(runtime_env={"working_dir": "https://127.0.0.1:9/code.zip"}),
+        "RuntimeEnvSetupError: ",
+        _TAKEN_BACK,
+    ),
+    Case("unhealthy from the start", _serve(import_path="sick:app"), "it is sick", _TAKEN_BACK),
+    Case("reconfigure that raises", _tuned(user_config={"other": 1}), "KeyError", _TAKEN_BACK),
+    Case("deployment that is not there", _serve(deployments=[{"name": "Nope"}]), "Nope", _TAKEN_BACK),
+    Case("replica that can never fit", _tuned(ray_actor_options={"num_cpus": 64}), "asks for 64 CPU", _CORRECT),
+    Case("custom resource of no node", _tuned(ray_actor_options={"resources": {"blue": 1}}), "1 blue", _CORRECT),
+    Case("no replicas", _tuned(num_replicas=0), "num_replicas", _CORRECT),
+    Case("local working_dir", _serve(runtime_env={"working_dir": "/home/me"}), "is a path", _CORRECT),
+    Case("route without slash", _serve(route_prefix="shop"), "begins with /", _CORRECT),
+    Case("config that is no YAML", _set(serveConfigV2="applications: ["), "YAML", _CORRECT),
+    Case("config without applications", _set(serveConfigV2="applications: []"), "no application", _CORRECT),
+    Case(
+        "config of 130 kB",
+        _serve(args={"text": "x" * 130_000}),
+        "limit is 120000",
+        _CORRECT,
+        shown="130099 bytes",
+    ),
+    Case(
+        "service type",
+        _patch((f"{_HEAD}/serviceType", "Foo")),
+        "not a type of a Service",
+        _CORRECT,
+        f"{_HEAD}/serviceType",
+    ),
+    Case(
+        "incremental strategy",
+        _patch((_STRATEGY, {"type": "NewClusterWithIncrementalUpgrade"})),
+        "once",
+        _CORRECT,
+        _STRATEGY,
+    ),
+    Case("new cluster, module that raises", _new(broken("crash")), "RuntimeError: the weights are missing", _ABANDON),
+    Case("new cluster, constructor that raises", _new(broken("ctor")), "RuntimeError: no weights", _ABANDON),
+    Case(
+        "image that is not there",
+        lambda service: service.set_image("example.com/ray:missing"),
+        "example.com/ray",
+        _ABANDON,
+    ),
+    Case("ConfigMap that is not there", _patch((_CODE, "no-such-code")), "MountVolume.SetUp failed", _ABANDON),
     Case(
         "Secret that is not there",
         _patch((f"{_HEAD}/{_CONTAINER}/env/-", _NO_SECRET)),
         'secret "no-such-secret" not found',
+        _ABANDON,
     ),
     Case(
         "service account that is not there",
         _patch((_ACCOUNT, "nope")),
         'serviceaccount "nope" not found',
+        _ABANDON,
         _ACCOUNT,
+        shown="service account default/nope",
     ),
-    Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _INIT, recorded=False),
-    Case("constructor that does not return", _hangs, "no replica has started within 5 s"),
-    Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", recorded=False),
-    Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", recorded=False),
-    Case("flag that Ray does not know", _patch((_FLAG, "1")), "no-such-flag", _FLAG),
+    Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _ABANDON, _INIT, recorded=False),
+    Case(
+        "constructor that does not return",
+        _hangs,
+        "no replica has started within 5 s",
+        _TAKEN_BACK,
+        shown="no replica has started within",
+    ),
+    Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", _TAKEN_BACK),
+    Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", _TAKEN_BACK),
+    Case("flag that Ray does not know", _patch((_FLAG, "1")), "no-such-flag", _ABANDON, _FLAG),
     Case(
         "worker larger than the node",
         _patch((f"{_WORKERS}/{_CONTAINER}/resources", {"requests": {"cpu": "500"}, "limits": {"cpu": "500"}})),
         "Insufficient cpu",
+        _ABANDON,
+    ),
+    Case(
+        "second worker group without room",
+        _second_group,
+        "Insufficient cpu",
+        _ABANDON,
+        shown="0 of 1 pods of worker group large are running",
+        recorded=False,
     ),
 ]
 

@@ -75,7 +75,7 @@ def command(
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
     flags += ["--images", image_policy]
     asked = _asked(ctx, flags, port, operator, api_only=api_only)
-    kept = {} if api_only else _remembered(folder, asked)
+    kept: Flags = {} if api_only else _remembered(folder, asked)
     chosen: Flags = {**settings.paired(flags), **kept}
     # Only where it differs: what runs already was perhaps started before there was a choice.
     chosen = {flag: values for flag, values in chosen.items() if (flag, values) != ("--images", ("any",))}

@@ -7,7 +7,10 @@ import pytest
 from rayward.kinds import shapes
 from tests.kinds.shapes.sample import Object, cluster, ray, template
 
-_AGENT = "wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success"
+_AGENT = (
+    "wget --tries 1 -T 2 -q -O- http://localhost:52365/api/local_raylet_healthz | grep success > /dev/null "
+    "|| { echo 'Ray node does not answer at port 52365'; exit 1; }"
+)
 
 
 def _probes(pod: Object) -> tuple[Object, Object]:
@@ -20,7 +23,8 @@ def test_an_older_ray_is_asked_by_a_command() -> None:
     live, ready = _probes(shapes.head_pod(made, "h"))
     worker_live, worker_ready = _probes(shapes.worker_pod(made, made.groups[0], "w"))
 
-    gcs = "wget --tries 1 -T 10 -q -O- http://localhost:8265/api/gcs_healthz | grep success"
+    gcs = "wget --tries 1 -T 10 -q -O- http://localhost:8265/api/gcs_healthz | grep success > /dev/null "
+    gcs += "|| { echo 'the GCS of Ray does not answer at port 8265'; exit 1; }"
     assert live == {
         "exec": {"command": ["bash", "-c", f"{_AGENT} && {gcs}"]},
         "initialDelaySeconds": 30,

@@ -15,6 +15,7 @@ from rayward.operator.service.state import Decision, Failure, Policy, Release
 from tests.operator.service.world import B, World, serving
 
 _REJECTED = Failure("ValidationFailed", "metadata.annotations[rayward.dev/drain-timeout]: bogus")
+_SOON = st.sampled_from([timedelta(seconds=1), timedelta(minutes=3)])
 _VALID = st.builds(
     Policy,
     paused=st.booleans(),
@@ -22,8 +23,16 @@ _VALID = st.builds(
     abort=st.sampled_from(["", "true", "c1", "c2"]),
     drain_timeout=st.sampled_from([timedelta(seconds=1), timedelta(minutes=10)]),
     progress_deadline=st.sampled_from([timedelta(seconds=8), timedelta(hours=1)]),
-    initializing_timeout=st.sampled_from([None, timedelta(hours=1)]),
+    initializing_timeout=st.sampled_from([None, timedelta(seconds=3), timedelta(hours=1)]),
+    new_cluster_for_config=st.booleans(),
+    wait_for_workers=st.booleans(),
+    scheduling_timeout=_SOON,
+    start_timeout=_SOON,
 )
+_IN_PLACE = st.builds(
+    Policy, in_place_only=st.just(True), rolls_workers=st.booleans(), scheduling_timeout=_SOON, start_timeout=_SOON
+)
+"""With upgradeStrategy.type None, which is of the spec: no edit of annotations goes there or leaves it."""
 _EDITS = st.lists(st.tuples(_VALID | st.none(), st.integers(1, 6)), max_size=8)
 """Annotations that can be read, or None for such as cannot; and how many reconciles come before the next edit."""
 
@@ -94,6 +103,18 @@ def test_no_sequence_of_annotation_edits_starts_it_again(
     assert progressing is not None
     assert failure is not None
     assert progressing.reason == failure.reason
+
+
+@given(edits=st.lists(st.tuples(_IN_PLACE | st.none(), st.integers(1, 6)), max_size=8))
+def test_nor_where_each_change_is_in_place(edits: list[tuple[Policy | None, int]]) -> None:
+    found = _given_up(Release("cluster-a", "bad"), "in place")
+    failure, sent = failure_of(found.status, 2), list(found.world.sent)
+    for policy, steps in (*edits, (Policy(in_place_only=True), 3)):
+        found.annotate(policy)
+        for _ in range(steps):
+            assert found.step().create is None
+    assert found.world.sent == sent
+    assert failure_of(found.status, 2) == failure
 
 
 @given(edits=_EDITS)

@@ -18,10 +18,11 @@ _INT32: Final = 2**31
 def add_probes(container: Object, params: dict[str, str], ray_version: str, *, head: bool, serving: bool) -> None:
     """Give the container the probes that the user did not."""
     agent = _port(params, "dashboard-agent-listen-port", AGENT_PORT)
-    checks = [_check(2, agent, "api/local_raylet_healthz")]
+    checks = [_saying(_check(2, agent, "api/local_raylet_healthz"), f"Ray node does not answer at port {agent}")]
     if head:
         # Ten seconds for a check whose probe ends after five: KubeRay's, and harmless.
-        checks.append(_check(10, _port(params, "dashboard-port", _DASHBOARD_PORT), "api/gcs_healthz"))
+        port = _port(params, "dashboard-port", _DASHBOARD_PORT)
+        checks.append(_saying(_check(10, port, "api/gcs_healthz"), f"the GCS of Ray does not answer at port {port}"))
     # Since 2.53 one endpoint of the agent answers for everything.
     action = _http(agent) if rayversion.at_least(ray_version, 2, 53) else _shell(checks)
     timeout = 5 if head else 2
@@ -36,7 +37,7 @@ def add_probes(container: Object, params: dict[str, str], ray_version: str, *, h
         else:
             serve = _serve_port(container)
             saying = (
-                _saying(checks[0], f"Ray node does not answer at port {agent}"),
+                checks[0],
                 _saying(_check(10, serve, "-/healthz"), f"Serve proxy does not answer at port {serve} yet"),
             )
             ready = _probe(_shell(saying), delay=10, timeout=timeout, failures=1)
