@@ -12,7 +12,7 @@ from rayward.kube.core.resource import EVENTS, PODS
 from rayward.stack.kinds import install
 from tests.node.machine import Machine
 from tests.operator.service.stage import ServiceStage
-from tests.operator.stage import Object, Stage, group, manifest, template
+from tests.operator.stage import Object, Stage, manifest, template
 
 _IMAGE: Final = "rayproject/ray:2.52.0"
 _OWN_COMMAND: Final = {"annotations": {"ray.io/overwrite-container-cmd": "true"}}
@@ -50,15 +50,13 @@ async def _head(
     ready: str = "",
     *,
     script: str = "sleep infinity",
-    workers: int = 0,
     pod: Object | None = None,
     **container: Any,
 ) -> str:
     """A cluster with such a head, when one of its pods is in a state."""
     # the node is real here
     ray.kubelet.binds = ray.kubelet.starts = ray.kubelet.ends = lambda _pod: False
-    groups = [group(replicas=workers)] if workers else []
-    body = manifest(groups=groups, metadata=_OWN_COMMAND if not workers else {})
+    body = manifest(groups=[])
     made = template(**(pod or {}))
     made["metadata"] = _OWN_COMMAND
     made["spec"]["containers"][0] |= {"command": ["sh", "-c"], "args": [script], **container}
@@ -117,6 +115,15 @@ async def not_ready(ray: ServiceStage) -> str:
     return found
 
 
+async def initializing(ray: ServiceStage) -> str:
+    def fetches(pod: Object) -> bool:
+        told = (pod.get("status") or {}).get("initContainerStatuses") or ()
+        return any("running" in one["state"] for one in told)
+
+    fetch = {"name": "fetch-model", "image": _IMAGE, "command": ["sleep", "infinity"]}
+    return await _head(ray, fetches, pod={"initContainers": [fetch]})
+
+
 Scene = Callable[[ServiceStage], Awaitable[str]]
 FAILING: Final[dict[str, Scene]] = {
     "Unschedulable": unschedulable,
@@ -125,4 +132,5 @@ FAILING: Final[dict[str, Scene]] = {
     "MountFailed": unmounted,
     "Crashing": crashing,
     "NotReady": not_ready,
+    "Initializing": initializing,
 }

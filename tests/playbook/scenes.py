@@ -178,7 +178,7 @@ async def deploy_failed(ray: ServiceStage) -> str:
         await ray.create(service(serve=config("app:broken")))
 
         async def failed() -> bool:
-            return "DEPLOY_FAILED" in str((await ray.service()).get("status"))
+            return (await ray.conditions("Ready"))[1] == "ServeDeployFailed"
 
         await ray.eventually(failed)
     return "rayservice/svc"
@@ -251,6 +251,13 @@ async def held(ray: ServiceStage) -> str:
     return "raycluster/plain"
 
 
+async def at_maximum(ray: ServiceStage) -> str:
+    async with ray.operator():
+        await Stage.create(ray, manifest(groups=[group(replicas=2, maxReplicas=2)], enableInTreeAutoscaling=True))
+        await ray.until_pods(3)
+    return "raycluster/plain"
+
+
 async def starting(ray: ServiceStage) -> str:
     ray.kubelet.starts = lambda _pod: False
     async with ray.operator():
@@ -290,5 +297,6 @@ SCENES: Final[dict[str, Scene]] = {
     "JobFailed": job_failed,
     "HeldByBounds": held,
     "Starting": starting,
+    "AtMaximum": at_maximum,
     "AsAsked": as_asked,
 }

@@ -52,6 +52,9 @@ def test_sentences_name_what_is_wrong() -> None:
         "raycluster/plain is being deleted, and finalizer example.com/archive holds it"
     )
     assert _told("HeldByBounds").following == "rayward set raycluster/plain small.max=5"
+    assert _told("AtMaximum").following.startswith("rayward set raycluster/plain small.max=MORE")
+    assert _told("AsAsked").evidence[1] == "group small stays at replicas 1: enableInTreeAutoscaling is off"
+    assert _told("Initializing").following.endswith("-c fetch-model")
     assert "nvidia.com/gpu" in _told("Unschedulable").evidence[0]
     assert _told("DeployFailed").cause == "Serve application app of rayservice/svc does not run"
 
