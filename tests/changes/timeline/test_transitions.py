@@ -99,7 +99,11 @@ def test_a_warning_of_the_newer_kind_counts_in_its_series() -> None:
 
 
 def _pod(phase: str, restarts: int = 0, reason: str = "") -> RayPod:
-    status = {"phase": phase, "reason": reason, "message": "The node was low on memory" if reason else ""}
+    status: dict[str, Any] = {
+        "phase": phase,
+        "reason": reason,
+        "message": "The node was low on memory" if reason else "",
+    }
     status["containerStatuses"] = [{"name": "ray", "restartCount": restarts}]
     return msgspec.convert({"metadata": {"name": "p", "namespace": "team"}, "status": status}, RayPod)
 
