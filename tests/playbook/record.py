@@ -1,4 +1,7 @@
-"""Record the evidence of every scene, on the embedded server: ``python -m tests.playbook.record [SCENE...]``."""
+"""Record the evidence of every scene: ``python -m tests.playbook.record [SCENE...]``.
+
+On the embedded server; pods that fail do so on our node.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from rayward.kube.client.config import find_access
 from rayward.stack.composition import composed
 from tests.operator.service.servers import embedded
 from tests.operator.service.stage import ServiceStage
+from tests.playbook.failing import FAILING, machine
 from tests.playbook.scenes import SCENES
 
 FOLDER = Path(__file__).parent / "recorded"
@@ -44,9 +48,14 @@ def _without_managed(value: Any) -> Any:
 
 
 def main() -> None:
-    with embedded() as kubeconfig:
-        for name in sys.argv[1:] or SCENES:
-            asyncio.run(asyncio.wait_for(_record(kubeconfig, name), 90))
+    names = sys.argv[1:] or list(SCENES)
+    for failing, target in ((False, embedded), (True, machine)):
+        chosen = [name for name in names if (name in FAILING) is failing]
+        if not chosen:
+            continue
+        with target() as kubeconfig:
+            for name in chosen:
+                asyncio.run(asyncio.wait_for(_record(kubeconfig, name), 90))
 
 
 if __name__ == "__main__":

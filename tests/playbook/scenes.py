@@ -12,11 +12,12 @@ from rayward.changes.intents import SetImage
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import EVENTS, PODS, RESOURCE_QUOTAS
+from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
 from tests.operator.job.stage import JobHeads, ray_job
 from tests.operator.mortal import mortal
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
 from tests.operator.stage import Object, Stage, condition, group, manifest, put
+from tests.playbook.failing import FAILING
 
 Scene = Callable[[ServiceStage], Awaitable[str]]
 """Brings a state about and gives back the object's name; its operator has been stopped by then."""
@@ -148,45 +149,12 @@ async def gated(ray: ServiceStage) -> str:
     return "raycluster/plain"
 
 
-async def unschedulable(ray: ServiceStage) -> str:
-    ray.kubelet.binds = lambda _pod: False
-    message = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
-    one = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
-    return await _with_head(ray, {"phase": "Pending", "conditions": [one]}, "Unschedulable")
-
-
-async def image(ray: ServiceStage) -> str:
-    message = 'Back-off pulling image "rayproject/ray:2.52.0"'
-    return await _with_head(ray, _waiting("ImagePullBackOff", message), "")
-
-
-async def container_config(ray: ServiceStage) -> str:
-    return await _with_head(ray, _waiting("CreateContainerConfigError", 'secret "s3" not found'))
-
-
 async def forbidden(ray: ServiceStage) -> str:
     body = manifest(groups=[])
     body["spec"]["headGroupSpec"]["template"]["spec"]["serviceAccountName"] = "nope"
     async with ray.operator():
         await Stage.create(ray, body)
         await ray.until_condition("Ready", status="False", reason="FailedCreateHeadPod")
-    return "raycluster/plain"
-
-
-async def unmounted(ray: ServiceStage) -> str:
-    ray.kubelet.starts = lambda _pod: False
-    async with ray.operator():
-        await _cluster(ray)
-        pod = (await _head(ray))["metadata"]
-        status = {**_waiting("ContainerCreating", ""), "startTime": _AT}
-        await ray.client.patch(
-            PODS, pod["name"], {"status": status}, PatchType.MERGE, ray.namespace, subresource="status"
-        )
-        about = {"kind": "Pod", "namespace": ray.namespace, "name": pod["name"], "uid": pod["uid"]}
-        message = 'MountVolume.SetUp failed for volume "code" : configmap "hello-code-v2" not found'
-        event = {"involvedObject": about, "type": "Warning", "reason": "FailedMount", "message": message}
-        await ray.client.create(EVENTS, {"metadata": {"name": "head.1"}, **event, "lastTimestamp": _AT}, ray.namespace)
-        await ray.until_condition("Ready", status="False", reason="FailedMount")
     return "raycluster/plain"
 
 
@@ -198,16 +166,10 @@ async def serve_starting(ray: ServiceStage) -> str:
 
 
 async def out_of_memory(ray: ServiceStage) -> str:
+    # told by a played kubelet: our node kills for memory only where it may have a cgroup of its own
     ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "startedAt": _AT, "finishedAt": _AT}}
     return await _with_head(
         ray, _waiting("CrashLoopBackOff", "back-off 10s restarting failed container", lastState=ended, restartCount=3)
-    )
-
-
-async def crashing(ray: ServiceStage) -> str:
-    ended = {"terminated": {"exitCode": 1, "reason": "Error", "startedAt": _AT, "finishedAt": _AT}}
-    return await _with_head(
-        ray, _waiting("CrashLoopBackOff", "back-off 20s restarting failed container", lastState=ended, restartCount=2)
     )
 
 
@@ -216,7 +178,7 @@ async def deploy_failed(ray: ServiceStage) -> str:
         await ray.create(service(serve=config("app:broken")))
 
         async def failed() -> bool:
-            return "DEPLOY_FAILED" in str((await ray.service()).get("status"))
+            return (await ray.conditions("Ready"))[1] == "ServeDeployFailed"
 
         await ray.eventually(failed)
     return "rayservice/svc"
@@ -308,23 +270,10 @@ async def held(ray: ServiceStage) -> str:
     return "raycluster/plain"
 
 
-async def not_ready(ray: ServiceStage) -> str:
+async def at_maximum(ray: ServiceStage) -> str:
     async with ray.operator():
-        await _cluster(ray)
-        await ray.until_pods(2)
-        head = await _head(ray)
-        one = {"type": "Ready", "status": "False", "reason": "ContainersNotReady", "lastTransitionTime": _AT}
-        message = "containers with unready status: [ray]"
-        path = f"/status/conditions/{[c['type'] for c in head['status']['conditions']].index('Ready')}"
-        await ray.client.patch(
-            PODS,
-            head["metadata"]["name"],
-            [{"op": "replace", "path": path, "value": {**one, "message": message}}],
-            PatchType.JSON,
-            ray.namespace,
-            subresource="status",
-        )
-        await ray.until_condition("Ready", status="False")
+        await Stage.create(ray, manifest(groups=[group(replicas=2, maxReplicas=2)], enableInTreeAutoscaling=True))
+        await ray.until_pods(3)
     return "raycluster/plain"
 
 
@@ -346,6 +295,7 @@ async def as_asked(ray: ServiceStage) -> str:
 
 
 SCENES: Final[dict[str, Scene]] = {
+    **FAILING,
     "FinalizerHolds": finalizer,
     "DeletionInProgress": deletion,
     "ManagedElsewhere": elsewhere,
@@ -355,14 +305,9 @@ SCENES: Final[dict[str, Scene]] = {
     "Rejected": rejected,
     "QuotaExceeded": quota,
     "NotAdmitted": gated,
-    "Unschedulable": unschedulable,
-    "ImagePull": image,
-    "ContainerConfig": container_config,
     "PodsForbidden": forbidden,
-    "MountFailed": unmounted,
     "ServeStarting": serve_starting,
     "OutOfMemory": out_of_memory,
-    "Crashing": crashing,
     "DeployFailed": deploy_failed,
     "Aborted": aborted,
     "GivenUp": given_up,
@@ -371,7 +316,7 @@ SCENES: Final[dict[str, Scene]] = {
     "JobFailed": job_failed,
     "EditIgnored": edit_ignored,
     "HeldByBounds": held,
-    "NotReady": not_ready,
     "Starting": starting,
+    "AtMaximum": at_maximum,
     "AsAsked": as_asked,
 }

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,7 +13,12 @@ from rayward import AsyncClient
 from rayward.changes.refs import parse_ref
 from rayward.changes.why import RULES, Diagnosis, Evidence, explain
 from rayward.changes.why.explaining import NOTHING, UNKNOWN
+from rayward.kinds.admission import NO_QUEUES
+from rayward.kube.client.config import find_access
+from rayward.local.node.capabilities import missing_in_child
+from rayward.stack.composition import composed
 from tests.operator.service.stage import ServiceStage
+from tests.playbook.failing import FAILING, machine
 from tests.playbook.record import FOLDER
 from tests.playbook.scenes import SCENES
 
@@ -44,6 +52,9 @@ def test_sentences_name_what_is_wrong() -> None:
         "raycluster/plain is being deleted, and finalizer example.com/archive holds it"
     )
     assert _told("HeldByBounds").following == "rayward set raycluster/plain small.max=5"
+    assert _told("AtMaximum").following.startswith("rayward set raycluster/plain small.max=MORE")
+    assert _told("AsAsked").evidence[1] == "group small stays at replicas 1: enableInTreeAutoscaling is off"
+    assert _told("Initializing").following.endswith("-c fetch-model")
     assert "nvidia.com/gpu" in _told("Unschedulable").evidence[0]
     assert _told("DeployFailed").cause == "Serve application app of rayservice/svc does not run"
 
@@ -58,8 +69,38 @@ def test_an_unknown_cause_prints_the_evidence() -> None:
     assert any(line.startswith("pod plain-head") for line in found.evidence)
 
 
+_random = re.compile(r"(?<=plain-head-)[a-z0-9]{5}|(?<=svc-)[a-z0-9]{5}\b")
+
+
+def _same(live: Diagnosis, name: str) -> None:
+    """What is recorded is what is so today."""
+    recorded = _told(name)
+    assert (live.code, _random.sub("x", live.cause)) == (name, _random.sub("x", recorded.cause))
+    assert _random.sub("x", live.following) == _random.sub("x", recorded.following)
+
+
 @pytest.mark.anyio
-@pytest.mark.parametrize("name", ["Paused", "HeldByBounds"])
+@pytest.mark.parametrize("name", ["Paused", "HeldByBounds", "DeployFailed"])
 async def test_live_too(ray: ServiceStage, sdk: AsyncClient, name: str) -> None:
     found, _ = await sdk.why(await SCENES[name](ray))
-    assert found.code == name
+    _same(found, name)
+    assert _random.sub("x", found.evidence[0]) == _random.sub("x", _told(name).evidence[0])
+
+
+@pytest.fixture(scope="module")
+def failing_node() -> Iterator[Path]:
+    refused = missing_in_child()
+    if refused:
+        pytest.skip(f"pods cannot run here: {'; '.join(refused)}")
+    with machine() as kubeconfig:
+        yield kubeconfig
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("name", FAILING)
+async def test_pods_that_fail_on_the_node_are_explained(failing_node: Path, name: str) -> None:
+    async with ServiceStage.on(find_access(failing_node)) as ray:
+        ray.compose = composed(NO_QUEUES)
+        sdk = AsyncClient(ray.client, namespace=ray.namespace)
+        found, _ = await sdk.why(await FAILING[name](ray))
+    _same(found, name)

@@ -85,7 +85,8 @@ def of_service(old: Any, new: Any, now: str) -> Iterator[Entry]:
     owner = controller_of(new or old)
     if old is None or new is None or owner is None or not owner.api_version.startswith(f"{GROUP}/"):
         return
-    selected, before = new.spec.selector or {}, old.spec.selector or {}
+    selected: dict[str, str] = new.spec.selector or {}
+    before: dict[str, str] = old.spec.selector or {}
     if selected == before:
         return
     to, away = selected.get(labels.CLUSTER, ""), before.get(labels.CLUSTER, "")

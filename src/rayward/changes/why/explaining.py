@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from rayward.changes.judging import State, judge
 from rayward.changes.why.evidence import Evidence
 from rayward.changes.why.rules import RULES
+from rayward.changes.why.sizes import notes
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 UNKNOWN = "Unknown"
@@ -49,7 +50,7 @@ def explain(evidence: Evidence) -> Diagnosis:
     generation = int(evidence.metadata.get("generation") or 0)
     verdict = judge(ref.kind, evidence.object, generation, evidence.serving, evidence.pods)
     if verdict.state is State.APPLIED:
-        return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict),))
+        return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict), *notes(evidence)))
     if ref.kind == "RayJob" and evidence.status.get("jobStatus") == "RUNNING":
         message = evidence.condition("Reconciling").get("message") or "jobStatus is RUNNING"
         return Diagnosis(RUNNING, f"{ref} runs; nothing holds it", (str(message),), f"rayward logs -f {ref}")

@@ -12,18 +12,26 @@ from typing import Any, Final
 
 from rayward.changes.judging import OLDER_PODS, State, judge
 from rayward.changes.why.evidence import Evidence
-from rayward.changes.why.match import Match, about, joined, last_exit, name_of, short, told, warnings
+from rayward.changes.why.match import Match, joined, name_of, short, told, warnings
+from rayward.changes.why.podcauses import (
+    CONFIG,
+    IMAGE,
+    crashed,
+    initializing,
+    not_ready,
+    out_of_memory,
+    starting,
+    unmounted,
+    unschedulable,
+    waiting,
+)
+from rayward.changes.why.sizes import at_maximum, held_size
 from rayward.kinds import labels
 from rayward.kinds.managedby import is_managed_here
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
-_IMAGE: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"})
-_CONFIG: Final = frozenset({"CreateContainerConfigError", "CreateContainerError"})
-_CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "StartError"})
 _REJECTED: Final = frozenset({"ValidationFailed", "FeatureNotAvailable", "FeatureMissing", "InvalidSpec"})
 _NOT_CREATED: Final = frozenset({"FailedCreateHeadPod", "FailedCreateWorkerPod"})
-_NOT_STARTED: Final = (None, "", "Pending")
-_UNMOUNTED: Final = frozenset({"FailedMount", "FailedAttachVolume"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,72 +132,12 @@ def _forbidden(evidence: Evidence) -> Match | None:
     return None
 
 
-def _unmounted(evidence: Evidence) -> Match | None:
-    """No status of a pod says why a volume cannot be mounted: only an event does."""
-    pending = {
-        name_of(pod): pod for pod in evidence.pods if section(pod, "status").get("phase") in (None, "", "Pending")
-    }
-    for event in reversed(evidence.events):
-        pod = pending.get(str(section(event, "involvedObject").get("name")))
-        if pod is not None and event.get("reason") in _UNMOUNTED:
-            return Match((joined(str(event.get("reason")), event.get("message")),), about(pod))
-    return None
-
-
 def _serve_starting(evidence: Evidence) -> Match | None:
     one = evidence.condition("Reconciling")
-    if one.get("status") != "True" or one.get("reason") != "ServeDeploying" or _starting(evidence) is not None:
+    if one.get("status") != "True" or one.get("reason") != "ServeDeploying" or starting(evidence) is not None:
         return None
     ready = evidence.condition("Ready")
     return Match((*told(one).lines, *(told(ready).lines if ready.get("status") == "False" else ())))
-
-
-def _unschedulable(evidence: Evidence) -> Match | None:
-    for pod in evidence.pods:
-        one = evidence.condition("PodScheduled", pod)
-        if one.get("status") == "False" and one.get("reason") == "Unschedulable":
-            return Match((f"pod {name_of(pod)}: {one.get('message') or 'no node can run it'}",), about(pod))
-    return None
-
-
-def _waiting(reasons: frozenset[str]) -> Callable[[Evidence], Match | None]:
-    def find(evidence: Evidence) -> Match | None:
-        for pod, container in evidence.containers():
-            waiting = section(section(container, "state"), "waiting")
-            if waiting.get("reason") in reasons:
-                line = f"container {container.get('name')}: {waiting.get('reason')}"
-                words = {
-                    **about(pod),
-                    "container": str(container.get("name")),
-                    "image": str(container.get("image")),
-                }
-                return Match((joined(line, waiting.get("message")), *last_exit(container)), words)
-        return None
-
-    return find
-
-
-def _out_of_memory(evidence: Evidence) -> Match | None:
-    for pod, container in evidence.containers():
-        for state in ("state", "lastState"):
-            ended = section(section(container, state), "terminated")
-            if ended.get("reason") == "OOMKilled":
-                line = f"container {container.get('name')} restarted {container.get('restartCount') or 0} times"
-                words = {**about(pod), "container": str(container.get("name"))}
-                return Match((line, f"exit code {ended.get('exitCode')} (OOMKilled)"), words)
-    return None
-
-
-def _crashed(evidence: Evidence) -> Match | None:
-    found = _waiting(_CRASHED)(evidence)
-    if found is not None:
-        return found
-    for pod, container in evidence.containers():
-        ended = section(section(container, "state"), "terminated")
-        if ended and ended.get("exitCode"):
-            line = f"container {container.get('name')} ended with exit code {ended.get('exitCode')}"
-            return Match((joined(line, ended.get("message")),), {**about(pod), "container": str(container.get("name"))})
-    return None
 
 
 def _deploy_failed(evidence: Evidence) -> Match | None:
@@ -197,7 +145,11 @@ def _deploy_failed(evidence: Evidence) -> Match | None:
         applications = section(section(evidence.status, part), "applicationStatuses")
         for name, one in applications.items():
             if is_object(one) and one.get("status") in ("DEPLOY_FAILED", "UNHEALTHY"):
-                return Match((joined(f"application {name} is {one['status']}", one.get("message")),), {"app": name})
+                ready = evidence.condition("Ready")
+                # where the operator found the cause in the traceback, it comes first
+                cause = told(ready).lines if ready.get("reason") == "ServeDeployFailed" else ()
+                line = joined(f"application {name} is {one['status']}", one.get("message"))
+                return Match((*cause, line), {"app": name})
     return None
 
 
@@ -243,38 +195,6 @@ def _edit_ignored(evidence: Evidence) -> Match | None:
     return told(one) if (one.get("status"), one.get("reason")) == ("True", "EditIgnored") else None
 
 
-def _held_size(evidence: Evidence) -> Match | None:
-    """Groups that ask for more replicas than their own bounds allow."""
-    lines: list[str] = []
-    for group in entries(evidence.spec, "workerGroupSpecs"):
-        wanted, most = group.get("replicas"), group.get("maxReplicas")
-        if isinstance(wanted, int) and isinstance(most, int) and wanted > most:
-            lines.append(f"group {group.get('groupName')}: replicas {wanted}, maxReplicas {most}")
-    if not lines:
-        return None
-    group = lines[0].split(":")[0].removeprefix("group ")
-    return Match(tuple(lines), {"group": group, "wanted": lines[0].split("replicas ")[1].split(",")[0]})
-
-
-def _not_ready(evidence: Evidence) -> Match | None:
-    for pod in evidence.pods:
-        if section(pod, "status").get("phase") != "Running":
-            continue
-        one = evidence.condition("Ready", pod)
-        if one.get("status") == "False":
-            probes = [event for event in evidence.events if event.get("reason") == "Unhealthy"]
-            said = [short(str(event.get("message"))) for event in probes[-2:]]
-            return Match((joined(f"pod {name_of(pod)} runs and is not ready", one.get("message")), *said), about(pod))
-    return None
-
-
-def _starting(evidence: Evidence) -> Match | None:
-    pods = [pod for pod in evidence.pods if section(pod, "status").get("phase") in _NOT_STARTED]
-    if not pods:
-        return None
-    return Match(tuple(f"pod {name_of(pod)} is Pending" for pod in pods[:5]), about(pods[0]))
-
-
 RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "FinalizerHolds",
@@ -312,37 +232,37 @@ RULES: Final[tuple[Rule, ...]] = (
         "Unschedulable",
         "no node can run pod {pod} of {ref}",
         "rayward describe pod {pod}   # and: rayward get nodes",
-        _unschedulable,
+        unschedulable,
     ),
     Rule(
         "ImagePull",
         "the image {image} of pod {pod} cannot be pulled",
         "rayward set {ref} image=IMAGE   # or: rayward undo {ref}",
-        _waiting(_IMAGE),
+        waiting(IMAGE),
     ),
     Rule(
         "ContainerConfig",
         "container {container} of pod {pod} cannot be created",
         "rayward describe pod {pod}   # a Secret or ConfigMap that it names may be missing",
-        _waiting(_CONFIG),
+        waiting(CONFIG),
     ),
     Rule(
         "MountFailed",
         "a volume of pod {pod} cannot be mounted",
         "create what is missing, or correct the volume   # or: rayward undo {ref}",
-        _unmounted,
+        unmounted,
     ),
     Rule(
         "OutOfMemory",
         "container {container} of pod {pod} ran out of memory and was killed",
         "rayward set {ref} GROUP.limits.memory=MORE",
-        _out_of_memory,
+        out_of_memory,
     ),
     Rule(
         "Crashing",
         "container {container} of pod {pod} crashes again and again",
         "rayward logs {pod} --previous",
-        _crashed,
+        crashed,
     ),
     Rule(
         "DeployFailed",
@@ -384,7 +304,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "HeldByBounds",
         "maxReplicas holds the size of group {group}",
         "rayward set {ref} {group}.max={wanted}",
-        _held_size,
+        held_size,
         ("RayCluster",),
     ),
     Rule(
@@ -394,6 +314,19 @@ RULES: Final[tuple[Rule, ...]] = (
         _serve_starting,
         ("RayService",),
     ),
-    Rule("NotReady", "pod {pod} of {ref} runs and is not ready", "rayward logs {pod}", _not_ready),
-    Rule("Starting", "pods of {ref} are starting", "rayward wait {ref}", _starting),
+    Rule("NotReady", "pod {pod} of {ref} runs and is not ready", "rayward logs {pod}", not_ready),
+    Rule(
+        "Initializing",
+        "pod {pod} of {ref} waits for its init container {container}",
+        "rayward logs {pod} -c {container}",
+        initializing,
+    ),
+    Rule("Starting", "pods of {ref} are starting", "rayward wait {ref}", starting),
+    Rule(
+        "AtMaximum",
+        "group {group} of {ref} is at its maxReplicas {most}: Ray's autoscaler adds no more workers",
+        "rayward set {ref} {group}.max=MORE   # where it shall grow",
+        at_maximum,
+        ("RayCluster",),
+    ),
 )
