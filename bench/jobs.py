@@ -1,8 +1,8 @@
 """RayJobs in HTTPMode made at once, on a real kube-apiserver with simulated Ray: how the cost grows with their number.
 
 ``python -m bench.jobs [N...]``: by default 50 and 500; the exit code is 1 where the cost grows above the limit. Each
-number gets a fresh server. Pods are marked Running by a simulated kubelet, and Ray is simulated at an address of its own
-for each pod, each in a process of its own.
+number gets a fresh server. Pods are marked Running by a simulated kubelet, and Ray is simulated at an address of its
+own for each pod, each in a process of its own.
 """
 
 from __future__ import annotations
