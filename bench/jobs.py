@@ -1,7 +1,8 @@
 """RayJobs in HTTPMode made at once, on a real kube-apiserver with simulated Ray: how the cost grows with their number.
 
-``python -m bench.jobs [N...]``: by default 50 and 500. Each number gets a fresh server. Pods are marked Running by a
-simulated kubelet, and Ray is simulated at an address of its own for each pod, each in a process of its own.
+``python -m bench.jobs [N...]``: by default 50 and 500; the exit code is 1 where the cost grows above the limit. Each
+number gets a fresh server. Pods are marked Running by a simulated kubelet, and Ray is simulated at an address of its
+own for each pod, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _free_port() -> int:
 
 
 def main(words: list[str] | None = None) -> int:
-    """Print one line for each number of jobs, and how the cost grows."""
+    """Print one line for each number of jobs, and how the cost grows; 1 where it grows above the limit."""
     parser = argparse.ArgumentParser(prog="bench.jobs", description=__doc__)
     parser.add_argument("counts", nargs="*", type=int, default=[50, 500])
     parser.add_argument("--calls", action="store_true", help="also print the calls one by one")
@@ -159,10 +160,14 @@ def main(words: list[str] | None = None) -> int:
         if options.calls:
             for what, number in sorted(found[-1].calls.items()):
                 print(f"    {what:34}{number / count:8.2f}")
-    if len(found) > 1:
-        small, large = found[0], found[-1]
-        growth = (large.cpu / large.count) / (small.cpu / small.count)
-        print(f"CPU of a job among {large.count}: {growth:.2f} x of that among {small.count} (at most {GROWTH})")
+    if len(found) == 1:
+        return 0
+    small, large = found[0], found[-1]
+    growth = (large.cpu / large.count) / (small.cpu / small.count)
+    print(f"CPU of a job among {large.count}: {growth:.2f} x of that among {small.count} (at most {GROWTH})")
+    if growth > GROWTH:
+        print(f"too much: {growth:.2f} is above {GROWTH}", file=sys.stderr)
+        return 1
     return 0
 
 

@@ -1,6 +1,6 @@
-"""Writes the tables of every field of RayCluster and RayService, and what Rayward does with each.
+"""Writes the tables of every field of Ray's kinds, and what Rayward does with each.
 
-``python tools/fields.py`` writes ``docs/reference/raycluster-fields.md`` and ``rayservice-fields.md`` from the
+``python tools/fields.py`` writes ``docs/reference/raycluster-fields.md`` and its like of the other kinds from the
 definitions that ship and from the sentences below. A field that has no sentence stops it.
 """
 
@@ -41,6 +41,10 @@ KUBERNETES: Final = (
     "status.activeServiceStatus.rayClusterStatus",
     "status.pendingServiceStatus",
     "spec.rayClusterConfig",
+    "spec.rayClusterSpec",
+    "spec.submitterPodTemplate",
+    "spec.jobTemplate",
+    "status.rayClusterStatus",
     "metadata",
 )
 """Fields whose row is for all that is inside them: Kubernetes' own types, and what another row or page tells."""
@@ -221,9 +225,100 @@ SERVICE: Final[dict[str, str]] = {
     "status.status": "`RUNNING`, `DEPLOYING`, `FAILED` or `SUSPENDED`",
 }
 
+_DELETION: Final = "spec.deletionStrategy"
+JOB: Final[dict[str, str]] = {
+    **_OBJECT,
+    "spec": "validated as a whole; a rejected one sets `Stalled`, and an attempt that runs goes on by the spec it began with",
+    "spec.activeDeadlineSeconds": "an attempt that takes longer is stopped and fails with `DeadlineExceeded`; time in a queue does not count",
+    "spec.backoffLimit": "how many more attempts a failed job gets, each on a new cluster; rejected where there is none of its own",
+    "spec.clusterSelector": "`ray.io/cluster: NAME` runs the job on that cluster, which is never deleted",
+    _DELETION: "what goes after the end, and when",
+    f"{_DELETION}.deletionRules": "rules by result; of several overdue ones the one that deletes most is followed",
+    f"{_DELETION}.deletionRules[].condition": "after which end; one status of both",
+    f"{_DELETION}.deletionRules[].condition.jobDeploymentStatus": "after this `jobDeploymentStatus`",
+    f"{_DELETION}.deletionRules[].condition.jobStatus": "after this `jobStatus`",
+    f"{_DELETION}.deletionRules[].condition.ttlSeconds": "so many seconds after the end",
+    f"{_DELETION}.deletionRules[].policy": "`DeleteWorkers`, `DeleteCluster`, `DeleteSelf` or `DeleteNone`",
+    f"{_DELETION}.onFailure": "the older form of a rule; rejected beside `deletionRules`",
+    f"{_DELETION}.onFailure.policy": "what goes `ttlSecondsAfterFinished` after a job that did not succeed",
+    f"{_DELETION}.onSuccess": "the older form of a rule; rejected beside `deletionRules`",
+    f"{_DELETION}.onSuccess.policy": "what goes `ttlSecondsAfterFinished` after a job that succeeded",
+    "spec.entrypoint": "the command that Ray runs on the head; required unless you submit or your pod template does",
+    "spec.entrypointNumCpus": "is reserved for the driver, which may then run on a worker",
+    "spec.entrypointNumGpus": "is reserved for the driver, which may then run on a worker",
+    "spec.entrypointResources": "a JSON object of numbers, reserved for the driver; text that is none is rejected",
+    "spec.jobId": "the submission id, made from the name if unset; in `InteractiveMode` the job to follow",
+    "spec.managedBy": "another controller's name makes Rayward leave the object alone",
+    "spec.metadata": "is handed to Ray with the job; needs Ray 2.6",
+    "spec.preRunningDeadlineSeconds": "an attempt that is not submitted by then fails with `PreRunningDeadlineExceeded`",
+    "spec.rayClusterSpec": "the [RayCluster](raycluster-fields.md) that every attempt makes; warns beside `clusterSelector`",
+    "spec.runtimeEnvYAML": "is validated, with line and column, and handed to Ray",
+    "spec.shutdownAfterJobFinishes": "deletes the cluster `ttlSecondsAfterFinished` after the end, once the log is kept",
+    "spec.submissionMode": "[who hands the job to Ray](../guides/rayjob.md): `K8sJobMode`, `HTTPMode`, `SidecarMode` or `InteractiveMode`",
+    "spec.submitterConfig": "belongs to `K8sJobMode`; rejected in `SidecarMode`",
+    "spec.submitterConfig.backoffLimit": "how many pods the submitter's Job may try: 2 if unset; a later one never submits to a head that began anew",
+    "spec.submitterPodTemplate": "is the submitter's pod in `K8sJobMode`, completed with the command and variables; elsewhere it warns or is rejected",
+    "spec.suspend": "stops the job and deletes its cluster at any moment before the end; a resume is a new attempt",
+    "spec.ttlSecondsAfterFinished": "how long after the end the cluster goes; rejected without `shutdownAfterJobFinishes`",
+    "status": "is written by the operator alone",
+    "status.attempts": "a row for each attempt that ended, the last 20",
+    "status.attempts[].endTime": "when it ended",
+    "status.attempts[].exitCode": "of the driver, as Ray tells",
+    "status.attempts[].jobId": "its submission id",
+    "status.attempts[].jobStatus": "how it ended in Ray's word; empty where Ray did not say",
+    "status.attempts[].logTail": "the end of the driver's log, else of the submitter's: 4 KiB",
+    "status.attempts[].message": "why it ended so",
+    "status.attempts[].number": "counts from 1",
+    "status.attempts[].rayClusterName": "the cluster it ran on",
+    "status.attempts[].reason": "why it ended, in one word",
+    "status.attempts[].startTime": "when it began",
+    "status.conditions": "[what holds now, and why](status.md)",
+    "status.dashboardURL": "host and port of the dashboard, from when it can be asked",
+    "status.endTime": "when the last attempt ended",
+    "status.failed": "attempts that failed; suspended ones are not counted",
+    "status.jobDeploymentStatus": "[where the job is](rayjob-states.md)",
+    "status.jobId": "the submission id of the attempt",
+    "status.jobStatus": "Ray's word for the job; empty when nobody can know how it ended",
+    "status.jobStatusCheckFailureStartTime": "since when the dashboard does not answer",
+    "status.message": "why it ended, or what is wrong with the spec",
+    "status.observedGeneration": "the generation that was last acted upon",
+    "status.rayClusterName": "the cluster of the attempt",
+    "status.rayClusterStatus": "the status that the [RayCluster](raycluster-fields.md) had when the attempt began on it",
+    "status.rayJobInfo": "Ray's own times",
+    "status.rayJobInfo.endTime": "when the driver ended",
+    "status.rayJobInfo.startTime": "when Ray took the job",
+    "status.reason": "why it failed, in one word",
+    "status.startTime": "when the attempt began",
+    "status.succeeded": "1 after a success",
+}
+
+CRON_JOB: Final[dict[str, str]] = {
+    **_OBJECT,
+    "apiVersion": "`ray.io/v1`",
+    "spec": "validated as a whole; a rejected one sets `Stalled`, and no RayJob is made",
+    "spec.concurrencyPolicy": "`Allow`, `Forbid` or `Replace`: what a tick does while an earlier job has not ended",
+    "spec.failedJobsHistoryLimit": "how many failed jobs are kept; all if unset",
+    "spec.jobTemplate": "the spec of the [RayJob](rayjob-fields.md) that each tick makes",
+    "spec.schedule": "five fields as cron has them, `@daily` and the like, or `@every 90s`",
+    "spec.startingDeadlineSeconds": "a tick that is later is left out, and an event says so",
+    "spec.successfulJobsHistoryLimit": "how many jobs that succeeded are kept; all if unset",
+    "spec.suspend": "no ticks while true",
+    "spec.timeZone": "where the schedule's hours are: UTC if unset",
+    "status": "is written by the operator alone",
+    "status.active": "RayJobs that have not ended, at most 100",
+    "status.active[].name": "its name",
+    "status.active[].uid": "tells it apart from another of its name",
+    "status.conditions": "[what holds now, and why](status.md)",
+    "status.lastScheduleTime": "the latest tick that was acted upon",
+    "status.lastSuccessfulTime": "when a RayJob last succeeded",
+    "status.observedGeneration": "the generation that was last acted upon",
+}
+
 PAGES: Final = {
     "raycluster-fields.md": ("rayclusters", "RayCluster", CLUSTER),
     "rayservice-fields.md": ("rayservices", "RayService", SERVICE),
+    "rayjob-fields.md": ("rayjobs", "RayJob", JOB),
+    "raycronjob-fields.md": ("raycronjobs", "RayCronJob", CRON_JOB),
 }
 
 
@@ -271,7 +366,7 @@ def page(name: str) -> str:
 
 
 def main() -> int:
-    """Write both pages."""
+    """Write the pages."""
     for name in PAGES:
         (_DOCS / name).write_text(page(name))
     return 0

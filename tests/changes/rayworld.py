@@ -30,6 +30,8 @@ class RayWorld:
         """Ray's word of the job; empty where it has none."""
         self.log = b""
         self.forbidden = False
+        self.submitters: dict[str, bytes] = {}
+        """What pods of the submitter say, by their name."""
         self.clock = 0.0
         self.asked: list[Request] = []
         self._read: dict[str, int] = {}
@@ -87,6 +89,9 @@ class RayWorld:
 
     def _part(self, step: NextPart) -> tuple[bytes | None, Exception | None]:
         self.asked.append(step.request)
+        if "/pods/" in step.request.target and "/log?" in step.request.target:
+            pod = step.request.target.split("/pods/")[1].partition("/")[0]
+            return self.submitters.pop(pod, None), None
         if self.cluster is None:
             self._read.clear()
             return None, ConnectFailed("no route")
@@ -111,6 +116,10 @@ class RayWorld:
             if not self.ray:
                 return None, from_status({"message": "no such job"}, 404)
             return {"status": self.ray, "driver_node_id": "n", "stopped": True}, None
+        if path.endswith("/pods"):
+            metadata = [{"name": name, "creationTimestamp": str(at)} for at, name in enumerate(self.submitters)]
+            container = {"containers": [{"name": "ray-job-submitter"}]}
+            return {"items": [{"metadata": each, "spec": container} for each in metadata]}, None
         if "/rayclusters/" in path:
             if self.cluster is None:
                 return None, from_status({"message": "gone", "reason": "NotFound"}, 404)

@@ -141,6 +141,15 @@ def test_rows_are_also_found_where_the_definition_has_no_field_for_them() -> Non
     assert shown.log == b"kept\n"
 
 
+def test_where_nothing_was_kept_the_submitter_is_asked() -> None:
+    """A driver that never began has no log; what was wrong is in the submitter's."""
+    world, shown = RayWorld(), _Shown()
+    world.ends("FAILED", jobId="id-1", rayClusterName="c-1", attempts=[_row(1, "id-1", "")])
+    world.submitters = {"j-first": b"no such package\n", "j-second": b"no such package again\n"}
+    world.play(show(REF, shown.write))
+    assert shown.log == b"no such package\nno such package again\n"
+
+
 def test_no_log_is_said_to_be_none() -> None:
     with pytest.raises(NotFound, match="has no log"):
         RayWorld().play(show(REF, lambda _: None))

@@ -44,13 +44,15 @@ def test_a_job_that_fails_is_tried_again_on_a_new_cluster(stack: RayStack) -> No
 
 
 def test_suspend_edit_resume_then_a_head_that_is_killed(stack: RayStack) -> None:
-    stack.apply(sample_job("edits", "sleep 600"))
+    stack.apply(sample_job("edits", "echo first; sleep 600"))
     runs(stack, "edits")
+    eventually(lambda: "first" in stack.program("logs", "rayjob/edits").stdout.splitlines(), PATIENCE)
     first = status_of(stack, "edits")["rayClusterName"]
     edit(stack, "edits", suspend=True)
     eventually(lambda: status_of(stack, "edits").get("jobDeploymentStatus") == "Suspended", PATIENCE)
-    edit(stack, "edits", suspend=False, entrypoint="sleep 601")
+    edit(stack, "edits", suspend=False, entrypoint="echo edited; sleep 601")
     runs(stack, "edits")
+    eventually(lambda: "edited" in stack.program("logs", "rayjob/edits").stdout.splitlines(), PATIENCE)
     second = status_of(stack, "edits")["rayClusterName"]
     assert first != second
     stack.client.delete(PODS, stack.head(second)["metadata"]["name"], "default", grace_period_seconds=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
+from urllib.parse import urlencode
 
 import orjson
 
@@ -19,6 +20,9 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.client.errors import ApiError
+from rayward.kube.client.paths import object_path
+from rayward.kube.client.request import Request
+from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.net.errors import NetworkError
 
@@ -98,7 +102,7 @@ def follow(ref: Ref, write: Write, tell: Tell | None = None) -> Operation[Waited
 
 
 def show(ref: Ref, write: Write) -> Operation[None]:
-    """Write what there is of the latest attempt's log.
+    """Write what there is of the latest attempt's log: on its cluster, with the RayJob, or of its submitter.
 
     Raises:
         NotFound: There is none.
@@ -112,11 +116,31 @@ def show(ref: Ref, write: Write) -> Operation[None]:
     if mine.count:
         return
     rows = [row for row in rows_of(live) if row.get("logTail")]
+    if not rows and (yield from _submitters(ref, write)):
+        return
     if not rows:
         phase = str(status.get("jobDeploymentStatus") or "New")
         following = f"rayward logs {ref} -f   # waits for it"
         raise NotFound(f"{ref} has no log", f"it is {phase}, and nothing was kept", following, object=str(ref))
     write(_line(str(rows[-1]["logTail"]).encode()))
+
+
+def _submitters(ref: Ref, write: Write) -> Operation[bool]:
+    """Write what the pods of the submitter say, the latest last; whether they say anything."""
+    said = False
+    try:
+        found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=f"job-name={ref.name}"))
+        for pod in sorted(entries(found, "items"), key=lambda pod: str(pod["metadata"].get("creationTimestamp"))):
+            target = object_path(PODS, ref.namespace, pod["metadata"]["name"], "log")
+            query = urlencode({"container": pod["spec"]["containers"][0]["name"]})
+            request = Request("GET", f"{target}?{query}", accept="*/*", seconds=60.0)
+            while (part := (yield NextPart(request, _POLL))) is not None:
+                said = said or bool(part)
+                write(part)
+    except (ApiError, NetworkError):
+        # pods that are gone, or that never began
+        return said
+    return said
 
 
 def rows_of(job: Object) -> list[Object]:

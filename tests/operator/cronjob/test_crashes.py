@@ -9,18 +9,21 @@ from typing import Any, Final
 import pytest
 
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
+from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
+from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.machinery.jsonvalue import Object
-from tests.operator.job.conftest import embedded_kubeconfig
+from tests.operator.faulty import faulty
+from tests.operator.job.conftest import embedded_kubeconfig, real_kubeconfig
 from tests.operator.job.stage import JobStage, ray_job
 from tests.operator.lives import MARKS, Change, every_death, two_lives
 from tests.operator.mortal import Moment, mortal, reads
 
 pytestmark = MARKS
 
-__all__ = ["embedded_kubeconfig"]
+__all__ = ["embedded_kubeconfig", "real_kubeconfig"]
 
 
 _OF_THE_SCHEDULE: Final = re.compile(r"POST .*/rayjobs(\?|$)|/raycronjobs/")
@@ -76,8 +79,20 @@ _CHANGES: Final[dict[str, Change[JobStage]]] = {
 async def test_one_tick_makes_one_job_wherever_the_operator_dies(
     embedded_kubeconfig: Path, name: str, moment: Moment
 ) -> None:
-    access = find_access(embedded_kubeconfig)
+    await _dies_everywhere(find_access(embedded_kubeconfig), name, moment)
 
+
+@pytest.mark.kube
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("moment", ["before", "after"])
+@pytest.mark.parametrize("name", _CHANGES)
+async def test_one_tick_on_a_real_server_makes_one_job_wherever_the_operator_dies(
+    real_kubeconfig: Path, name: str, moment: Moment
+) -> None:
+    await _dies_everywhere(find_access(real_kubeconfig), name, moment)
+
+
+async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
     async def play(client: Client, write: int) -> tuple[int, bool]:
         async with JobStage.among(client, access) as ray:
             died = await two_lives(ray, _CHANGES[name], mortal(client, write, moment, _not_of_the_schedule))
@@ -87,3 +102,22 @@ async def test_one_tick_makes_one_job_wherever_the_operator_dies(
 
     ends = await every_death(access, play)
     assert set(ends.values()) == {1}, ends
+
+
+@pytest.mark.timeout(600)
+async def test_one_request_in_ten_fails_and_one_tick_makes_one_job(access: Access) -> None:
+    async with JobStage.on(access) as ray:
+        bad, transport = faulty(ray.client, 0.1, 1)
+        async with ray.operator(bad):
+            await ray.client.create(RAY_CRON_JOBS, _TICK, ray.namespace)
+            await _ticked(ray)
+            change = {"metadata": {"annotations": {"rayward.dev/run-now": "1"}}}
+            await ray.client.patch(RAY_CRON_JOBS, "tick", change, PatchType.MERGE, ray.namespace)
+
+            async def answered() -> bool:
+                annotations = (await _cron(ray))["metadata"].get("annotations") or {}
+                return "rayward.dev/run-now" not in annotations and len(ray.heads.runs()) == 2
+
+            await ray.eventually(answered)
+            assert len(await ray.objects(RAY_JOBS)) == 2
+        assert transport.faults > 5

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from datetime import timedelta
 
 import pytest
 
 from rayward.kube.client.access import Access
+from rayward.operator.job import observe, state
 from tests.operator.job.stage import JobStage
 from tests.operator.service.conftest import embedded_kubeconfig, real_kubeconfig
 
 __all__ = ["embedded_kubeconfig", "real_kubeconfig"]
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An operator that waits long for logs and last words: on a busy machine half a minute is soon over."""
+    for module in (state, observe):
+        monkeypatch.setattr(module, "PATIENCE", timedelta(minutes=30))
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
 from rayward.kube.core.resource import PODS
 from tests.operator.faulty import faulty
-from tests.operator.job.stage import NAME, JobStage, ray_job
+from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
 from tests.operator.lives import MARKS, Change, every_death, two_lives
 from tests.operator.mortal import Moment, mortal, reads
+from tests.operator.stage import Object, group, manifest
 
 pytestmark = MARKS
 
@@ -80,12 +81,67 @@ async def _gone(ray: JobStage) -> None:
     await _nothing(ray)
 
 
+async def _is_suspended(ray: JobStage) -> None:
+    await _running(ray)
+    await ray.edit(suspend=True)
+    await ray.until("Suspended")
+
+
+async def _resumed(ray: JobStage) -> None:
+    found = await ray.until("Complete")
+    assert [row["reason"] for row in found["status"]["attempts"]] == ["Suspended", "Succeeded"]
+
+
+async def _on_plain(ray: JobStage) -> None:
+    await ray.client.create(RAY_CLUSTERS, manifest(groups=[]), ray.namespace)
+    await ray.create(ray_job(submissionMode="HTTPMode", clusterSelector={"ray.io/cluster": "plain"}))
+
+
+async def _shared(ray: JobStage) -> None:
+    await ray.until("Complete")
+    assert await ray.clusters() == ["plain"]
+
+
+async def _from_its_head(ray: JobStage) -> None:
+    """The sidecar runs in the head's pod: what it does, whoever looks."""
+    status: Object = {}
+
+    async def begun() -> bool:
+        nonlocal status
+        status = (await ray.job()).get("status") or {}
+        return status.get("jobDeploymentStatus") in ("Running", "Complete")
+
+    await ray.eventually(begun)
+    body = f'{{"entrypoint": "succeed", "submission_id": "{status["jobId"]}"}}'.encode()
+    ray.heads.of(status["rayClusterName"]).answer("POST", "/api/jobs/", {}, body)
+    await ray.until("Complete")
+
+
+_RULES: Final = {
+    "deletionRules": [
+        {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 0}},
+        {"policy": "DeleteSelf", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 1}},
+    ]
+}
+_WITH_WORKERS: Final = cluster_spec(workerGroupSpecs=[group(replicas=1)])
+
+
+async def _made_with_rules(ray: JobStage) -> None:
+    await ray.create(ray_job(rayClusterSpec=_WITH_WORKERS, deletionStrategy=_RULES))
+
+
 _CHANGES: Final[dict[str, Change[JobStage]]] = {
     "succeed": Change(ray_job(), None, lambda ray: ray.create(ray_job(shutdownAfterJobFinishes=True)), _complete),
     "submitter": Change(ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="K8sJobMode")), _submitted),
     "retry": Change(ray_job(), None, lambda ray: ray.create(ray_job("fail", backoffLimit=1)), _failed),
     "deadline": Change(ray_job("run"), _running, lambda ray: ray.edit(activeDeadlineSeconds=1), _late),
     "suspend": Change(ray_job("run"), _running, lambda ray: ray.edit(suspend=True), _suspended),
+    "resume": Change(
+        ray_job("run"), _is_suspended, lambda ray: ray.edit(suspend=False, entrypoint="succeed"), _resumed
+    ),
+    "selector": Change(ray_job(), None, _on_plain, _shared),
+    "sidecar": Change(ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="SidecarMode")), _from_its_head),
+    "rules": Change(ray_job(), None, _made_with_rules, _gone),
     "delete": Change(ray_job("run"), _running, lambda ray: ray.client.delete(RAY_JOBS, NAME, ray.namespace), _gone),
 }
 
@@ -136,6 +192,34 @@ async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
     # Of a deleted job only its finalizer is written: the rest is collected.
     ends = await every_death(access, play, fewest=1 if name == "delete" else 2)
     assert all(end == ends[0] for end in ends.values()), ends
+
+
+@pytest.mark.timeout(600)
+async def test_one_request_in_ten_fails_while_a_job_is_suspended_and_resumed(access: Access) -> None:
+    async with JobStage.on(access) as ray:
+        bad, transport = faulty(ray.client, 0.1, 2)
+        async with ray.operator(bad):
+            await ray.create(ray_job("run"))
+            await _running(ray)
+            await ray.edit(suspend=True)
+            await ray.until("Suspended")
+            await ray.edit(suspend=False, entrypoint="succeed")
+            await _resumed(ray)
+        runs = ray.heads.runs()
+        assert len(runs) == len(set(runs)) == 2
+        assert transport.faults > 5
+
+
+@pytest.mark.timeout(600)
+async def test_one_request_in_ten_fails_and_a_submitter_comes_once(access: Access) -> None:
+    async with JobStage.on(access) as ray:
+        bad, transport = faulty(ray.client, 0.1, 3)
+        async with ray.operator(bad):
+            await ray.create(ray_job(submissionMode="K8sJobMode", shutdownAfterJobFinishes=True))
+            await _submitted(ray)
+            await _nothing(ray)
+        assert len(ray.heads.runs()) == 1
+        assert transport.faults > 5
 
 
 @pytest.mark.timeout(600)

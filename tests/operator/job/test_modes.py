@@ -98,6 +98,7 @@ async def _submitted(ray: JobStage, entrypoint: str = "run") -> str:
 LINE: Final = "-------\n"
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize(
     ("before", "failures"), [("out\n", 0), ("out\n", 1), ("x" * 50_000 + "\n", 0)], ids=["", "late", "long lines"]
 )
@@ -116,6 +117,7 @@ async def test_what_ray_told_the_submitter_counts_when_the_head_is_lost(
         assert row["logTail"].endswith(f"Job '{job_id}' succeeded\n{LINE}\n")
 
 
+@pytest.mark.usefixtures("patient")
 async def test_a_submitter_that_is_about_to_say_the_end_is_waited_for(ray: JobStage) -> None:
     job_id, said = "", ""
     client, logs = logging(ray.client, lambda: said)

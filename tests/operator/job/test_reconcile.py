@@ -149,6 +149,7 @@ async def test_every_retry_has_a_cluster_and_a_row_of_its_own(ray: JobStage) -> 
         assert len(ray.heads.runs()) == 3
 
 
+@pytest.mark.usefixtures("patient")
 async def test_suspend_edit_resume(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job("run"))

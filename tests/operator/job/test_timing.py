@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rayward.kinds.resources import RAY_JOBS
@@ -54,7 +56,7 @@ async def test_a_job_is_suspended_while_its_pods_start(ray: JobStage) -> None:
 
 
 async def test_rules_delete_the_workers_then_the_job_itself(ray: JobStage) -> None:
-    rules = [
+    rules: list[dict[str, Any]] = [
         {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 0}},
         {"policy": "DeleteSelf", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 600}},
     ]

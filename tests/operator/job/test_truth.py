@@ -168,9 +168,9 @@ def _check(world: World) -> None:
             assert truth is said[row.reason]
         if row.reason == "SubmissionFailed":
             assert truth is None, "it was submitted after all"
-    unknown = [row for row in status.attempts or () if row.reason == "OutcomeUnknown"]
-    if unknown and not world.retry_unknown:
-        assert unknown == [(status.attempts or ())[-1]], "it was tried again and nobody asked for that"
+    reasons = [row.reason for row in status.attempts or ()]
+    if not world.retry_unknown:
+        assert "OutcomeUnknown" not in reasons[:-1], "it was tried again and nobody asked for that"
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

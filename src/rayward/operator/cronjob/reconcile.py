@@ -26,7 +26,7 @@ from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.writer import Writer
 from rayward.operator.base.writing import REFUSALS, WRITE
 from rayward.operator.cluster.observe import BY_OWNER
-from rayward.operator.cronjob import annotations
+from rayward.operator.cronjob.annotations import completed, fields, has_own_definition, kept
 from rayward.operator.cronjob.children import ray_job
 from rayward.operator.cronjob.decide import Creation, decide, held_up
 from rayward.operator.job.observe import RAY_JOBS_WHOLE
@@ -75,7 +75,7 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
         """Delete what goes, create what is due, then say so: the same end wherever it is cut off."""
         if found.deleting:
             return DONE
-        found = annotations.completed(found)
+        found = completed(found)
         jobs = list(self._jobs.find(BY_OWNER, found.metadata.uid))
         now = self.clock.utc()
         decision = decide(found, jobs, listed(cron_job_problems(found)), now)
@@ -105,8 +105,8 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
     async def _report(self, cron_job: RayCronJob, status: RayCronJobStatus, writer: Writer, local: Local) -> bool:
         """Write the status; whether to look once more at what the server kept of it."""
         change = status_change(status_body(cron_job.status), status_body(status))
-        if local.reported and not annotations.has_own_definition(self.objects.whole(cron_job.key) or {}):
-            text, change = annotations.kept(cron_job, status), annotations.fields(change)
+        if local.reported and not has_own_definition(self.objects.whole(cron_job.key) or {}):
+            text, change = kept(cron_job, status), fields(change)
             if text:
                 body = {"metadata": {"uid": cron_job.metadata.uid, "annotations": text}}
                 await writer.patch(RAY_CRON_JOBS, cron_job.metadata.name, body)

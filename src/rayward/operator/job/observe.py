@@ -351,7 +351,7 @@ def _submitter(observed: Observed, hand: str, said: Submitter | None) -> tuple[S
     ended = job.finished()
     if ended is None:
         # Ray told it the end, and its pod still runs.
-        return (said if said in SPOKEN else Submitter.ACTIVE), ""
+        return (said if said is not None and said in SPOKEN else Submitter.ACTIVE), ""
     message = next((each.message for each in job.status.conditions or () if each.type == ended), "")
     if said is None:
         return Submitter.UNREAD, message
@@ -369,7 +369,7 @@ def _sidecar(head: RayPod | None, said: Submitter | None) -> tuple[Submitter, st
             return (Submitter.FAILED if ended.exit_code and said is Submitter.ENDED else said), message
     if head is None:
         return Submitter.NONE, ""
-    return (said if said in SPOKEN else Submitter.ACTIVE), ""
+    return (said if said is not None and said in SPOKEN else Submitter.ACTIVE), ""
 
 
 def _are_workers_suspended(cluster: RayCluster | None) -> bool:
