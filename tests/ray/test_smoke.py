@@ -10,9 +10,12 @@ import pytest
 from demo.load import Load
 
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
+from tests.ray.breaking import CASES, MODULES
 from tests.ray.jobs import edit, ends, job_on, runs, status_of
+from tests.ray.playing import play
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack, sample_cluster
+from tests.ray.variants import tuned
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.xdist_group("real-ray")]
@@ -53,6 +56,32 @@ def test_up_says_where_the_metrics_of_the_operator_are(stack: RayStack) -> None:
             return b"rayward_" in answer.read()
 
     eventually(answers)
+
+
+_BROKEN = (
+    "module that raises",
+    "missing dependency",
+    "builder that raises",
+    "import path without attribute",
+    "deployment that is not there",
+    "replica that can never fit",
+)
+"""Those whose time does not depend on how soon this machine starts processes; all of them are in ``make soak``."""
+
+
+def test_releases_that_cannot_work_say_why_and_lose_no_request(stack: RayStack) -> None:
+    service = HelloService(stack, "broken", MODULES, serveConfigV2=tuned(), rayClusterDeletionDelaySeconds=0)
+    service.serves("1 plain")
+    assert stack.rayward("get", "url", "broken") == f"http://{service.address}\n"
+    assert stack.rayward("get", "token", "broken").strip()
+    shown = stack.program("logs", "rayservice/broken", "--tail", "200")
+    assert shown.returncode == 0, shown.stderr
+    assert f"==> {service.active}/hello/Tuned/" in shown.stderr
+    assert "Tuned" in shown.stdout
+    for case in CASES:
+        if case.name in _BROKEN:
+            play(service, case)
+    service.delete()
 
 
 @pytest.fixture(scope="module")
