@@ -151,7 +151,7 @@ def _clusters_of(ref: Ref, live: Object) -> Operation[_Clusters]:
     status = section(live, "status")
     name = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
     serving = next((one for one in own if section(one, "metadata").get("name") == name), None)
-    marked = serving or (own[0] if own else {})
+    marked: Object = serving or (own[0] if own else {})
     beside = tuple(section(one, "spec") for one in own if one is not serving)
     return _Clusters(rules_of(_mark(marked)), None if serving is None else section(serving, "spec"), beside)
 
