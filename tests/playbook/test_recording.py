@@ -75,7 +75,12 @@ async def test_what_happened_while_nobody_looked_is_a_gap_and_the_oldest_are_dro
         found = await sdk.history("raycluster/plain")
         assert [(one.revision, one.until, one.is_gap) for one in found] == [(1, 0, False), (2, 3, True), (4, 0, False)]
         for replicas in range(KEPT + 2):
-            await ray.patch(put(f"{GROUPS}/0/replicas", replicas % 9))
+            generation = (await ray.patch(put(f"{GROUPS}/0/replicas", replicas % 9)))["metadata"]["generation"]
+
+            async def newest(wanted: int = generation) -> bool:
+                return (await _revisions(ray))[-1]["revision"] == wanted
+
+            await ray.eventually(newest)
         last = (await ray.cluster())["metadata"]["generation"]
 
         async def pruned() -> bool:
