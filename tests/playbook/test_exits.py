@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -22,6 +23,7 @@ from rayward.operator.cluster.observe import ALL_SERVICES, CLUSTERS, RAY_PODS
 from rayward.stack.kinds import install
 from tests.node.machine import Machine, Object, sh
 from tests.operator.stage import running
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.anyio
 
@@ -39,6 +41,11 @@ def machine() -> Iterator[Machine]:
         yield made
 
 
+def _go_on(machine: Machine, name: str) -> bool:
+    """Let the run that waits for it end; an error means that it does not run yet."""
+    return machine.execute(name, "touch", "/runs/go")[0] == 0
+
+
 async def _recorded(machine: Machine, container: Object, exits: int, **spec: Any) -> list[Entry]:
     """What the recorder has of a pod when it has told of so many exits."""
     store = Store()
@@ -54,9 +61,13 @@ async def _recorded(machine: Machine, container: Object, exits: int, **spec: Any
             for reflector in manager.reflectors:
                 await reflector.wait_synced()
             name = machine.run(container, metadata=_RAY, **spec)
-            async with asyncio.timeout(_PATIENCE):
-                while sum("ended with" in one.text for one in told(name)) < exits:  # noqa: ASYNC110
-                    await asyncio.sleep(0.1)
+            for number in range(1, exits + 1):
+                async with asyncio.timeout(_PATIENCE):
+                    while sum("ended with" in one.text for one in told(name)) < number:  # noqa: ASYNC110
+                        await asyncio.sleep(0.1)
+                if number < exits:
+                    # the next run waits for it, however busy the machine is
+                    await asyncio.to_thread(eventually, partial(_go_on, machine, name))
     machine.delete(name)
     return told(name)
 
@@ -74,7 +85,12 @@ async def test_a_container_that_fails_leaves_its_last_lines(machine: Machine) ->
 
 async def test_each_of_its_ends_is_told_with_its_own_lines(machine: Machine) -> None:
     """A container that is started again: the log of the one before is asked for, by whichever way it is to be had."""
-    script = "sleep 1.1; echo run >> /runs/count; echo this is run $(wc -l < /runs/count); exit 1"
+    script = (
+        "echo run >> /runs/count; n=$(wc -l < /runs/count); "
+        "[ $n = 1 ] || until [ -e /runs/go ]; do sleep 0.1; done; "
+        "[ $n -gt 2 ] && sleep infinity; "
+        "echo this is run $n; exit 1"
+    )
     mounted = sh(script, volumeMounts=[{"name": "runs", "mountPath": "/runs"}])
     volumes = [{"name": "runs", "emptyDir": {}}]
     found = await _recorded(machine, mounted, 2, restartPolicy="Always", volumes=volumes)
