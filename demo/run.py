@@ -14,6 +14,7 @@ from demo.changes import show_broken_release, show_record, show_undo, show_upgra
 from demo.cluster import show_cluster
 from demo.job import show_job
 from demo.page import show_page
+from demo.quota import show_quota
 from demo.service import requests, show_service
 from demo.shell import FOLDER, ROOT, rayward, show
 
@@ -34,6 +35,7 @@ def main() -> int:
         show_broken_release(load)
         show_why(load)
     show_record()
+    show_quota()
     rayward("status")
     show(f"\nFrom nothing to here in {time.monotonic() - began:.0f} s. It stays up for you:")
     show(f"  curl http://{address}/?name=you")
