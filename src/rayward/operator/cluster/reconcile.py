@@ -53,6 +53,8 @@ NAME: Final = "raycluster"
 _UNWATCHED_SECONDS: Final = 60.0
 """How often an object is checked that the cluster uses and no cache shows, such as a user's own secret."""
 _LOG_SECONDS: Final = 5.0
+_VERSIONS_AT_ONCE: Final = 8
+"""Few: in a burst, heads that are asked which Ray they run must not take from those that are not ready yet."""
 _LOG_LIMITS: Final = {"previous": "true", "tailLines": "10", "limitBytes": "4096"}
 
 
@@ -65,7 +67,9 @@ class ClusterReconciler(Reconciler[RayCluster, LocalState]):
         self._caches = caches = caches_of(environment.informers)
         self._metrics = metrics
         metrics.follow(caches.clusters)
-        self.poller: Poller[VersionTarget, str] = Poller(VersionProbe(reach), self.controller.add, clock=self.clock)
+        self.poller: Poller[VersionTarget, str] = Poller(
+            VersionProbe(reach), self.controller.add, at_once=_VERSIONS_AT_ONCE, clock=self.clock
+        )
         self.background = (self.poller.run,)
         self.controller.watch(caches.pods, label_key(labels.CLUSTER), self._priority)
         for cache in caches.of_children:
