@@ -77,7 +77,9 @@ async def _until(ray: JobStage, job: str, phase: str, generation: int) -> Object
         nonlocal found
         found = await ray.job(job)
         status = found.get("status") or {}
-        if (status.get("observedGeneration"), status.get("jobDeploymentStatus")) != (generation, phase):
+        # of a job on its way status.observedGeneration stays: its conditions say what was looked at
+        looked = {one["type"]: one.get("observedGeneration") for one in status.get("conditions") or ()}
+        if (looked.get("Reconciling"), status.get("jobDeploymentStatus")) != (generation, phase):
             return False
         return phase != "Running" or status.get("jobStatus") == "RUNNING"
 
