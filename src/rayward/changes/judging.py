@@ -95,7 +95,7 @@ def judge(
 def judge_end(job: Object) -> Verdict:
     """How a RayJob that has ended did so: by the spec that ran, whatever was written into it since."""
     found = _job(job)
-    if found.state is State.APPLIED:
+    if found.state is not State.PROGRESSING:
         return found
     return judge("RayJob", job, int(section(job, "metadata").get("generation") or 0))
 
