@@ -215,8 +215,9 @@ def _of_earlier_template(obj: Object, pods: Sequence[Object]) -> Verdict | None:
     going = all(section(one, "metadata").get("deletionTimestamp") for one in older)
     if going or _renews(obj):
         return Verdict(State.PROGRESSING, OLDER_PODS, f"{message} will be replaced")
+    keeps = "keep running" if more else "keeps running"
     return Verdict(
-        State.FAILED, OLDER_PODS, f"{message} keep running: KubeRay replaces pods with upgradeStrategy Recreate alone"
+        State.FAILED, OLDER_PODS, f"{message} {keeps}: KubeRay replaces pods only with upgradeStrategy Recreate"
     )
 
 
