@@ -32,6 +32,8 @@ class RayWorld:
         self.forbidden = False
         self.submitters: dict[str, bytes] = {}
         """What pods of the submitter say, by their name."""
+        self.unreadable: set[str] = set()
+        """Those whose log the API server does not give."""
         self.clock = 0.0
         self.asked: list[Request] = []
         self._read: dict[str, int] = {}
@@ -91,6 +93,8 @@ class RayWorld:
         self.asked.append(step.request)
         if "/pods/" in step.request.target and "/log?" in step.request.target:
             pod = step.request.target.split("/pods/")[1].partition("/")[0]
+            if pod in self.unreadable:
+                return None, from_status({"message": f"container of {pod} is waiting", "reason": "BadRequest"}, 400)
             return self.submitters.pop(pod, None), None
         if self.cluster is None:
             self._read.clear()

@@ -150,6 +150,14 @@ def test_where_nothing_was_kept_the_submitter_is_asked() -> None:
     assert shown.log == b"no such package\nno such package again\n"
 
 
+def test_a_submitter_that_cannot_be_read_hides_no_later_one() -> None:
+    world, shown = RayWorld(), _Shown()
+    world.ends("FAILED", jobId="id-1", rayClusterName="c-1")
+    world.submitters, world.unreadable = {"j-first": b"", "j-second": b"no such package\n"}, {"j-first"}
+    world.play(show(REF, shown.write))
+    assert shown.log == b"no such package\n"
+
+
 def test_no_log_is_said_to_be_none() -> None:
     with pytest.raises(NotFound, match="has no log"):
         RayWorld().play(show(REF, lambda _: None))

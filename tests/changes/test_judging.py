@@ -197,6 +197,15 @@ def test_an_edit_that_an_ended_job_ignores_has_not_come_true_and_the_job_succeed
     assert judge_end(ignored).state is APPLIED
 
 
+@pytest.mark.parametrize(
+    "stalled", [_condition("Stalled", "True", "EditIgnored"), _condition("Stalled", "False", "R", 1)]
+)
+def test_a_job_that_failed_did_so_by_its_own_cause_whatever_was_edited_since(stalled: Object) -> None:
+    why = {"reason": "AppFailed", "message": "exit code 3"}
+    failed = _object({"metadata": {}, "spec": {}}, stalled, jobDeploymentStatus="Failed", jobStatus="FAILED", **why)
+    assert judge_end(failed) == Verdict(FAILED, "AppFailed", "exit code 3")
+
+
 def test_an_ended_job_says_nothing_of_an_edit_before_the_operator_has_seen_it() -> None:
     unseen = _ended_job(_condition("Stalled", "False", "SpecAccepted", generation=1))
     assert judge("RayJob", unseen, 2).state is PROGRESSING

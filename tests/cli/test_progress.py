@@ -9,12 +9,17 @@ import pytest
 
 from rayward.cli import watching
 from rayward.cli.catalogue import Kind
+from rayward.cli.columns import with_columns
 from rayward.cli.fetch import Scope
 from rayward.cli.forms import Form
+from rayward.cli.grid import Grid
 from rayward.cli.naming import Asked
 from rayward.cli.progress import progress_of
 from rayward.cli.target import Session
-from rayward.kinds.resources import RAY_SERVICES
+from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
+from rayward.kube.client.errors import ApiError
+from rayward.kube.core.resource import Resource
+from rayward.net.errors import NetworkError
 
 
 def service(observed: int = 2, **conditions: str) -> dict[str, Any]:
@@ -76,6 +81,25 @@ def test_of_an_application_that_fails_the_exception_is_shown() -> None:
         f"Application shop is DEPLOY_FAILED: {cause}. Correct the import; whole traceback: rayward describe"
     )
     assert progress_of(found) == f"Failed: {cause}"
+
+
+@pytest.mark.parametrize(("kind", "column"), [(RAY_SERVICES, "PROGRESS"), (RAY_JOBS, "CAUSE")])
+@pytest.mark.parametrize("failure", [ApiError(403, "Forbidden", "no", {}, None), NetworkError("no route")])
+def test_an_event_of_a_watch_costs_one_object_and_an_error_only_its_cells(
+    kind: Resource, column: str, failure: Exception
+) -> None:
+    asked: list[tuple[str | None, str]] = []
+
+    def refuse(resource: Resource, namespace: str | None, field_selector: str = "") -> None:
+        if resource == kind:
+            asked.append((namespace, field_selector))
+        raise failure
+
+    session = cast("Session", SimpleNamespace(client=SimpleNamespace(list=refuse), local=True))
+    event = Grid(("NAME",), (("shop",),), ("team",), ("shop",))
+    shown = with_columns(session, Kind(kind, frozenset()), event, None)
+    assert shown.cell(0, column) == "<none>"
+    assert asked == [("team", "metadata.name=shop")]
 
 
 def test_a_watch_shows_the_same_columns_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:

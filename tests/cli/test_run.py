@@ -71,6 +71,7 @@ def test_a_run_ends_with_the_jobs_result(client: SyncClient, rayward: Rayward) -
     table = rayward("get", "rayjobs").out.splitlines()
     assert table[0].split()[-3:] == ["ATTEMPT", "DURATION", "CAUSE"]
     assert table[1].endswith("60s        AppFailed (exit code 3)")
+    assert rayward("get", "rayjob", "bad").out.splitlines()[1].endswith("60s        AppFailed (exit code 3)")
     assert rayward("logs", "rayjob/bad").out == "so far\n"
 
 

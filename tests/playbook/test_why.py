@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,23 @@ def test_an_unknown_cause_prints_the_evidence() -> None:
     assert found.code == UNKNOWN
     assert "Ready=False Strange: the moon" in found.evidence
     assert any(line.startswith("pod plain-head") for line in found.evidence)
+
+
+def test_a_cluster_at_its_maximum_is_so_only_where_nothing_else_is_wrong() -> None:
+    evidence = _recorded("AtMaximum")
+    conditions = [{"type": "Ready", "status": "False", "reason": "Strange", "message": "the moon"}]
+    for worse in ({"conditions": conditions}, {"observedGeneration": 0}):
+        strange = {**evidence.object, "status": {**evidence.status, **worse}}
+        assert explain(replace(evidence, object=strange)).code == UNKNOWN
+
+
+def test_workers_that_go_as_soon_as_they_are_idle_are_told_so() -> None:
+    evidence = _recorded("AtMaximum")
+    (group,) = evidence.spec["workerGroupSpecs"]
+    for told, seconds in (({}, 60), ({"idleTimeoutSeconds": 0}, 0), ({"idleTimeoutSeconds": 5}, 5)):
+        spec = {**evidence.spec, "autoscalerOptions": told, "workerGroupSpecs": [{**group, "maxReplicas": 9}]}
+        found = explain(replace(evidence, object={**evidence.object, "spec": spec}))
+        assert found.evidence[1] == f"group small: the autoscaler removes workers that are idle for {seconds} s"
 
 
 _random = re.compile(r"(?<=plain-head-)[a-z0-9]{5}|(?<=svc-)[a-z0-9]{5}\b")

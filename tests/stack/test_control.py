@@ -181,7 +181,7 @@ def test_a_killed_supervisor_loses_no_request_and_up_adopts_traffic_and_node(fol
         address = _echo(client)
         uid = client.get(PODS, "echo", "default")["metadata"]["uid"]
     # Half of the requests are over connections that are kept, half over new ones.
-    with Load(address.host, address.shell_port, rate=50) as load:
+    with Load(address.host, address.shell_port, rate=50, patience=120) as load:
         eventually(lambda: load.tally.answered.total() > 50)
         os.kill(before.supervisor, signal.SIGKILL)
         eventually(lambda: state.unsupervised(folder) is not None)

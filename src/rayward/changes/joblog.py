@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlencode
@@ -130,16 +131,17 @@ def _submitters(ref: Ref, write: Write) -> Operation[bool]:
     said = False
     try:
         found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=f"job-name={ref.name}"))
-        for pod in sorted(entries(found, "items"), key=lambda pod: str(pod["metadata"].get("creationTimestamp"))):
-            target = object_path(PODS, ref.namespace, pod["metadata"]["name"], "log")
-            query = urlencode({"container": pod["spec"]["containers"][0]["name"]})
-            request = Request("GET", f"{target}?{query}", accept="*/*", seconds=60.0)
+    except (ApiError, NetworkError):
+        return said
+    for pod in sorted(entries(found, "items"), key=lambda pod: str(pod["metadata"].get("creationTimestamp"))):
+        target = object_path(PODS, ref.namespace, pod["metadata"]["name"], "log")
+        query = urlencode({"container": pod["spec"]["containers"][0]["name"]})
+        request = Request("GET", f"{target}?{query}", accept="*/*", seconds=60.0)
+        # one that is gone, or never began, says nothing
+        with suppress(ApiError, NetworkError):
             while (part := (yield NextPart(request, _POLL))) is not None:
                 said = said or bool(part)
                 write(part)
-    except (ApiError, NetworkError):
-        # pods that are gone, or that never began
-        return said
     return said
 
 

@@ -95,7 +95,7 @@ def judge(
 def judge_end(job: Object) -> Verdict:
     """How a RayJob that has ended did so: by the spec that ran, whatever was written into it since."""
     found = _job(job)
-    if found.state is State.APPLIED:
+    if found.state is not State.PROGRESSING:
         return found
     return judge("RayJob", job, int(section(job, "metadata").get("generation") or 0))
 
@@ -215,8 +215,9 @@ def _of_earlier_template(obj: Object, pods: Sequence[Object]) -> Verdict | None:
     going = all(section(one, "metadata").get("deletionTimestamp") for one in older)
     if going or _renews(obj):
         return Verdict(State.PROGRESSING, OLDER_PODS, f"{message} will be replaced")
+    keeps = "keep running" if more else "keeps running"
     return Verdict(
-        State.FAILED, OLDER_PODS, f"{message} keep running: KubeRay replaces pods with upgradeStrategy Recreate alone"
+        State.FAILED, OLDER_PODS, f"{message} {keeps}: KubeRay replaces pods only with upgradeStrategy Recreate"
     )
 
 

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rayward.cli.catalogue import Kind
+from rayward.cli.grid import Grid
 from rayward.cli.naming import Asked
 from rayward.kube.client import verbs
-from rayward.kube.client.errors import NotFound
+from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.lists import PAGE_SIZE, ObjectList
 from rayward.kube.client.options import ListOptions, Selectors
 from rayward.kube.client.request import TABLE
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.net.errors import NetworkError
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,24 @@ def table(client: SyncClient, asked: Asked, scope: Scope, missing: list[NotFound
         else:
             whole = part
     return whole
+
+
+def of_rows(client: SyncClient, kind: Kind, grid: Grid, namespace: str | None) -> list[Object]:
+    """The object that each row of a table is about, empty for one that is gone.
+
+    One row is one event of a watch: it costs one object, and an error leaves it empty, so that the watch goes on.
+    """
+    if len(grid.rows) == 1:
+        try:
+            only = client.list(kind.resource, grid.namespaces[0], field_selector=f"metadata.name={grid.names[0]}").items
+        except (ApiError, NetworkError):
+            only = []
+        return [only[0] if only else {}]
+    found = {
+        (item["metadata"]["namespace"], item["metadata"]["name"]): item
+        for item in client.list(kind.resource, namespace).items
+    }
+    return [found.get(row, {}) for row in zip(grid.namespaces, grid.names, strict=True)]
 
 
 def _tables(client: SyncClient, asked: Asked, scope: Scope, missing: list[NotFound]) -> Iterator[Object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+from rayward.cli import fetch
 from rayward.cli.catalogue import Kind
 from rayward.cli.grid import Grid
 from rayward.kinds.resources import RAY_JOBS
@@ -20,11 +21,7 @@ def with_attempts(client: SyncClient, kind: Kind, grid: Grid, namespace: str | N
     from rayward.kube.machinery.duration import human
 
     now = time.time()
-    found = {
-        (job["metadata"]["namespace"], job["metadata"]["name"]): summary(job, now)
-        for job in client.list(RAY_JOBS, namespace).items
-    }
-    rows = [found.get(row) for row in zip(grid.namespaces, grid.names, strict=True)]
+    rows = [summary(job, now) if job else None for job in fetch.of_rows(client, kind, grid, namespace)]
     grid = grid.with_column("ATTEMPT", [str(one.attempt) if one is not None else _NONE for one in rows])
     durations = [human(one.seconds) if one is not None and one.seconds is not None else _NONE for one in rows]
     grid = grid.with_column("DURATION", durations)

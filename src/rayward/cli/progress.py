@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from rayward.cli import fetch
 from rayward.cli.catalogue import Kind
 from rayward.cli.grid import Grid
 from rayward.kinds.resources import RAY_SERVICES
@@ -26,11 +27,7 @@ def with_progress(client: SyncClient, kind: Kind, grid: Grid, namespace: str | N
     """A table of RayServices with what becomes of the last edit; any other as it is."""
     if kind.resource != RAY_SERVICES or not grid.rows:
         return grid
-    found = {
-        (service["metadata"]["namespace"], service["metadata"]["name"]): service
-        for service in client.list(RAY_SERVICES, namespace).items
-    }
-    rows = [found.get(row, {}) for row in zip(grid.namespaces, grid.names, strict=True)]
+    rows = fetch.of_rows(client, kind, grid, namespace)
     if _STATUS in grid.columns:
         place = grid.columns.index(_STATUS)
         cells = [

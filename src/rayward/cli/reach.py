@@ -10,10 +10,11 @@ from rayward.cli.grid import Grid
 from rayward.cli.target import Session
 from rayward.kinds import names
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
-from rayward.kube.client.errors import NotFound
+from rayward.kube.client.errors import ApiError, NotFound
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import SERVICES
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.net.errors import NetworkError
 
 _DASHBOARD = ("dashboard", 8265)
 _CLIENT = ("client", 10001)
@@ -26,10 +27,15 @@ def with_addresses(client: SyncClient, kind: Kind, grid: Grid, namespace: str | 
     """A table of services or of Ray's kinds with the addresses that work from the shell; any other as it is."""
     if kind.resource not in (SERVICES, RAY_CLUSTERS, RAY_SERVICES) or not grid.rows:
         return grid
-    services = {
-        (service["metadata"]["namespace"], service["metadata"]["name"]): service
-        for service in client.list(SERVICES, namespace).items
-    }
+    # one row may be an event of a watch, which goes on without its addresses
+    alone = len(grid.rows) == 1
+    try:
+        known = client.list(SERVICES, grid.namespaces[0] if alone else namespace).items
+    except (ApiError, NetworkError):
+        if not alone:
+            raise
+        known = []
+    services = {(service["metadata"]["namespace"], service["metadata"]["name"]): service for service in known}
     rows = list(zip(grid.namespaces, grid.names, strict=True))
     if kind.resource == SERVICES:
         return grid.with_column("SHELL-ADDRESS", [addresses(services.get(row)) or _NONE for row in rows])

@@ -77,7 +77,7 @@ def begins(store: Store | Recorded | None, found: Sequence[Entry]) -> tuple[str 
         return since, f"recorded by the local stack since {since}, on disk"
     if found:
         return found[0].at, f"no recording was found: showing what the API server still has, since {found[0].at}"
-    return None, "no recording was found, and the API server has nothing"
+    return None, "no recording was found, and the API server has no events"
 
 
 def table(found: Sequence[Entry]) -> Iterator[str]:

@@ -166,14 +166,14 @@ def test_what_a_strategy_of_a_cluster_does_is_told(strategy: str, said: str) -> 
     assert [(one.code, one.severity, said in one.message) for one in found] == [("RW410", Severity.NOTE, True)]
 
 
-def test_states_and_conditions_that_do_not_exist_are_named() -> None:
+def test_states_that_do_not_exist_and_conditions_that_kuberay_does_not_set_are_named() -> None:
     status = (
         "status:\n  state: Running\n  conditions:\n  - {type: HeadPodRunningAndReady}\n  - {type: AutoscalerHealthy}\n"
     )
     [found] = lint_text(HEAD + status)
     assert (found.code, "never 'Running'" in found.message) == ("RW403", True)
-    assert "the type of the condition is HeadPodReady" in found.message
-    assert "AutoscalerHealthy" in found.message
+    assert "(KubeRay sets no condition HeadPodRunningAndReady: wait for HeadPodReady)" in found.message
+    assert "(KubeRay sets no condition AutoscalerHealthy)" in found.message
 
 
 @pytest.mark.parametrize(

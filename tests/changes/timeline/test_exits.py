@@ -160,6 +160,25 @@ async def test_lines_of_the_container_after_it_are_not_its_own() -> None:
     assert ["previous=true" in one for one in logs.asked] == [False, True]
 
 
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("pod", "at", "detail"),
+    [
+        (_pod(FIRST), "03.9", "boom"),
+        (_pod(_WAITS, FIRST), "03.9", "boom"),
+        (_pod(FIRST), "04", ""),
+        (_pod(_RUNS, FIRST, 1), "03", ""),
+    ],
+)
+async def test_a_line_that_its_node_read_after_the_end_is_its_own_until_it_runs_again(
+    pod: RayPod, at: str, detail: str
+) -> None:
+    logs = _Logs()
+    logs.body = f"2026-01-01T00:00:{at}Z boom\n".encode()
+    (entry,) = await _kept(logs, pod)
+    assert entry.detail == detail
+
+
 @pytest.mark.parametrize(
     ("line", "own"),
     [
@@ -167,6 +186,7 @@ async def test_lines_of_the_container_after_it_are_not_its_own() -> None:
         ("2026-01-01T02:00:02.9+02:00 mine", True),
         ("2026-01-01T00:00:03Z after", False),
         ("2026-01-01T00:00:00.9Z before", False),
+        ("2026-01-01T00:00:01.5Z 10%\r20%\rno room", True),
         ("no stamp", False),
     ],
 )

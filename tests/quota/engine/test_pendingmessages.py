@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import heapq
+
 import pytest
 
 from rayward.kube.core.objects import Condition
@@ -79,3 +81,21 @@ def test_all_who_wait_share_one_budget_of_first_messages() -> None:
 
     assert told(SOON_SECONDS) == BURST
     assert told(SOON_SECONDS + 2.0) == 2 * TOLD_A_SECOND
+
+
+@pytest.mark.parametrize("number", [BURST + 1, 6 * BURST, 20 * BURST])
+def test_whoever_asks_again_when_told_to_gets_its_message_in_the_first_turn(number: int) -> None:
+    messages = PendingMessages()
+    waiting = [(SOON_SECONDS, f"n/w{one}") for one in range(number)]
+    for _, key in waiting:
+        messages.put(Pend(key, "1 more is needed"), 0.0)
+    now = 0.0
+    while waiting:
+        now, key = heapq.heappop(waiting)
+        found = messages.next(key, None, now)
+        if isinstance(found, Pend):
+            messages.told(key, now)
+        else:
+            assert found is not None
+            heapq.heappush(waiting, (now + found, key))
+    assert now <= SOON_SECONDS + number / TOLD_A_SECOND

@@ -90,8 +90,8 @@ ADVICE: Final[dict[str, str]] = {
     "RW406": "Write both, or neither.",
     "RW407": "Add `shutdownAfterJobFinishes: true` and remove `clusterSelector`.",
     "RW408": "Delete `externalStorageNamespace`; `--fix` does.",
-    "RW409": "Nothing, if you know.",
-    "RW410": "Nothing, if you know.",
+    "RW409": "No change is needed if this is intended.",
+    "RW410": "No change is needed if this is intended.",
     "RW411": "Write `REPOSITORY:TAG`; the message says which was meant.",
 }
 """What to do about a finding of each code, in the words of its section."""

@@ -17,11 +17,11 @@ _E, _W, _N = Severity.ERROR, Severity.WARNING, Severity.NOTE
 _GROUPS: Final = "workerGroupSpecs"
 _NOT_IN_V1: Final = frozenset({"status", "appStatus", "startTime", "endTime", "deploymentStatuses", "rayClusterName"})
 _STATES: Final = ("ready", "suspended", "failed")
-_NO_CONDITIONS: Final = {
-    "HeadPodRunningAndReady": "HeadPodRunningAndReady is a reason; the type of the condition is HeadPodReady",
-    "AutoscalerHealthy": "no operator sets the condition AutoscalerHealthy",
+_RAYWARDS: Final = {
+    "HeadPodRunningAndReady": "KubeRay sets no condition HeadPodRunningAndReady: wait for HeadPodReady",
+    "AutoscalerHealthy": "KubeRay sets no condition AutoscalerHealthy",
 }
-"""Types of conditions that public documents name and that do not exist."""
+"""Types of conditions that public documents name and that Rayward alone sets."""
 _ray_image: Final = re.compile(r"(?:^|/)rayproject/ray(?:-ml|-llm)?(?::([^@]+))?(?:@.*)?$").search
 _version: Final = re.compile(r"(\d+\.\d+\.\d+)").match
 
@@ -75,7 +75,7 @@ def _status(document: Document) -> Iterator[Finding]:
     if kind == "RayCluster" and state is not None and state not in _STATES:
         message += f" (state is ready, suspended or failed, never {state!r}: wait for conditions)"
     for condition in entries(status, "conditions"):
-        if is_object(condition) and (better := _NO_CONDITIONS.get(str(condition.get("type")))):
+        if is_object(condition) and (better := _RAYWARDS.get(str(condition.get("type")))):
             message += f" ({better})"
     yield _at(document, "RW403", _W, message, ("status",), document.delete(("status",)))
 

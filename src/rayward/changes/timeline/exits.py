@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any, Final
 
 import msgspec
@@ -45,22 +46,26 @@ class Exit:
                 return one.state is not None and one.state.running is not None
         return None
 
-    def own_lines(self, text: str) -> str:
+    def own_lines(self, text: str, grace: timedelta = timedelta()) -> str:
         """The lines of a log with time stamps that this container wrote, without the stamps.
 
         It may have been started again before its log was read.
-        """
-        stamped = (line.partition(" ") for line in text.splitlines())
-        return "\n".join(line for at, _, line in stamped if self._lived(at))
 
-    def _lived(self, at: str) -> bool:
+        Args:
+            text: The log; what a program wrote with a carriage return, such as a progress bar, is one line.
+            grace: How long after its end a line of its own may be stamped: the node reads it a moment later.
+        """
+        stamped = (line.partition(" ") for line in text.split("\n"))
+        return "\n".join(line for at, _, line in stamped if self._lived(at, grace))
+
+    def _lived(self, at: str, grace: timedelta) -> bool:
         """Whether a time, in whichever zone its node lives, is in the container's life, to the second."""
         try:
             moment = parse_time(at).replace(microsecond=0)
         except ValueError:
             return False
         began, ended = self.ended.started_at, self.ended.finished_at
-        return not (began and moment < parse_time(began)) and not (ended and moment > parse_time(ended))
+        return not (began and moment < parse_time(began)) and not (ended and moment > parse_time(ended) + grace)
 
     def with_log(self, text: str) -> Entry:
         """As it is told with the end of its log."""

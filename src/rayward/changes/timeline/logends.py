@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -23,6 +24,7 @@ from rayward.net.errors import NetworkError
 
 _LIMITS: Final = {"tailLines": "20", "limitBytes": "8192", "timestamps": "true"}
 _SECONDS: Final = 5.0
+_GRACE: Final = timedelta(seconds=1)
 _READERS: Final = 4
 _MOST: Final = 100
 
@@ -87,4 +89,5 @@ class LogEnds:
         except (ApiError, NetworkError):
             # the node may be what is broken, and pods that ended are deleted soon
             return ""
-        return ended.own_lines(answer.body.decode(errors="replace"))
+        # where it runs again, a line of that second may be of the one after it
+        return ended.own_lines(answer.body.decode(errors="replace"), timedelta() if previous else _GRACE)

@@ -190,6 +190,12 @@ def _job_failed(evidence: Evidence) -> Match | None:
     return Match((joined(reason, status.get("message")),), {"reason": reason})
 
 
+def _at_maximum(evidence: Evidence) -> Match | None:
+    """It explains a cluster that is as asked, and nothing that is wrong with one."""
+    verdict = judge("RayCluster", evidence.object, int(evidence.metadata.get("generation") or 0), pods=evidence.pods)
+    return at_maximum(evidence) if verdict.state is State.APPLIED else None
+
+
 def _edit_ignored(evidence: Evidence) -> Match | None:
     one = evidence.condition("Stalled")
     return told(one) if (one.get("status"), one.get("reason")) == ("True", "EditIgnored") else None
@@ -326,7 +332,7 @@ RULES: Final[tuple[Rule, ...]] = (
         "AtMaximum",
         "group {group} of {ref} is at its maxReplicas {most}: Ray's autoscaler adds no more workers",
         "rayward set {ref} {group}.max=MORE   # where it shall grow",
-        at_maximum,
+        _at_maximum,
         ("RayCluster",),
     ),
 )

@@ -45,7 +45,7 @@ def notes(evidence: Evidence) -> Iterator[str]:
     if evidence.ref.kind != "RayCluster":
         return
     scales = bool(evidence.spec.get("enableInTreeAutoscaling"))
-    idle = section(evidence.spec, "autoscalerOptions").get("idleTimeoutSeconds") or _IDLE_SECONDS
+    idle = section(evidence.spec, "autoscalerOptions").get("idleTimeoutSeconds")
     for group in entries(evidence.spec, "workerGroupSpecs"):
         size, least, most = (group.get(name) for name in ("replicas", "minReplicas", "maxReplicas"))
         if least == most:
@@ -53,5 +53,7 @@ def notes(evidence: Evidence) -> Iterator[str]:
         if not scales:
             yield f"group {group.get('groupName')} stays at replicas {size}: enableInTreeAutoscaling is off"
         elif isinstance(size, int) and size > int(least or 0):
-            seconds = group.get("idleTimeoutSeconds") or idle
+            # 0 is an answer: they go as soon as they are idle
+            told = (group.get("idleTimeoutSeconds"), idle, _IDLE_SECONDS)
+            seconds = next(one for one in told if one is not None)
             yield f"group {group.get('groupName')}: the autoscaler removes workers that are idle for {seconds} s"

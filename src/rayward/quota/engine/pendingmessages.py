@@ -19,6 +19,8 @@ AGAIN_SECONDS: Final = 5.0
 TOLD_A_SECOND: Final = 5.0
 """How many messages all who wait are told, once the burst is used up."""
 BURST: Final = 100
+_REFILL_SECONDS: Final = BURST / TOLD_A_SECOND
+"""Whoever found the budget empty asks again after this at the latest: what fills up while nobody asks is lost."""
 
 
 @dataclass(slots=True)
@@ -61,7 +63,9 @@ class PendingMessages:
             due = message.told_at + max(AGAIN_SECONDS, self._turn_seconds)
         if due > now:
             return due - now
-        return pend if self._budget.try_take(now) else max(SOON_SECONDS, self._turn_seconds)
+        if self._budget.try_take(now):
+            return pend
+        return max(SOON_SECONDS, min(self._turn_seconds, _REFILL_SECONDS))
 
     @property
     def _turn_seconds(self) -> float:
