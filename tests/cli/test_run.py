@@ -17,8 +17,10 @@ from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
-from rayward.stack import control
+from rayward.stack import control, settings
 from rayward.stack.folder import Folder
+from rayward.stack.settings import Settings
+from rayward.stack.state import StackState
 from tests.cli.rayward import Rayward, run
 from tests.waiting import eventually
 
@@ -116,25 +118,43 @@ def test_without_a_server_and_a_terminal_it_says_which_flag_to_add(tmp_path: Pat
 @pytest.mark.parametrize(
     ("answer", "asked", "started"),
     [
-        ("y\n", [], [["--nodes", "1", "--gpus", "0"]]),
-        ("\n", ["--gpus", "2"], [["--nodes", "1", "--gpus", "2"]]),
-        ("y\n", ["--gpus", "2", "--workers", "3"], [["--nodes", "1", "--gpus", "6"]]),
+        ("y\n", [], [Settings(("--nodes", "1", "--gpus", "0"), operator=True)]),
+        ("\n", ["--gpus", "2"], [Settings(("--nodes", "1", "--gpus", "2"), operator=True)]),
+        ("y\n", ["--gpus", "2", "--workers", "3"], [Settings(("--nodes", "1", "--gpus", "6"), operator=True)]),
         ("n\n", ["--gpus", "2"], []),
     ],
 )
 def test_the_server_that_is_offered_has_the_gpus_that_are_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, asked: list[str], started: list[list[str]]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, asked: list[str], started: list[Settings]
 ) -> None:
-    made: list[list[str]] = []
-
-    def up(folder: Folder, *, node: list[str], **more: object) -> None:
-        made.append(node)
-
-    monkeypatch.setattr(control, "up", up)
-    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    made = _starts(monkeypatch)
     done = run("run", "--data-dir", str(tmp_path / "nothing"), *asked, "--", "true", stdin=answer)
     assert "Start one on this machine?" in done.err
     assert made == started
+
+
+def test_the_server_that_is_offered_is_as_it_was_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = Settings(("--nodes", "3", "--gpus", "2", "--cpus", "8", "--images", "strict"))
+    settings.write(Folder(tmp_path).settings, before)
+    made = _starts(monkeypatch)
+    for asked in ("1", "4"):
+        done = run("run", "--data-dir", str(tmp_path), "--gpus", asked, "--", "true", stdin="y\n")
+        assert "--images strict --operator none (remembered until down --purge)" in done.err
+    more = Settings(("--nodes", "3", "--gpus", "4", "--cpus", "8", "--images", "strict"))
+    assert made == [before, more]
+
+
+def _starts(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """How stacks are started from here on; none is."""
+    made: list[Settings] = []
+
+    def up(folder: Folder, *, node: tuple[str, ...], operator: bool, tell: object) -> control.Up:
+        made.append(Settings(node, operator))
+        return control.Up(StackState(1, 0.0, ready=True), False, 1.0)
+
+    monkeypatch.setattr(control, "up", up)
+    monkeypatch.setattr(terminal, "is_terminal", lambda: True)
+    return made
 
 
 def test_whoever_says_yes_to_the_second_interrupt_stops_the_job(client: SyncClient, rayward: Rayward) -> None:

@@ -11,7 +11,11 @@ import pytest
 from rayward import Client
 from rayward.changes.outcomes import NotFound
 from rayward.pytest_plugin import rayward_client, rayward_server
+from rayward.sdk import local
 from rayward.sdk.local import LocalServer
+from rayward.stack import control, settings
+from rayward.stack.folder import Folder
+from rayward.stack.settings import Settings
 from tests.kinds.clusters import changed, manifest, service_manifest
 
 __all__ = ["rayward_client", "rayward_server"]
@@ -38,6 +42,18 @@ def test_a_local_server_ends_with_its_client() -> None:
         assert server is not None
         assert server.folder.root.exists()
     assert not server.folder.kubeconfig.exists()
+
+
+def test_a_server_with_pods_is_as_it_was_the_last_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Folder(tmp_path)
+    before = Settings(("--nodes", "3", "--gpus", "2", "--images", "strict"), operator=True)
+    settings.write(folder.settings, before)
+    made: list[Settings] = []
+    monkeypatch.setattr(control, "up", lambda _folder, node, operator, tell: made.append(Settings(node, operator)))
+    monkeypatch.setattr(local, "find_access", lambda _kubeconfig: None)
+    for pods in (True, False):
+        local.start(tmp_path, pods=pods)
+    assert made == [before, Settings(operator=True)]
 
 
 def test_the_plugin_loads_nothing_before_it_is_asked(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from rayward.cli.following import follow, how_to_return, name_of
 from rayward.cli.output import answer, folder_of, tell
 from rayward.cli.target import Target, target_options
 from rayward.kube.client.access import ConfigError
-from rayward.stack import control
+from rayward.stack import control, settings
 
 _RAY_VERSION = "2.60.0"
 
@@ -140,7 +140,11 @@ def _have_server(target: Target, gpus: int, *, yes: bool) -> None:
             raise CommandError(Code.USAGE, "there is no Kubernetes to run on", why, following)
         if not click.confirm("There is no Kubernetes to run on. Start one on this machine?", default=True, err=True):
             raise click.Abort
-    control.up(folder_of(target.data), node=["--nodes", "1", "--gpus", str(gpus)], operator=True, tell=tell)
+    folder = folder_of(target.data)
+    kept, wanted = settings.remembered(folder.settings, {}), settings.plain(folder.settings, gpus)
+    up = control.up(folder, node=wanted.node, operator=wanted.operator, tell=tell)
+    if kept and not up.already:
+        tell(f"started with {shlex.join(settings.words(wanted.flags))} (remembered until down --purge)")
 
 
 def _installed_version() -> str:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
-from rayward.stack import control
+from rayward.stack import control, settings
 from rayward.stack.folder import Folder
+from rayward.stack.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +40,6 @@ def start(folder: Path | None = None, *, pods: bool = False) -> LocalServer:
     """
     root = folder or Path(tempfile.mkdtemp(prefix="rayward-"))
     found = Folder(root.absolute())
-    control.up(found, node=[] if pods else None, operator=True, tell=lambda text: None)
+    wanted = settings.plain(found.settings) if pods else Settings(operator=True)
+    control.up(found, node=wanted.node, operator=wanted.operator, tell=lambda text: None)
     return LocalServer(found, find_access(found.kubeconfig), folder is None)

@@ -13,6 +13,9 @@ Flags = Mapping[str, tuple[str, ...]]
 
 _API_ONLY: Final = "--api-only"
 _OPERATOR: Final = "--operator"
+_GPUS: Final = "--gpus"
+_DEFAULTS: Final[Flags] = {"--nodes": ("1",), _GPUS: ("0",), _OPERATOR: ("rayward",)}
+_ANY_IMAGES: Final = ("--images", ("any",))
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -44,6 +47,45 @@ def read(path: Path) -> Settings | None:
         return msgspec.json.decode(path.read_bytes(), type=Settings)
     except (OSError, msgspec.DecodeError):
         return None
+
+
+def remembered(path: Path, asked: Flags) -> Flags:
+    """The flags of the last start that are not asked for now: a plain ``up`` after ``down`` is the same again."""
+    before = read(path)
+    if before is None or before.node is None:
+        return {}
+    kept: dict[str, tuple[str, ...]] = {}
+    for flag, values in before.flags.items():
+        # A folder that was deleted since is not asked for again.
+        there = tuple(value for value in values if _is_there(flag, value))
+        if flag not in asked and there and _DEFAULTS.get(flag) != there:
+            kept[flag] = there
+    return kept
+
+
+def _is_there(flag: str, value: str) -> bool:
+    if flag == "--image":
+        return (Path(value.partition("=")[2]) / "bin").is_dir()
+    return flag != "--project" or Path(value).is_dir()
+
+
+def plain(path: Path, gpus: int = 0) -> Settings:
+    """Those of a plain ``up``, with at least so many GPUs on each node: a start on the way to a job forgets nothing."""
+    kept = remembered(path, {})
+    enough = max(gpus, *(int(value) for value in kept.get(_GPUS, ("0",))))
+    return chosen({**_DEFAULTS, **kept, _GPUS: (str(enough),)})
+
+
+def chosen(flags: Flags) -> Settings:
+    """What is started with these flags; what runs pods is."""
+    # Images of any kind are left out: what runs already was perhaps started before there was a choice.
+    node = {flag: values for flag, values in flags.items() if flag != _OPERATOR and (flag, values) != _ANY_IMAGES}
+    return Settings(tuple(words(node)), flags.get(_OPERATOR) == _DEFAULTS[_OPERATOR])
+
+
+def words(flags: Flags) -> list[str]:
+    """Flags as words of a command."""
+    return [word for flag in flags.items() for word in spelled(*flag)]
 
 
 def paired(words: Iterable[str]) -> Flags:
