@@ -46,8 +46,14 @@ class ServiceEvents:
         for reason, warning in desired.warnings:
             self.event("Warning", reason, warning)
 
-    def decided(self, decision: Decision, *, abort: str) -> None:
-        """What was decided and shows in no object that was written; ``abort`` is the user's annotation."""
+    def decided(self, decision: Decision, *, abort: str, cleared: bool) -> None:
+        """What was decided and shows in no object that was written.
+
+        Args:
+            decision: What to do.
+            abort: The value of the user's annotation.
+            cleared: Whether the annotations that were acted upon are gone; while not, they are acted upon again.
+        """
         if decision.failure is not None:
             self.event("Warning", decision.failure.reason, decision.failure.message)
         if decision.redeploy:
@@ -62,9 +68,8 @@ class ServiceEvents:
         if decision.drifted:
             message = "Kept the RayCluster: spec.rayClusterConfig changed and spec.upgradeStrategy.type is None"
             self.event("Warning", "ClusterSpecIgnored", message)
-        if labels.ABORT in decision.clear_annotations and not (
-            decision.failure is not None and decision.failure.reason == ABORTED
-        ):
+        aborted = decision.failure is not None and decision.failure.reason == ABORTED
+        if cleared and labels.ABORT in decision.clear_annotations and not aborted:
             message = f"No upgrade is in progress; removed annotation {labels.ABORT}={abort}"
             # Each is an act of the user, who waits for an answer: also the second of a generation.
             self._recorder.event(RAY_SERVICES, self._service, "Warning", "NothingToAbort", message)
