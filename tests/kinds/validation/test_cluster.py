@@ -289,9 +289,9 @@ _IMAGE = f"{GROUP}.template.spec.containers.0.image"
         ("Foo/Bar:2", "names are in lower case"),
         ("rayproject/ray:", "is not the name of an image"),
         ("https://example.com/ray:2", "is not the name of an image"),
-        ("raypoject/rey", "no image raypoject/rey is known: did you mean rayproject/ray?"),
-        ("docker.io/rayprojct/ray-ml:2.60.0", "did you mean rayproject/ray-ml?"),
-        ("rayproject/rey:2.60.0", "did you mean rayproject/ray?"),
+        ("raypoject/rey", "raypoject/rey is close to rayproject/ray: did you mean that?"),
+        ("docker.io/rayprojct/ray-ml:2.60.0", "rayprojct/ray-ml is close to rayproject/ray-ml"),
+        ("rayproject/rey:2.60.0", "rayproject/rey is close to rayproject/ray"),
     ],
 )
 def test_an_image_that_cannot_be_pulled_is_a_warning(image: str, says: str) -> None:
