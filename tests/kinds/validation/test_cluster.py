@@ -257,6 +257,14 @@ def test_messages_say_what_to_write() -> None:
     ("changes", "path"),
     [
         pytest.param({"spec.authOptions": {}}, "spec.authOptions.mode", id="authentication without mode"),
+        *(
+            pytest.param(
+                {f"{HEAD}.rayStartParams": {"dashboard-port": port}},
+                f"{HEAD}.rayStartParams.dashboard-port",
+                id=f"no port: {port[:8]}",
+            )
+            for port in ("x", "0", "65536", "1" * 4301)
+        ),
         pytest.param({f"{GROUP}.replicas": 99}, f"{AT}.replicas", id="more than the most"),
         pytest.param({f"{GROUP}.minReplicas": 2}, f"{AT}.replicas", id="fewer than the fewest"),
         pytest.param({f"{GROUP}.numOfHosts": 0}, f"{AT}.numOfHosts", id="workers of no pods"),

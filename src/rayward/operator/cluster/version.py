@@ -12,7 +12,7 @@ from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import controller_of
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.pod_problems import version_mismatch
-from rayward.operator.cluster.services import dashboard_port
+from rayward.operator.cluster.services import listening_port
 from rayward.operator.ray.reach import PodPort
 from rayward.operator.ray.versionprobe import VersionTarget
 
@@ -32,7 +32,7 @@ def target_of(cluster: RayCluster, pods: Iterable[RayPod]) -> VersionTarget | No
     head = next((pod for pod in pods if pod.is_head and pod.ready and not pod.deleting), None)
     if head is None or not head.status.pod_ip or not is_asked(cluster):
         return None
-    place = PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, _port(cluster))
+    place = PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, listening_port(cluster))
     return VersionTarget(place, head.incarnation)
 
 
@@ -45,11 +45,6 @@ def mismatch_of(cluster: RayCluster, pods: Iterable[RayPod], running: str) -> tu
     if runs is None or not others:
         return _IMAGE_TAG, ""
     return DASHBOARD, f"the head runs Ray {running[:64]}, but {' and '.join(others)}: write the version that runs"
-
-
-def _port(cluster: RayCluster) -> int:
-    text = (cluster.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
-    return int(text) if text.isascii() and text.isdigit() else dashboard_port(cluster)
 
 
 def _written(cluster: RayCluster) -> list[tuple[str, str]]:
