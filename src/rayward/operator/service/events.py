@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from rayward.kinds import labels, rayversion
+from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kinds.shapes import desired_workers
-from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
 from rayward.operator.cluster.conditions import DRIFTED
+from rayward.operator.cluster.version import differs_from
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.state import ABORTED, Decision
@@ -84,12 +84,8 @@ class ServiceEvents:
     def ray_version(self, cluster: RayCluster, running: str) -> None:
         """The Ray that answers is another one than the spec, or the tag of the image, says."""
         # The cluster's own spec: during an upgrade the service's is of a release that does not answer yet.
-        spec, name = cluster.spec, cluster.metadata.name
-        tag = image_version(spec.head_group_spec.template)
-        for what, written in (("rayVersion", spec.ray_version), ("the tag of the head's image", tag)):
-            if running and written and rayversion.parse(running) != rayversion.parse(written):
-                message = f"RayCluster {name} runs Ray {running} and {what} in spec.rayClusterConfig is {written[:64]}"
-                self.event("Warning", "RayVersionDiffers", f"{message}: write the version that runs")
+        if differs := differs_from(cluster.spec, running, "spec.rayClusterConfig"):
+            self.event("Warning", "RayVersionDiffers", f"RayCluster {cluster.metadata.name} {differs}")
 
     def edited_cluster(self, cluster: RayCluster) -> None:
         """Somebody else changed the templates of the cluster that serves: the spec no longer describes it."""
