@@ -13,7 +13,7 @@ from rayward.kube.client.request import Request, Response
 from rayward.kube.client.retry import RetryPolicy
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.resource import NODES, Resource
-from rayward.kube.runtime.events import EventRecorder, reference
+from rayward.kube.runtime.events import EventFilter, EventRecorder, reference
 from rayward.net.errors import ConnectFailed, ConnectionLost, NetworkError
 from tests.client.recording import Answer, RecordingTransport, answer_json
 from tests.runtime.simulated import status
@@ -247,3 +247,19 @@ async def test_beyond_a_burst_events_are_written_at_a_pace_and_none_is_lost(proc
     await process.settle(60)
     assert len(process.events) == many
     assert {event["firstTimestamp"] for event in process.events.values()} == {"2026-01-01T00:00:00Z"}
+
+
+def test_what_a_reconcile_sees_every_time_is_new_once_for_a_generation() -> None:
+    seen = EventFilter()
+    problems = [f"group {number} has no image" for number in range(1024)]
+    assert all(seen.is_new(1, "Invalid", message) for message in problems)
+    assert not any(seen.is_new(1, "Invalid", message) for message in problems)
+    assert seen.is_new(2, "Invalid", problems[0])
+
+
+def test_one_more_than_are_remembered_costs_the_repetition_of_one() -> None:
+    seen = EventFilter()
+    for number in range(1025):
+        assert seen.is_new(1, "Failed", f"pod {number}")
+    assert not any(seen.is_new(1, "Failed", f"pod {number}") for number in range(1, 1025))
+    assert seen.is_new(1, "Failed", "pod 0")

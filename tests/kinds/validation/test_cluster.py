@@ -257,6 +257,14 @@ def test_messages_say_what_to_write() -> None:
     ("changes", "path"),
     [
         pytest.param({"spec.authOptions": {}}, "spec.authOptions.mode", id="authentication without mode"),
+        *(
+            pytest.param(
+                {f"{HEAD}.rayStartParams": {"dashboard-port": port}},
+                f"{HEAD}.rayStartParams.dashboard-port",
+                id=f"no port: {port[:8]}",
+            )
+            for port in ("x", "0", "65536", "1" * 4301)
+        ),
         pytest.param({f"{GROUP}.replicas": 99}, f"{AT}.replicas", id="more than the most"),
         pytest.param({f"{GROUP}.minReplicas": 2}, f"{AT}.replicas", id="fewer than the fewest"),
         pytest.param({f"{GROUP}.numOfHosts": 0}, f"{AT}.numOfHosts", id="workers of no pods"),
@@ -289,9 +297,9 @@ _IMAGE = f"{GROUP}.template.spec.containers.0.image"
         ("Foo/Bar:2", "names are in lower case"),
         ("rayproject/ray:", "is not the name of an image"),
         ("https://example.com/ray:2", "is not the name of an image"),
-        ("raypoject/rey", "no image raypoject/rey is known: did you mean rayproject/ray?"),
-        ("docker.io/rayprojct/ray-ml:2.60.0", "did you mean rayproject/ray-ml?"),
-        ("rayproject/rey:2.60.0", "did you mean rayproject/ray?"),
+        ("raypoject/rey", "raypoject/rey is close to rayproject/ray: did you mean that?"),
+        ("docker.io/rayprojct/ray-ml:2.60.0", "rayprojct/ray-ml is close to rayproject/ray-ml"),
+        ("rayproject/rey:2.60.0", "rayproject/rey is close to rayproject/ray"),
     ],
 )
 def test_an_image_that_cannot_be_pulled_is_a_warning(image: str, says: str) -> None:

@@ -123,3 +123,25 @@ def test_a_serve_service_is_made_where_it_is_asked_for() -> None:
     assert _ports(services.serve_service(cluster(annotations=asked))) == {"serve": 8000}
     assert services.serve_service(cluster()) is None
     assert services.serve_service(cluster(annotations=asked, head={"template": template({"ports": ports[2:]})})) is None
+
+
+_NAMED = [{"name": "dashboard", "containerPort": 9000}]
+
+
+@pytest.mark.parametrize(
+    ("told", "ports", "listens"),
+    [
+        pytest.param(None, None, 8265, id="nobody says"),
+        pytest.param("8299", _NAMED, 8299, id="Ray is told"),
+        pytest.param(None, _NAMED, 9000, id="the container says"),
+        pytest.param(None, [{"name": "client", "containerPort": 10001}], 8265, id="the container says others"),
+        pytest.param("65536", _NAMED, 9000, id="Ray is told none that there is"),
+        pytest.param("1" * 4301, None, 8265, id="Ray is told more than can be read"),
+        pytest.param("x", None, 8265, id="Ray is told no number"),
+        pytest.param("0", None, 8265, id="Ray is told to take any"),
+    ],
+)
+def test_the_dashboard_listens_where_ray_is_told(told: str | None, ports: list[Object] | None, listens: int) -> None:
+    params = {} if told is None else {"dashboard-port": told}
+    made = cluster(head={"rayStartParams": params, "template": template({"ports": ports})})
+    assert services.listening_port(made) == listens

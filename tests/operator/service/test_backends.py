@@ -47,4 +47,6 @@ def test_requests_have_moved_when_nothing_leads_elsewhere(found: Backends, await
 
 
 def test_without_a_service_nothing_leads_anywhere() -> None:
-    assert backends_of((), frozenset(), _PODS) == Backends()
+    found = backends_of((), frozenset(), _PODS)
+    assert found == Backends()
+    assert found.awaited("new") == "there is no serve Service yet that leads to RayCluster new"

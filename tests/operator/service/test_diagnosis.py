@@ -168,7 +168,14 @@ ImportError:
             id="an archive that is not there",
         ),
         pytest.param(
-            "Failed to set up runtime environment.\nIt timed out", "RuntimeEnvSetupError: It timed out", id="r"
+            "Failed to set up runtime environment.\nIt timed out",
+            "RuntimeEnvSetupError: It timed out",
+            id="an environment that took too long",
+        ),
+        pytest.param(
+            "Failed to set up runtime environment.\n" + "\n" * 500_000 + "It timed out",
+            "RuntimeEnvSetupError: It timed out",
+            id="so many empty lines that each must be read once",
         ),
         pytest.param(
             _OWN_FOLDER, "ValueError: no such shop (/code/ray/serve/lib/python3.11/shop.py:5)", id="a folder like Ray's"

@@ -257,7 +257,10 @@ async def test_a_cluster_that_was_edited_itself_is_told(ray: ServiceStage) -> No
 
 @pytest.mark.parametrize(
     ("image", "version", "named"),
-    [("rayproject/ray:2.9.0-py311", None, "the tag of the head's image"), ("ray", "2.9.0", "rayVersion")],
+    [
+        ("rayproject/ray:2.9.0-py311", None, "the tag of the head's image"),
+        ("ray", "2.9.0", "spec.rayClusterConfig.rayVersion"),
+    ],
 )
 async def test_a_ray_that_is_not_the_one_written_is_told(
     ray: ServiceStage, image: str, version: str | None, named: str
@@ -268,7 +271,7 @@ async def test_a_ray_that_is_not_the_one_written_is_told(
         await ray.create(service({**cluster, **({"rayVersion": version} if version else {})}))
         await ray.until_reasons("RayVersionDiffers")
         (told,) = [event for event in await ray.objects(EVENTS) if event["reason"] == "RayVersionDiffers"]
-        assert f"runs Ray 2.60.0 and {named} in spec.rayClusterConfig is 2.9.0" in told["message"]
+        assert f" runs Ray 2.60.0, but {named} is 2.9.0: write the version that runs" in told["message"]
 
 
 async def test_a_worker_group_that_an_edit_dropped_is_told(ray: ServiceStage) -> None:

@@ -9,6 +9,7 @@ from rayward.kube.core.resource import PODS, SERVICES
 from tests.operator.service.refusing import Refusing
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.service.witness import witness
+from tests.operator.stage import group
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +45,33 @@ async def test_an_upgrade_that_a_quota_forbids_says_so_and_what_serves_is_kept_u
         await ray.eventually(configured_again)
         refusing.times = 0
         assert await ray.until_settled() != serving
+
+
+async def test_an_abort_with_nothing_to_end_is_answered_once_its_annotation_is_gone(
+    ray: ServiceStage, caplog: pytest.LogCaptureFixture
+) -> None:
+    refusing = Refusing(ray.client.transport, "PATCH", 403, "Forbidden")
+    async with ray.operator(Client(refusing, namespace=ray.client.namespace)):
+        await ray.create(service(cluster_config(groups=[group("small", 1)])))
+        await ray.until_settled()
+        refusing.times = 10**9
+        await ray.edit(rayClusterConfig=cluster_config(groups=[group("small", 2)]))
+        await ray.until_reasons("FailedWrite")
+        await ray.annotate(abort="true")
+        before = refusing.times
+
+        async def tried_again() -> bool:
+            return refusing.times <= before - 3
+
+        await ray.eventually(tried_again)
+        assert "NothingToAbort" not in caplog.text
+        refusing.times = 0
+
+        async def obeyed() -> bool:
+            return "rayward.dev/abort" not in ((await ray.service())["metadata"].get("annotations") or {})
+
+        await ray.eventually(obeyed)
+        await ray.until_reasons("NothingToAbort")
 
 
 async def test_a_service_that_somebody_deletes_is_made_again_and_leads_where_it_led(ray: ServiceStage) -> None:

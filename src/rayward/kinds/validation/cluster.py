@@ -19,10 +19,12 @@ from rayward.kinds.validation.options import (
 )
 from rayward.kinds.validation.problem import Problem
 from rayward.kinds.validation.unread import unread_annotations, unread_of_cluster
+from rayward.kube.machinery.digits import parse_digits
 from rayward.kube.machinery.names import check_dns1035_label
 
 _STRATEGIES: Final = ("Recreate", "None")
 _OWNERS: Final = ("RayService", "RayJob")
+_HIGHEST_PORT: Final = 65535
 _GANG_LABEL: Final = "ray.io/gang-scheduling-enabled"
 _QUEUE_LABELS: Final = ("volcano.sh/queue-name", "yunikorn.apache.org/queue", "kai.scheduler/queue")
 
@@ -79,6 +81,10 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
         yield Problem(f"{at}.autoscalerOptions", "Invalid", message)
     yield from unread_of_cluster(spec, at)
     yield from image_warnings(spec, at)
+    dashboard = (spec.head_group_spec.ray_start_params or {}).get("dashboard-port")
+    if dashboard is not None and not parse_digits(dashboard, _HIGHEST_PORT):
+        message = f"{dashboard[:64]!r} is no port, so nobody finds the dashboard: write a number from 1 to 65535"
+        yield Problem(f"{at}.headGroupSpec.rayStartParams.dashboard-port", "Invalid", message)
     version = spec.autoscaler_options.version if spec.autoscaler_options is not None else None
     for index, group in enumerate(spec.worker_group_specs or ()):
         place = f"{at}.workerGroupSpecs[{index}]"

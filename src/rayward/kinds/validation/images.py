@@ -70,7 +70,7 @@ def _mistake(image: str) -> str:
         return f"{image[:64]!r} is not the name of an image: write REPOSITORY:TAG, such as rayproject/ray:2.60.0{lower}"
     owner, _, name = image.partition("@")[0].partition(":")[0].removeprefix("docker.io/").partition("/")
     meant = _meant(owner, name)
-    return f"no image {owner}/{name} is known: did you mean {meant}?" if meant else ""
+    return f"{owner}/{name} is close to {meant}: did you mean that?" if meant else ""
 
 
 def _meant(owner: str, name: str) -> str:

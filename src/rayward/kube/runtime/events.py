@@ -37,7 +37,7 @@ _A_SECOND: Final = 25.0
 _BURST: Final = 1000
 """Beyond a burst events are written at a pace that leaves the server to what reconciles; their times are those at which
 they were recorded."""
-_MOST_PER_GENERATION: Final = 256
+_MOST_PER_GENERATION: Final = 1024
 
 Slot = tuple[str, ...]
 EventType = Literal["Normal", "Warning"]
@@ -222,16 +222,18 @@ class EventFilter:
 
     def __init__(self) -> None:
         self._generation = -1
-        self._recorded: set[tuple[str, str]] = set()
+        self._recorded: dict[tuple[str, str], None] = {}
 
     def is_new(self, generation: int, reason: str, message: str) -> bool:
         """Whether this is the first time; from then on it is not."""
-        if generation != self._generation or len(self._recorded) >= _MOST_PER_GENERATION:
+        if generation != self._generation:
             self._generation = generation
             self._recorded.clear()
         if (reason, message) in self._recorded:
             return False
-        self._recorded.add((reason, message))
+        if len(self._recorded) >= _MOST_PER_GENERATION:
+            del self._recorded[next(iter(self._recorded))]
+        self._recorded[reason, message] = None
         return True
 
 

@@ -9,7 +9,9 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.shapes import features
 from rayward.kinds.shapes.metadata import Object, child, fresh, own_metadata, owner
 from rayward.kinds.shapes.pods import head_labels
+from rayward.kinds.validation import template
 from rayward.kube.core.resource import SERVICES
+from rayward.kube.machinery.digits import parse_digits
 
 DASHBOARD: Final = "dashboard"
 _METRICS: Final = "metrics"
@@ -17,6 +19,7 @@ _SERVE: Final = "serve"
 _DEFAULT_PORTS: Final = {"client": 10001, "gcs-server": 6379, DASHBOARD: 8265, _METRICS: 8080, _SERVE: 8000}
 _HEADLESS: Final = {"clusterIP": "None", "publishNotReadyAddresses": True}
 _CLUSTER_IP: Final = "ClusterIP"
+_HIGHEST_PORT: Final = 65535
 
 
 def head_service(cluster: RayCluster) -> Object:
@@ -69,6 +72,19 @@ def dashboard_port(cluster: RayCluster) -> int:
     """The port of the head's service at which the dashboard answers."""
     ports = {port["name"]: port["port"] for port in _ports(cluster)}
     return ports.get(DASHBOARD, _DEFAULT_PORTS[DASHBOARD])
+
+
+def listening_port(cluster: RayCluster) -> int:
+    """The port of the head's pod at which the dashboard listens: as Ray is told, else as the container says."""
+    text = (cluster.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
+    if told := parse_digits(text, _HIGHEST_PORT):
+        return told
+    for container in template.containers(cluster.spec.head_group_spec.template)[:1]:
+        ports: list[Object] = container.get("ports") or []
+        for port in ports:
+            if port.get("name") == DASHBOARD:
+                return int(port["containerPort"])
+    return _DEFAULT_PORTS[DASHBOARD]
 
 
 def _users_head_service(cluster: RayCluster, given: Object, its_labels: Object, annotations: Object) -> Object:

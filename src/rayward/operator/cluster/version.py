@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Final
 
 from rayward.kinds import rayversion
-from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import controller_of
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.cluster.pod_problems import version_mismatch
-from rayward.operator.cluster.services import dashboard_port
+from rayward.operator.cluster.services import listening_port
 from rayward.operator.ray.reach import PodPort
 from rayward.operator.ray.versionprobe import VersionTarget
 
@@ -24,7 +24,7 @@ def is_asked(cluster: RayCluster) -> bool:
     """Whether the head is asked: something is written to compare, and no owner's controller reads the dashboard."""
     owner = controller_of(cluster)
     ours = owner is not None and owner.api_version.partition("/")[0] == RAY_CLUSTERS.group
-    return bool(_written(cluster)) and not (ours or cluster.deleting)
+    return bool(_written(cluster.spec, "spec")) and not (ours or cluster.deleting)
 
 
 def target_of(cluster: RayCluster, pods: Iterable[RayPod]) -> VersionTarget | None:
@@ -32,7 +32,7 @@ def target_of(cluster: RayCluster, pods: Iterable[RayPod]) -> VersionTarget | No
     head = next((pod for pod in pods if pod.is_head and pod.ready and not pod.deleting), None)
     if head is None or not head.status.pod_ip or not is_asked(cluster):
         return None
-    place = PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, _port(cluster))
+    place = PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, listening_port(cluster))
     return VersionTarget(place, head.incarnation)
 
 
@@ -40,19 +40,20 @@ def mismatch_of(cluster: RayCluster, pods: Iterable[RayPod], running: str) -> tu
     """Reason and message of another Ray than the spec says; ``running`` is what the head answered, if it did."""
     if message := version_mismatch(pods, cluster.spec.ray_version):
         return _IMAGE_TAG, message
+    differs = differs_from(cluster.spec, running, "spec")
+    return (DASHBOARD, f"the head {differs}") if differs else (_IMAGE_TAG, "")
+
+
+def differs_from(spec: RayClusterSpec, running: str, at: str) -> str:
+    """Which Ray runs and what of the spec at ``at`` says another, as the end of a sentence; empty if nothing does."""
     runs = rayversion.parse(running)
-    others = [f"{what} is {text[:64]}" for what, text in _written(cluster) if runs != rayversion.parse(text)]
+    others = [f"{what} is {text[:64]}" for what, text in _written(spec, at) if runs != rayversion.parse(text)]
     if runs is None or not others:
-        return _IMAGE_TAG, ""
-    return DASHBOARD, f"the head runs Ray {running[:64]}, but {' and '.join(others)}: write the version that runs"
+        return ""
+    return f"runs Ray {running[:64]}, but {' and '.join(others)}: write the version that runs"
 
 
-def _port(cluster: RayCluster) -> int:
-    text = (cluster.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
-    return int(text) if text.isascii() and text.isdigit() else dashboard_port(cluster)
-
-
-def _written(cluster: RayCluster) -> list[tuple[str, str]]:
-    tag = image_version(cluster.spec.head_group_spec.template)
-    given = (("spec.rayVersion", cluster.spec.ray_version), ("the tag of the head's image", tag))
+def _written(spec: RayClusterSpec, at: str) -> list[tuple[str, str]]:
+    tag = image_version(spec.head_group_spec.template)
+    given = ((f"{at}.rayVersion", spec.ray_version), ("the tag of the head's image", tag))
     return [(what, text) for what, text in given if rayversion.parse(text) is not None]

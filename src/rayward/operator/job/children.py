@@ -21,7 +21,6 @@ from rayward.operator.job import submission
 from rayward.operator.job.annotations import Attempt
 
 SUBMITTER: Final = "ray-job-submitter"
-DASHBOARD: Final = 8265
 _BACKOFF_LIMIT: Final = 2
 _NOT_COPIED: Final = frozenset(
     (
@@ -120,24 +119,11 @@ def head_service(job: RayJob, on: RayCluster) -> Object:
     return made
 
 
-def dashboard_port(on: RayCluster) -> int:
-    """Where the head's dashboard listens."""
-    text = (on.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
-    if text.isascii() and text.isdigit():
-        return int(text)
-    for container in template.containers(on.spec.head_group_spec.template)[:1]:
-        ports: list[Object] = container.get("ports") or []
-        for port in ports:
-            if port.get("name") == "dashboard":
-                return int(port["containerPort"])
-    return DASHBOARD
-
-
 def dashboard_address(on: RayCluster, domain: str) -> str:
     """Host and port of the dashboard, as ``status.dashboardURL`` has them."""
     head = on.status.head
     service = (head.service_name if head is not None else "") or names.head_service(on.metadata.name)
-    return f"{service}.{on.metadata.namespace}.svc.{domain}:{dashboard_port(on)}"
+    return f"{service}.{on.metadata.namespace}.svc.{domain}:{services.listening_port(on)}"
 
 
 def _add_sidecar(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt) -> None:
@@ -148,7 +134,7 @@ def _add_sidecar(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt
     pod: Object = config["headGroupSpec"]["template"]["spec"]
     container = _container(made)
     container["command"] = list(submission.SHELL)
-    container["args"] = [submission.sidecar_command(spec, attempt.job_id, dashboard_port(made))]
+    container["args"] = [submission.sidecar_command(spec, attempt.job_id, services.listening_port(made))]
     _complete(container, made, attempt.job_id, "")
     pod["containers"] = [*pod["containers"], container]
     pod["restartPolicy"] = "Never"

@@ -21,9 +21,9 @@ from rayward.kube.runtime.registry import Environment
 from rayward.operator.base.tokens import RETRY_SECONDS
 from rayward.operator.base.writing import WRITE
 from rayward.operator.cluster.pod import RayPod
+from rayward.operator.cluster.services import listening_port
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.apply import Applier
-from rayward.operator.job.children import dashboard_port
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Submitter
 from rayward.operator.job.metrics import JobMetrics
@@ -221,7 +221,7 @@ def _place(observed: Observed) -> PodPort | None:
     head, cluster = observed.head, observed.cluster
     if head is None or cluster is None or not head.status.pod_ip:
         return None
-    return PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, dashboard_port(cluster))
+    return PodPort(head.metadata.namespace, head.metadata.name, head.status.pod_ip, listening_port(cluster))
 
 
 def _started(head: RayPod) -> float:

@@ -22,7 +22,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
-from rayward.kinds.raycluster import Object, RayCluster
+from rayward.kinds.raycluster import Object
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import AlreadyExists, ApiError, Conflict
@@ -34,6 +34,7 @@ from rayward.kube.core.service import Service
 from rayward.kube.machinery.jsonvalue import entries
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.writer import Writer
+from rayward.operator.cluster.services import listening_port
 from rayward.operator.ray.observation import Deploy, Observation, Target
 from rayward.operator.ray.poller import Poller
 from rayward.operator.ray.reach import PodPort
@@ -48,7 +49,6 @@ from rayward.operator.service.state import Decision, PodLabel, Release, ServeCon
 
 _DENIED: Final = frozenset({400, 403, 413, 422})
 """Answers to a write that the next attempt gets too: a quota, a policy, a webhook."""
-_DASHBOARD: Final = 8265
 
 
 class _WrittenCluster(KubeObject, frozen=True):
@@ -355,9 +355,5 @@ def _dashboard_of(found: ObservedCluster) -> PodPort | None:
     head = found.head
     if head is None or not head.ready:
         return None
-    return PodPort(found.cluster.metadata.namespace, head.metadata.name, head.status.pod_ip, _port(found.cluster))
-
-
-def _port(cluster: RayCluster) -> int:
-    text = (cluster.spec.head_group_spec.ray_start_params or {}).get("dashboard-port", "")
-    return int(text) if text.isascii() and text.isdigit() else _DASHBOARD
+    cluster = found.cluster
+    return PodPort(cluster.metadata.namespace, head.metadata.name, head.status.pod_ip, listening_port(cluster))

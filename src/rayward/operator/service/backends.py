@@ -26,6 +26,8 @@ class Backends:
 
     def awaited(self, active: str) -> str:
         """What has to follow before all requests go to ``active``, as a sentence; empty once they do."""
+        if not self.service:
+            return f"there is no serve Service yet that leads to RayCluster {active}"
         if elsewhere := sorted((self.endpoints | self.proxied) - {active}):
             return f"Service {self.service} still leads to pods of RayCluster {', '.join(elsewhere)}"
         if active not in self.endpoints:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from rayward.kinds import labels, rayversion
+from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kinds.shapes import desired_workers
-from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
 from rayward.operator.cluster.conditions import DRIFTED
+from rayward.operator.cluster.version import differs_from
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.state import ABORTED, Decision
@@ -46,8 +46,14 @@ class ServiceEvents:
         for reason, warning in desired.warnings:
             self.event("Warning", reason, warning)
 
-    def decided(self, decision: Decision, *, abort: str) -> None:
-        """What was decided and shows in no object that was written; ``abort`` is the user's annotation."""
+    def decided(self, decision: Decision, *, abort: str, cleared: bool) -> None:
+        """What was decided and shows in no object that was written.
+
+        Args:
+            decision: What to do.
+            abort: The value of the user's annotation.
+            cleared: Whether the annotations that were acted upon are gone; while not, they are acted upon again.
+        """
         if decision.failure is not None:
             self.event("Warning", decision.failure.reason, decision.failure.message)
         if decision.redeploy:
@@ -62,9 +68,8 @@ class ServiceEvents:
         if decision.drifted:
             message = "Kept the RayCluster: spec.rayClusterConfig changed and spec.upgradeStrategy.type is None"
             self.event("Warning", "ClusterSpecIgnored", message)
-        if labels.ABORT in decision.clear_annotations and not (
-            decision.failure is not None and decision.failure.reason == ABORTED
-        ):
+        aborted = decision.failure is not None and decision.failure.reason == ABORTED
+        if cleared and labels.ABORT in decision.clear_annotations and not aborted:
             message = f"No upgrade is in progress; removed annotation {labels.ABORT}={abort}"
             # Each is an act of the user, who waits for an answer: also the second of a generation.
             self._recorder.event(RAY_SERVICES, self._service, "Warning", "NothingToAbort", message)
@@ -79,12 +84,8 @@ class ServiceEvents:
     def ray_version(self, cluster: RayCluster, running: str) -> None:
         """The Ray that answers is another one than the spec, or the tag of the image, says."""
         # The cluster's own spec: during an upgrade the service's is of a release that does not answer yet.
-        spec, name = cluster.spec, cluster.metadata.name
-        tag = image_version(spec.head_group_spec.template)
-        for what, written in (("rayVersion", spec.ray_version), ("the tag of the head's image", tag)):
-            if running and written and rayversion.parse(running) != rayversion.parse(written):
-                message = f"RayCluster {name} runs Ray {running} and {what} in spec.rayClusterConfig is {written[:64]}"
-                self.event("Warning", "RayVersionDiffers", f"{message}: write the version that runs")
+        if differs := differs_from(cluster.spec, running, "spec.rayClusterConfig"):
+            self.event("Warning", "RayVersionDiffers", f"RayCluster {cluster.metadata.name} {differs}")
 
     def edited_cluster(self, cluster: RayCluster) -> None:
         """Somebody else changed the templates of the cluster that serves: the spec no longer describes it."""

@@ -147,7 +147,7 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         found = ((each.cluster, each.observation) for each in observed.clusters.values())
         unauthorized = await local.tokens.learn(self.client, found)
         outcome = await applier.apply(decision, desired, self._config_of(service), local.tokens.known, now)
-        report.events.decided(decision, abort=policy.abort)
+        report.events.decided(decision, abort=policy.abort, cleared=outcome.clean)
         if decision.active is not None:
             serving = observed.clusters[decision.active.name]
             if desired.rejected is None:
