@@ -17,7 +17,7 @@ from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
-from rayward.stack import control, settings
+from rayward.stack import control
 from rayward.stack.folder import Folder
 from tests.cli.rayward import Rayward, run
 from tests.waiting import eventually
@@ -134,22 +134,6 @@ def test_the_server_that_is_offered_has_the_gpus_that_are_asked_for(
     done = run("run", "--data-dir", str(tmp_path / "nothing"), *asked, "--", "true", stdin=answer)
     assert "Start one on this machine?" in done.err
     assert made == started
-
-
-@pytest.mark.parametrize(("asked", "gpus"), [([], "2"), (["--gpus", "4"], "4")])
-def test_the_server_that_is_started_is_as_the_last_time_and_the_next_up_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str], gpus: str
-) -> None:
-    last = ("--nodes", "3", "--gpus", "2", "--cpus", "8", "--images", "strict")
-    settings.write(Folder(tmp_path).settings, settings.Settings(last, operator=False))
-    made: list[tuple[settings.Flags, bool, bool]] = []
-
-    def up(folder: Folder, *, node: list[str], operator: bool, remember: bool, **more: object) -> None:
-        made.append((settings.paired(node), operator, remember))
-
-    monkeypatch.setattr(control, "up", up)
-    run("run", "--yes", "--data-dir", str(tmp_path), *asked, "--", "true")
-    assert made == [({**settings.paired(last), "--gpus": (gpus,)}, True, False)]
 
 
 def test_whoever_says_yes_to_the_second_interrupt_stops_the_job(client: SyncClient, rayward: Rayward) -> None:

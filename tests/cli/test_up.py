@@ -219,15 +219,6 @@ def test_a_start_without_pods_forgets_nothing(folder: Folder) -> None:
     assert folder.settings.read_bytes() == before
 
 
-@pytest.mark.parametrize("remember", [True, False])
-def test_only_up_chooses_for_the_next_up(folder: Folder, remember: bool) -> None:
-    folder.root.mkdir()
-    _last(folder, "--nodes", "3", "--gpus", "2", operator=False)
-    before = folder.settings.read_bytes()
-    control.up(folder, node=["--nodes", "1"], operator=True, remember=remember, tell=lambda _text: None)
-    assert (folder.settings.read_bytes() != before) is remember
-
-
 @pytest.mark.parametrize(("running", "code"), [((), 0), (("--images", "strict"), 5)], ids=["any", "strict"])
 def test_images_any_is_told_from_strict(
     running: tuple[str, ...], code: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -18,7 +18,6 @@ from rayward.cli.output import answer, folder_of, tell
 from rayward.cli.target import Target, target_options
 from rayward.kube.client.access import ConfigError
 from rayward.stack import control
-from rayward.stack.settings import remembered_node
 
 _RAY_VERSION = "2.60.0"
 
@@ -141,10 +140,7 @@ def _have_server(target: Target, gpus: int, *, yes: bool) -> None:
             raise CommandError(Code.USAGE, "there is no Kubernetes to run on", why, following)
         if not click.confirm("There is no Kubernetes to run on. Start one on this machine?", default=True, err=True):
             raise click.Abort
-    folder = folder_of(target.data)
-    node = remembered_node(folder.settings, gpus)
-    # what this job needs is no choice for the next `rayward up`
-    control.up(folder, node=node, operator=True, remember=False, tell=tell)
+    control.up(folder_of(target.data), node=["--nodes", "1", "--gpus", str(gpus)], operator=True, tell=tell)
 
 
 def _installed_version() -> str:

@@ -18,6 +18,7 @@ from rayward.stack.following import Logs
 from rayward.stack.settings import Flags
 
 _PORT = click.IntRange(0, 65535)
+_DEFAULTS: Flags = {"--nodes": ("1",), "--gpus": ("0",), "--operator": ("rayward",)}
 _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 
 
@@ -74,12 +75,12 @@ def command(
     flags = ["--nodes", str(nodes), "--gpus", str(gpus), *_node_flags(cpus, memory, images, project)]
     flags += ["--images", image_policy]
     asked = _asked(ctx, flags, port, operator, api_only=api_only)
-    kept: Flags = {} if api_only else settings.remembered(folder.settings, asked)
+    kept: Flags = {} if api_only else _remembered(folder, asked)
     chosen: Flags = {**settings.paired(flags), **kept}
     # Only where it differs: what runs already was perhaps started before there was a choice.
     chosen = {flag: values for flag, values in chosen.items() if (flag, values) != ("--images", ("any",))}
     wants_operator = (*kept.get("--operator", ()), operator)[0] == "rayward" and not api_only
-    node = None if api_only else settings.words({flag: chosen[flag] for flag in chosen if flag != "--operator"})
+    node = None if api_only else _words({flag: chosen[flag] for flag in chosen if flag != "--operator"})
     # What a part says while the answer is written is shown too.
     logs = Logs(folder) if foreground else None
     try:
@@ -87,7 +88,7 @@ def command(
         if up.already:
             _refuse_other_flags(folder, up, asked, data)
         elif kept:
-            tell(f"as before: {shlex.join(settings.words(kept))} (remembered until down --purge)")
+            tell(f"as before: {shlex.join(_words(kept))} (remembered until down --purge)")
         _tell_troubles(folder, up)
         _answer(folder, up, form, api_only=api_only)
         if logs is not None:
@@ -101,6 +102,30 @@ def command(
         tell("ending...")
         control.down(folder, purge=False)
         tell(f"stopped; objects stay in {folder.root}")
+
+
+def _remembered(folder: Folder, asked: Flags) -> Flags:
+    """The flags of the last time that are not written now: a plain ``up`` after ``down`` is the same again."""
+    before = settings.read(folder.settings)
+    if before is None or before.node is None:
+        return {}
+    kept: dict[str, tuple[str, ...]] = {}
+    for flag, values in before.flags.items():
+        # A folder that was deleted since is not asked for again.
+        there = tuple(value for value in values if _is_there(flag, value))
+        if flag not in asked and there and _DEFAULTS.get(flag) != there:
+            kept[flag] = there
+    return kept
+
+
+def _is_there(flag: str, value: str) -> bool:
+    if flag == "--image":
+        return (Path(value.partition("=")[2]) / "bin").is_dir()
+    return flag != "--project" or Path(value).is_dir()
+
+
+def _words(flags: Flags) -> list[str]:
+    return [word for flag in flags.items() for word in settings.spelled(*flag)]
 
 
 def _size(folder: Folder) -> str:
@@ -150,7 +175,7 @@ def _refuse_other_flags(folder: Folder, up: control.Up, asked: Flags, data: Path
     told = settings.differing(asked, known)
     if told:
         place = ["--data-dir", str(data)] if data is not None else []
-        again = shlex.join([*settings.words(asked), *place])
+        again = shlex.join([*_words(asked), *place])
         why = "\n".join(f"{flag}: it was started with {instead}" for flag, instead in told.items())
         following = f"{shlex.join(['rayward', 'down', *place])} && rayward up {again}"
         raise CommandError(Code.CONFLICT, f"it is already running, but not with {' '.join(told)}", why, following)

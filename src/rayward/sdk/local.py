@@ -10,7 +10,6 @@ from rayward.kube.client.access import Access
 from rayward.kube.client.config import find_access
 from rayward.stack import control
 from rayward.stack.folder import Folder
-from rayward.stack.settings import remembered_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +39,5 @@ def start(folder: Path | None = None, *, pods: bool = False) -> LocalServer:
     """
     root = folder or Path(tempfile.mkdtemp(prefix="rayward-"))
     found = Folder(root.absolute())
-    node = remembered_node(found.settings, 0) if pods else None
-    control.up(found, node=node, operator=True, remember=False, tell=lambda text: None)
+    control.up(found, node=[] if pods else None, operator=True, tell=lambda text: None)
     return LocalServer(found, find_access(found.kubeconfig), folder is None)

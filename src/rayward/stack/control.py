@@ -42,7 +42,6 @@ def up(
     node: Sequence[str] | None = None,
     operator: bool = False,
     foreground: bool = False,
-    remember: bool = True,
     timeout: float = 180.0,
     tell: Callable[[str], None],
 ) -> Up:
@@ -54,7 +53,6 @@ def up(
         node: Flags of the node; None leaves out what runs pods.
         operator: Whether Ray's kinds are defined and made true.
         foreground: Whether the stack ends with this process.
-        remember: Whether these settings are those of the next ``rayward up``, too.
         timeout: How long it may take.
         tell: Hears of every step.
 
@@ -69,7 +67,7 @@ def up(
     if not already:
         text = f"adopting the parts that run in {folder.root}: their supervisor was killed"
         tell(text if adopted is not None else f"starting in {folder.root}")
-        supervisor = _spawn(folder, port, node, operator=operator, foreground=foreground, remember=remember)
+        supervisor = _spawn(folder, port, node, operator=operator, foreground=foreground)
     told: set[str] = set()
     while True:
         seen = state.current(folder)
@@ -93,9 +91,7 @@ def up(
         time.sleep(_POLL)
 
 
-def _spawn(
-    folder: Folder, port: int, node: Sequence[str] | None, *, operator: bool, foreground: bool, remember: bool
-) -> int:
+def _spawn(folder: Folder, port: int, node: Sequence[str] | None, *, operator: bool, foreground: bool) -> int:
     """Start a supervisor in its own session, with nothing of our terminal."""
     folder.logs.mkdir(mode=0o700, exist_ok=True)
     log = str(folder.logs / "supervisor.log")
@@ -103,7 +99,6 @@ def _spawn(
     command += ["--data-dir", str(folder.root.resolve()), "--port", str(port)]
     command += ["--keeper", str(os.getpid())] if foreground else []
     command += ["--operator"] if operator else []
-    command += ["--remember"] if remember else []
     command += ["--api-only"] if node is None else ["--", *node]
     append = os.O_WRONLY | os.O_CREAT | os.O_APPEND
     files = [

@@ -13,7 +13,6 @@ Flags = Mapping[str, tuple[str, ...]]
 
 _API_ONLY: Final = "--api-only"
 _OPERATOR: Final = "--operator"
-_DEFAULTS: Final[Flags] = {"--nodes": ("1",), "--gpus": ("0",), _OPERATOR: ("rayward",)}
 
 
 class Settings(msgspec.Struct, frozen=True):
@@ -45,38 +44,6 @@ def read(path: Path) -> Settings | None:
         return msgspec.json.decode(path.read_bytes(), type=Settings)
     except (OSError, msgspec.DecodeError):
         return None
-
-
-def remembered(path: Path, asked: Flags) -> Flags:
-    """The flags of the last time that are not written now: a plain ``up`` after ``down`` is the same again."""
-    before = read(path)
-    if before is None or before.node is None:
-        return {}
-    kept: dict[str, tuple[str, ...]] = {}
-    for flag, values in before.flags.items():
-        # A folder that was deleted since is not asked for again.
-        there = tuple(value for value in values if _is_there(flag, value))
-        if flag not in asked and there and _DEFAULTS.get(flag) != there:
-            kept[flag] = there
-    return kept
-
-
-def remembered_node(path: Path, gpus: int) -> list[str]:
-    """Flags of a node that is as the last time, with at least so many GPUs, whoever makes Ray's kinds true."""
-    kept = {"--nodes": ("1",), "--gpus": ("0",), **remembered(path, {_OPERATOR: ()})}
-    (known,) = kept["--gpus"]
-    return words({**kept, "--gpus": (str(max(gpus, int(known))),)})
-
-
-def _is_there(flag: str, value: str) -> bool:
-    if flag == "--image":
-        return (Path(value.partition("=")[2]) / "bin").is_dir()
-    return flag != "--project" or Path(value).is_dir()
-
-
-def words(flags: Flags) -> list[str]:
-    """Flags as words of a command."""
-    return [word for flag in flags.items() for word in spelled(*flag)]
 
 
 def paired(words: Iterable[str]) -> Flags:

@@ -74,12 +74,9 @@ class _Running:
 class Supervisor:
     """Keeps the parts of one data folder alive."""
 
-    def __init__(
-        self, folder: Folder, wanted: tuple[Part, ...], chosen: Settings | None = None, *, remember: bool = False
-    ) -> None:
+    def __init__(self, folder: Folder, wanted: tuple[Part, ...], chosen: Settings | None = None) -> None:
         self._folder = folder
         self._settings = chosen
-        self._remember = remember
         self._parts = [_Running(part) for part in wanted]
         self._started = time.time()
         self._born = process.born(os.getpid())
@@ -98,7 +95,7 @@ class Supervisor:
             loop.add_signal_handler(number, self.request_stop)
         await asyncio.to_thread(self._adopt, state.read(self._folder))
         # A start without pods says nothing about how they are to run the next time.
-        if self._remember and self._settings is not None and self._settings.node is not None:
+        if self._settings is not None and self._settings.node is not None:
             settings.write(self._folder.settings, self._settings)
         self._folder.logs.mkdir(mode=0o700, exist_ok=True)
         self._publish()
@@ -263,18 +260,9 @@ async def _end(started: Process | Adopted | None) -> None:
 @click.option("--port", type=int, default=0)
 @click.option("--api-only", is_flag=True)
 @click.option("--operator", is_flag=True)
-@click.option("--remember", is_flag=True, help="Start the same the next time.")
 @click.option("--keeper", type=int, help="Process in the foreground whose end is the stack's end.")
 @click.argument("node", nargs=-1, type=click.UNPROCESSED)
-def main(
-    data_dir: Path,
-    port: int,
-    api_only: bool,
-    operator: bool,
-    remember: bool,
-    keeper: int | None,
-    node: tuple[str, ...],
-) -> None:
+def main(data_dir: Path, port: int, api_only: bool, operator: bool, keeper: int | None, node: tuple[str, ...]) -> None:
     """Become the supervisor of a data folder; NODE are the node's own flags, after ``--``."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     if keeper is not None:
@@ -288,13 +276,13 @@ def main(
     before = state.read(folder)
     if before is not None and before.settings is not None and state.alive_parts(before.parts):
         # what runs was started with these, and goes on; `rayward up` says where others were asked for
-        chosen, remember = before.settings, False
+        chosen = before.settings
     wanted = parts(folder, port=port, node=chosen.node, operator=chosen.operator)
-    sys.exit(asyncio.run(_main(folder, wanted, chosen, remember=remember)))
+    sys.exit(asyncio.run(_main(folder, wanted, chosen)))
 
 
-async def _main(folder: Folder, wanted: tuple[Part, ...], chosen: Settings, *, remember: bool) -> int:
-    return await Supervisor(folder, wanted, chosen, remember=remember).run()
+async def _main(folder: Folder, wanted: tuple[Part, ...], chosen: Settings) -> int:
+    return await Supervisor(folder, wanted, chosen).run()
 
 
 if __name__ == "__main__":
