@@ -201,8 +201,8 @@ def test_an_edit_that_an_ended_job_ignores_has_not_come_true_and_the_job_succeed
     "stalled", [_condition("Stalled", "True", "EditIgnored"), _condition("Stalled", "False", "R", 1)]
 )
 def test_a_job_that_failed_did_so_by_its_own_cause_whatever_was_edited_since(stalled: Object) -> None:
-    why = {"reason": "AppFailed", "message": "exit code 3"}
-    failed = _object({"metadata": {}, "spec": {}}, stalled, jobDeploymentStatus="Failed", jobStatus="FAILED", **why)
+    why: Object = {"reason": "AppFailed", "message": "exit code 3", "jobDeploymentStatus": "Failed"}
+    failed = _object({"metadata": {}, "spec": {}}, stalled, generation=2, jobStatus="FAILED", **why)
     assert judge_end(failed) == Verdict(FAILED, "AppFailed", "exit code 3")
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from rayward.changes.podtemplates import older_pods
+from rayward.changes.revisions import Revision
 from tests.kinds.clusters import Object, changed
 from tests.operator.children import RECORDED, manifests
 
@@ -66,6 +67,74 @@ def test_a_pod_that_is_younger_than_the_spec_is_of_it_whatever_admission_made_of
     for made, older in (("2026-01-01T00:00:09Z", 1), ("2026-01-01T00:00:10Z", 1), ("2026-01-01T00:00:11Z", 0)):
         pods = [changed(pod, "metadata.creationTimestamp", made) for pod in _pods("plain")]
         assert len(older_pods(cluster, pods)) == older
+
+
+def _at(second: int) -> str:
+    return f"2026-01-01T00:00:{second:02}Z"
+
+
+def _written(second: int, *parts: str) -> Object:
+    return {"manager": "m", "time": _at(second), "fieldsV1": {"f:spec": {part: {} for part in parts}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "older"),
+    [
+        (["f:workerGroupSpecs"], ["worker", "worker"]),
+        (["f:headGroupSpec"], ["head"]),
+        (["f:headGroupSpec", "f:workerGroupSpecs"], ["head", "worker", "worker"]),
+        (["f:suspend"], []),
+    ],
+)
+def test_a_write_makes_pods_older_only_of_the_part_that_it_was_of(parts: list[str], older: list[str]) -> None:
+    """Ray's autoscaler writes the list of groups, and a registry mirror changes each image."""
+    cluster = manifests()["plain"].cluster
+    fields = [_written(1, "f:headGroupSpec", "f:workerGroupSpecs"), _written(9, *parts)]
+    cluster = changed(cluster, "metadata.managedFields", fields)
+    pods = [_mirrored(pod, 5) for pod in _pods("plain")]
+    assert [one["metadata"]["labels"]["ray.io/node-type"] for one in older_pods(cluster, pods)] == older
+
+
+def _mirrored(pod: Object, second: int) -> Object:
+    (container, *_) = pod["spec"]["containers"]
+    pod = changed(pod, "spec.containers.0.image", f"mirror.example.com/{container['image']}")
+    return changed(pod, "metadata.creationTimestamp", _at(second))
+
+
+@pytest.mark.parametrize(
+    ("before", "older"),
+    [
+        ([], 3),
+        ([(9, "now")], 3),
+        ([(1, "now"), (9, "now")], 0),
+        ([(1, "other"), (9, "now")], 3),
+        ([(1, "now"), (3, "other"), (9, "now")], 3),
+        ([(1, "other"), (3, "now"), (9, "now")], 0),
+        ([(5, "now"), (9, "now")], 0),
+        ([(1, "other"), (5, "now"), (9, "now")], 3),
+    ],
+    ids=[
+        "nothing is recorded",
+        "nothing of then",
+        "another size",
+        "another template",
+        "another one between",
+        "another one before",
+        "within the second",
+        "perhaps of the one before",
+    ],
+)
+def test_pods_of_a_template_that_was_asked_for_then_and_is_now_are_of_it(
+    before: list[tuple[int, str]], older: int
+) -> None:
+    cluster = changed(manifests()["plain"].cluster, "metadata.managedFields", [_written(9)])
+    other = changed(cluster, f"{_HEAD}.metadata", {"labels": {"a": "b"}})
+    other = changed(other, f"{_WORKER}.metadata", {"labels": {"a": "b"}})
+    sized = changed(cluster, "spec.workerGroupSpecs.0.replicas", 7)
+    specs = {"now": sized["spec"], "other": other["spec"]}
+    revisions = [Revision(number, specs[which], changed_at=_at(at)) for number, (at, which) in enumerate(before, 1)]
+    pods = [_mirrored(pod, 5) for pod in _pods("plain")]
+    assert len(older_pods(cluster, pods, revisions)) == older
 
 
 def test_pods_of_a_group_that_is_gone_are_passed_over() -> None:

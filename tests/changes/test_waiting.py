@@ -11,17 +11,19 @@ from typing import Literal
 import pytest
 
 from rayward.changes import history, waiting, writing
-from rayward.changes.intents import Scale, SetField
+from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.steps import run, run_async
+from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import PODS
 from rayward.sdk import Client
 from tests.changes.beside import with_another_writer
 from tests.kinds.clusters import Object, manifest
@@ -120,6 +122,34 @@ def test_a_timeout_changes_nothing(client: SyncClient, namespace: str) -> None:
         run(client, waiting.wait(ref, generation, timeout=0.2))
     assert caught.value.code == 124
     assert run(client, writing.read(ref)) == before
+
+
+def _as_kuberay_has_it(client: SyncClient, ref: Ref, generation: int) -> None:
+    """The status of a cluster whose head is ready and that has no workers."""
+    status: Object = {"observedGeneration": generation, "state": "ready", "desiredWorkerReplicas": 0}
+    ready = {"status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    status["conditions"] = [{"type": "HeadPodReady", **ready}]
+    client.patch(RAY_CLUSTERS, ref.name, {"status": status}, PatchType.MERGE, ref.namespace, subresource="status")
+
+
+def test_a_scale_is_done_where_a_registry_mirror_has_changed_the_images(client: SyncClient, namespace: str) -> None:
+    ref, _ = _made(client, namespace)
+    (container, *_) = manifest()["spec"]["headGroupSpec"]["template"]["spec"]["containers"]
+    mirrored = {**container, "image": f"mirror.example.com/{container['image']}"}
+    told = {"name": "c-head", "labels": {labels.CLUSTER: "c", labels.NODE_TYPE: labels.HEAD}}
+    client.create(PODS, {"metadata": told, "spec": {"containers": [mirrored]}}, namespace)
+    ready: Object = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
+    client.patch(PODS, "c-head", ready, PatchType.MERGE, namespace, subresource="status")
+    sdk = Client(client, namespace=namespace)
+
+    scaled = sdk.scale(ref, "small", 2)
+    _as_kuberay_has_it(client, ref, scaled.object["metadata"]["generation"])
+    assert sdk.settle(scaled, timeout=60).verdict.state is State.APPLIED
+
+    edited = sdk.set(ref, SetImage("rayproject/ray:2.61.0"))
+    _as_kuberay_has_it(client, ref, edited.object["metadata"]["generation"])
+    with pytest.raises(RolloutFailed, match="OlderPods"):
+        sdk.settle(edited, timeout=60)
 
 
 def test_another_edit_or_a_deletion_ends_it(access: Access, client: SyncClient, namespace: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.changes.podtemplates import older_pods
+from rayward.changes.revisions import Revision
 from rayward.kinds import labels
 from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED
 from rayward.kinds.effects import Effect, release_change
@@ -58,7 +59,12 @@ _UNSEEN: Final = Verdict(State.PROGRESSING, "NotObserved", "the operator has not
 
 
 def judge(
-    kind: str, obj: Object, generation: int, running: Object | None = None, pods: Sequence[Object] | None = None
+    kind: str,
+    obj: Object,
+    generation: int,
+    running: Object | None = None,
+    pods: Sequence[Object] | None = None,
+    revisions: Sequence[Revision] = (),
 ) -> Verdict:
     """Whether ``generation`` of an object has come true.
 
@@ -68,6 +74,7 @@ def judge(
         generation: The generation that is waited for.
         running: Of a RayService the spec of the RayCluster that serves; needed where KubeRay's operator acts.
         pods: Those of a RayCluster; needed there, too.
+        revisions: What was asked of a RayCluster before; without them a pod that admission changed may look older.
     """
     metadata = section(obj, "metadata")
     now = int(metadata.get("generation") or 0)
@@ -85,7 +92,7 @@ def judge(
     if kind == "RayService":
         return _service(obj, found, generation, running)
     if kind == "RayCluster":
-        return _cluster(obj, found, generation, pods)
+        return _cluster(obj, found, generation, pods, revisions)
     if "Stalled" in found and _of(found, "Stalled", generation) is None:
         # A job that has ended may be so by an earlier spec.
         return Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
@@ -149,7 +156,13 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     return Verdict(State.APPLIED, "Ready", str(ready.get("message") or ""))
 
 
-def _cluster(obj: Object, found: dict[str, Object], generation: int, pods: Sequence[Object] | None) -> Verdict:
+def _cluster(
+    obj: Object,
+    found: dict[str, Object],
+    generation: int,
+    pods: Sequence[Object] | None,
+    revisions: Sequence[Revision],
+) -> Verdict:
     status, spec = section(obj, "status"), section(obj, "spec")
     accepted = _of(found, "Accepted", generation)
     if accepted is not None and accepted.get("status") == "False":
@@ -169,10 +182,12 @@ def _cluster(obj: Object, found: dict[str, Object], generation: int, pods: Seque
     if ready is not None:
         state = State.APPLIED if ready.get("status") == "True" else State.PROGRESSING
         return _verdict(State.FAILED if ready.get("reason") in _NEVER_STARTS else state, ready)
-    return _kuberay_cluster(obj, head, generation, pods)
+    return _kuberay_cluster(obj, head, generation, pods, revisions)
 
 
-def _kuberay_cluster(obj: Object, head: Object, generation: int, pods: Sequence[Object] | None) -> Verdict:
+def _kuberay_cluster(
+    obj: Object, head: Object, generation: int, pods: Sequence[Object] | None, revisions: Sequence[Revision]
+) -> Verdict:
     """By the status where it is of this generation: KubeRay writes none where nothing else in it changes."""
     status = section(obj, "status")
     workers, desired = int(status.get("readyWorkerReplicas") or 0), int(status.get("desiredWorkerReplicas") or 0)
@@ -182,7 +197,7 @@ def _kuberay_cluster(obj: Object, head: Object, generation: int, pods: Sequence[
         return Verdict(State.PROGRESSING, "NotReady", counted)
     if pods is None:
         return Verdict(State.PROGRESSING, UNREAD, counted if seen else _UNSEEN.message)
-    if (older := _of_earlier_template(obj, pods)) is not None:
+    if (older := _of_earlier_template(obj, pods, revisions)) is not None:
         return older
     if not seen:
         groups = msgspec.convert(section(obj, "spec"), RayClusterSpec).worker_group_specs or ()
@@ -204,9 +219,9 @@ def _is_ready(pod: Object) -> bool:
     return not going and any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)
 
 
-def _of_earlier_template(obj: Object, pods: Sequence[Object]) -> Verdict | None:
+def _of_earlier_template(obj: Object, pods: Sequence[Object], revisions: Sequence[Revision]) -> Verdict | None:
     """What KubeRay's status leaves out: whether the pods are of the template that is asked for now."""
-    older = older_pods(obj, pods)
+    older = older_pods(obj, pods, revisions)
     if not older:
         return None
     names = [str(section(one, "metadata").get("name")) for one in older]

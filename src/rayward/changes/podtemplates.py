@@ -1,16 +1,17 @@
 """Which pods are not of the templates that a RayCluster has now: pure, for operators that do not say so.
 
 A pod is never quite its template: KubeRay's operator and admission add to it. So a pod counts as older only where it
-lacks something that its template asks for, in the fields that are compared here, and was made before the spec was
-written last. What was only taken out of a template is not seen.
+lacks something that its template asks for, in the fields that are compared here, and was made before its part of the
+spec was written last, by another template as far as that is recorded: a write of sizes makes no pod older, whatever
+admission once made of it. What was only taken out of a template is not seen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from rayward.changes.revisions import last_writer
+from rayward.changes.revisions import Revision, last_writer
 from rayward.kinds import labels
 from rayward.kinds.resources import GROUP
 from rayward.kube.machinery import quantity
@@ -22,20 +23,45 @@ _OF_CONTAINER: Final = ("image",)
 _LISTS: Final = ("containers", "initContainers")
 
 
-def older_pods(cluster: Object, pods: Iterable[Object]) -> list[Object]:
-    """The pods of a RayCluster that an earlier template made; those of groups that are gone are passed over."""
+def older_pods(cluster: Object, pods: Iterable[Object], revisions: Sequence[Revision] = ()) -> list[Object]:
+    """The pods of a RayCluster that an earlier template made; those of groups that are gone are passed over.
+
+    Args:
+        cluster: The RayCluster.
+        pods: Its pods.
+        revisions: What was asked for before, as far as it is recorded, the oldest first.
+    """
     templates = _templates(section(cluster, "spec"))
-    _, written = last_writer(cluster)
+    head, workers = (_written_at(cluster, part) for part in ("f:headGroupSpec", "f:workerGroupSpecs"))
+    before = [(one.changed_at, _templates(one.spec)) for one in revisions if one.spec is not None and one.changed_at]
     found: list[Object] = []
     for pod in pods:
-        metadata = section(pod, "metadata")
-        template = templates.get(_group(pod))
-        made: Any = metadata.get("creationTimestamp")
-        if template is None or (written and made and made > written):
+        group = _group(pod)
+        template, written = templates.get(group), workers if group else head
+        made = str(section(pod, "metadata").get("creationTimestamp") or "")
+        if template is None or (written and made > written) or _is_of(pod, template):
             continue
-        if not _is_of(pod, template):
+        asked = [one.get(group) for one in _asked_at(made, before)]
+        if not asked or any(one != template for one in asked):
             found.append(pod)
     return found
+
+
+def _written_at(cluster: Object, part: str) -> str:
+    """When a part of the spec may have been written last: whoever did owns something of it."""
+    fields = entries(section(cluster, "metadata"), "managedFields")
+    owners = [one for one in fields if _owns(section(section(one, "fieldsV1"), "f:spec"), part)]
+    return last_writer({"metadata": {"managedFields": owners}})[1]
+
+
+def _owns(owned: Object, part: str) -> bool:
+    """Whether a part is owned, or the whole."""
+    return not owned or part in owned
+
+
+def _asked_at(made: str, before: list[tuple[str, dict[str, Object]]]) -> list[dict[str, Object]]:
+    """The templates that a pod may be of: times are whole seconds, and within one there may be several."""
+    return [*[one for at, one in before if at < made][-1:], *(one for at, one in before if at == made)]
 
 
 def _templates(spec: Object) -> dict[str, Object]:

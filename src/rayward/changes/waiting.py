@@ -18,11 +18,12 @@ from rayward.changes.outcomes import (
     WaitTimeout,
 )
 from rayward.changes.refs import Ref
+from rayward.changes.revisions import OWNER, Revision, read_revisions
 from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Pause, Send
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import CONTROLLER_REVISIONS, PODS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 Tell = Callable[[Verdict], None]
@@ -116,12 +117,26 @@ def _judged(ref: Ref, live: Object, generation: int) -> Operation[Verdict]:
             pods: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=f"{labels.CLUSTER}={ref.name}"))
         except errors.Forbidden as error:
             return _unread(live, generation, verdict, error)
-        return judge(ref.kind, live, generation, pods=entries(pods, "items"))
+        verdict = judge(ref.kind, live, generation, pods=entries(pods, "items"))
+        if verdict.reason != OLDER_PODS:
+            return verdict
+        known = yield from _revisions(live, ref.namespace)
+        return judge(ref.kind, live, generation, pods=entries(pods, "items"), revisions=known)
     running = yield from _running(ref, live)
     verdict = judge(ref.kind, live, generation, running)
     if verdict.state is State.APPLIED:
         verdict = yield from serving.confirm(ref, live, verdict)
     return verdict
+
+
+def _revisions(live: Object, namespace: str) -> Operation[tuple[Revision, ...]]:
+    """What was asked for before; who may not read it does without."""
+    selector = f"{OWNER}={section(live, 'metadata').get('uid')}"
+    try:
+        found: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, namespace, label_selector=selector))
+    except errors.Forbidden:
+        return ()
+    return read_revisions(entries(found, "items"))
 
 
 def _unread(live: Object, generation: int, verdict: Verdict, error: errors.Forbidden) -> Verdict:

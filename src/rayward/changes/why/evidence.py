@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from rayward.changes import writing
+from rayward.changes.judging import Verdict, judge
 from rayward.changes.refs import Ref
+from rayward.changes.revisions import OWNER, Revision, read_revisions
 from rayward.changes.steps import Operation, Send
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, WORKLOADS
 from rayward.kube.client import errors, verbs
-from rayward.kube.core.resource import EVENTS, PODS, Resource
+from rayward.kube.core.resource import CONTROLLER_REVISIONS, EVENTS, PODS, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 _PAGE: Final = 500
@@ -29,6 +31,7 @@ class Evidence:
         pods: The pods of those, heads first.
         events: Warnings about any of these, the newest last.
         workloads: Kueue's Workloads of any of these.
+        revisions: Of a RayCluster what was asked for before.
     """
 
     ref: Ref
@@ -37,6 +40,7 @@ class Evidence:
     pods: tuple[Object, ...] = ()
     events: tuple[Object, ...] = ()
     workloads: tuple[Object, ...] = ()
+    revisions: tuple[Revision, ...] = ()
 
     @property
     def spec(self) -> Object:
@@ -105,7 +109,20 @@ def gather(ref: Ref) -> Operation[Evidence]:
         for one in workloads
         if any(owner.get("uid") in uids for owner in entries(section(one, "metadata"), "ownerReferences"))
     ]
-    return Evidence(ref, live, tuple(clusters), tuple(pods), tuple(warnings), tuple(owned))
+    stored: list[Object] = []
+    if ref.kind == "RayCluster":
+        uid = section(live, "metadata").get("uid")
+        stored = yield from _listed(CONTROLLER_REVISIONS, ref.namespace, f"{OWNER}={uid}")
+    known = read_revisions(stored)
+    return Evidence(ref, live, tuple(clusters), tuple(pods), tuple(warnings), tuple(owned), known)
+
+
+def judged(evidence: Evidence) -> Verdict:
+    """How far the object is."""
+    generation = int(evidence.metadata.get("generation") or 0)
+    return judge(
+        evidence.ref.kind, evidence.object, generation, evidence.serving, evidence.pods, revisions=evidence.revisions
+    )
 
 
 def events_about(ref: Ref, evidence: Evidence) -> Operation[list[Object]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rayward.changes.judging import State, judge
-from rayward.changes.why.evidence import Evidence
+from rayward.changes.judging import State
+from rayward.changes.why.evidence import Evidence, judged
 from rayward.changes.why.rules import RULES
 from rayward.changes.why.sizes import notes
 from rayward.kube.machinery.jsonvalue import Object, entries, section
@@ -47,8 +47,7 @@ def explain(evidence: Evidence) -> Diagnosis:
                 rule.code, rule.cause.format(**subject), found.lines, rule.following.format(**subject).strip()
             )
     ref = evidence.ref
-    generation = int(evidence.metadata.get("generation") or 0)
-    verdict = judge(ref.kind, evidence.object, generation, evidence.serving, evidence.pods)
+    verdict = judged(evidence)
     if verdict.state is State.APPLIED:
         return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict), *notes(evidence)))
     if ref.kind == "RayJob" and evidence.status.get("jobStatus") == "RUNNING":

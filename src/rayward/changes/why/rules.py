@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rayward.changes.judging import OLDER_PODS, State, judge
-from rayward.changes.why.evidence import Evidence
+from rayward.changes.judging import OLDER_PODS, State
+from rayward.changes.why.evidence import Evidence, judged
 from rayward.changes.why.match import Match, joined, name_of, short, told, warnings
 from rayward.changes.why.podcauses import (
     CONFIG,
@@ -178,7 +178,7 @@ def _drifted(evidence: Evidence) -> Match | None:
     if one or evidence.ref.kind != "RayCluster":
         return None
     # KubeRay's operator says nothing of it
-    verdict = judge("RayCluster", evidence.object, int(evidence.metadata.get("generation") or 0), pods=evidence.pods)
+    verdict = judged(evidence)
     return Match((str(verdict),)) if (verdict.state, verdict.reason) == (State.FAILED, OLDER_PODS) else None
 
 
@@ -192,7 +192,7 @@ def _job_failed(evidence: Evidence) -> Match | None:
 
 def _at_maximum(evidence: Evidence) -> Match | None:
     """It explains a cluster that is as asked, and nothing that is wrong with one."""
-    verdict = judge("RayCluster", evidence.object, int(evidence.metadata.get("generation") or 0), pods=evidence.pods)
+    verdict = judged(evidence)
     return at_maximum(evidence) if verdict.state is State.APPLIED else None
 
 
