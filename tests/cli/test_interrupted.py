@@ -163,6 +163,7 @@ class _Case:
 
 _SUSPENDED: Final = {"state": "suspended", "observedGeneration": 99}
 _ORPHAN: Final = {labels.ORIGIN_NAME: "gone", labels.ORIGIN_KIND: "RayService"}
+_LOST: Final = {labels.ORIGIN_NAME: "keeper", labels.ORIGIN_KIND: "RayService"}
 _CASES: Final = (
     _Case(("reassemble", "raycluster/NAME", "small.max=9"), RAY_CLUSTERS, manifest(), _SUSPENDED),
     _Case(
@@ -189,6 +190,7 @@ _CASES: Final = (
         deleted=True,
     ),
     _Case(("gc", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _ORPHAN)),
+    _Case(("adopt", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _LOST)),
     _Case(("delete", "raycluster/NAME", "--ignore-not-found", "--cascade=background"), RAY_CLUSTERS, manifest()),
 )
 
@@ -211,16 +213,22 @@ def test_a_verb_on_an_object_of_its_own_and_the_same_again(
             stdin = "" if case.stdin is None else yamltext.dump(changed(case.stdin, "metadata.name", name))
             return lambda: rayward(words[0], *words[1:], stdin=stdin)
 
-        def result(name: str) -> tuple[Object, list[str]] | None:
+        def result(name: str) -> tuple[Object, list[str], int] | None:
             try:
                 found = api.get(case.resource, case.makes.replace("NAME", name), rayward.namespace)
             except NotFound:
                 return None
-            return found["spec"], sorted(found["metadata"].get("annotations") or {})
+            metadata = found["metadata"]
+            owners = len(metadata.get("ownerReferences") or ())
+            return found["spec"], sorted(metadata.get("annotations") or {}), owners
 
-        done = prepare("a0")()
+        api.create(RAY_SERVICES, service_manifest("keeper"), rayward.namespace)
+        command = prepare("a0")
+        before = result("a0")
+        done = command()
         assert done.code == 0, done.err
         wanted = result("a0")
+        assert wanted != before
         for at in range(1, _MOST):
             for moment in ("before", "after"):
                 name = f"{moment[0]}{at}"
