@@ -12,8 +12,8 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/reference/sdk.md"
 _HEAD = """# The Python client
 
 The package has a `Client` and an `AsyncClient`, whose methods are the same and are awaited. Each verb of the command
-line is a method; the command line prints what it returns. This page is written from the docstrings, which also list
-arguments and exceptions.
+line is a method; the command line prints what it returns. This page is written from the docstrings, which also have
+examples, arguments and exceptions.
 
 | method | what it does |
 |---|---|

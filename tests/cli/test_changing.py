@@ -183,6 +183,33 @@ def test_documents_of_other_kinds_are_left_out_of_a_plan_and_named(ray: Rayward)
     assert ray("plan", "-f", "-", stdin=yamltext.dump(other)).code == 4
 
 
+def test_a_diff_against_a_file_asks_no_server(tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    old, new = tmp_path / "old.yaml", tmp_path / "new" / "c.yaml"
+    old.write_text(yamltext.dump(manifest()))
+    new.write_text(yamltext.dump(changed(manifest(), "spec.rayVersion", "2.61.0")))
+    words = ("diff", "-f", str(new), "--against", str(old), "--kubeconfig", str(tmp_path / "nothing"))
+    shown = run(*words)
+    assert (shown.code, "-  rayVersion: 2.60.0\n+  rayVersion: 2.61.0\n" in shown.out) == (1, True), shown.err
+    assert [one["object"] for one in json.loads(run(*words, "-o", "json").out)["items"]] == ["raycluster/c"]
+    assert run("diff", "-f", str(old), "--against", str(old)).out == ""
+    assert run("diff", "-f", str(new), "--against", str(new.parent)).code == 0
+    assert run("diff", "-f", str(new), "--against", str(tmp_path / "nobody.yaml")).code == 2
+    assert run("diff", "-f", str(new), "--against", str(old), "--revision", "1").code == 2
+    assert run("diff", "--against", str(old)).code == 2
+
+
+def test_a_diff_of_a_manifest_against_a_revision(ray: Rayward) -> None:
+    """A revision is what was asked for then, and not what is live."""
+    assert ray("set", "cluster/c", "rayVersion=2.61.0").code == 0
+    text = yamltext.dump(changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.62.0"))
+    first = ray("history", "cluster/c", "-o", "json").json()["items"][0]["revision"]
+    shown = ray("diff", "-f", "-", "--revision", str(first), stdin=text)
+    assert (shown.code, "-  rayVersion: 2.60.0\n+  rayVersion: 2.62.0\n" in shown.out) == (1, True), shown.err
+    assert ray("diff", "-f", "-", "--revision", "99", stdin=text).code == 4
+    assert ray("diff", "-f", "-", "--revision", "1:2", stdin=text).code == 2
+
+
 def test_history_and_undo(ray: Rayward) -> None:
     assert ray("set", "cluster/c", "rayVersion=2.61.0", "--cause", "newer Ray").code == 0
     shown = ray("history", "raycluster/c")

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import pytest
 
-from rayward.kube.client.errors import ApiError
+from rayward.kinds import labels
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from rayward.kube.client.config import find_access
+from rayward.kube.client.errors import ApiError, NotFound
+from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request, Response
 from rayward.kube.client.sync import SyncClient
+from rayward.kube.core.resource import Resource
 from rayward.kube.machinery import yamltext
+from rayward.stack.folder import Folder
 from tests.cli.rayward import Done, Rayward, run
-from tests.kinds.clusters import Object, changed, manifest, service_manifest
+from tests.kinds.clusters import Object, changed, job_manifest, manifest, service_manifest
 
 Moment = Literal["before", "after"]
 
@@ -131,4 +138,107 @@ def test_a_verb_and_the_same_again(rayward: Rayward, interrupted: Callable[..., 
             assert rayward("get", "raycluster/c", "-o", "json").json()["spec"] == wanted, (at, moment)
         if not reached:
             return
+    pytest.fail("it never ended")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A verb, and the object that it is tried on; each time another one, whose name is put for NAME.
+
+    No operator runs: what it would say is in the status from the beginning.
+    """
+
+    words: tuple[str, ...]
+    resource: Resource
+    body: Object
+    status: Object = field(default_factory=dict[str, Any])
+    again: frozenset[int] = frozenset({0})
+    """What the same command may end with the second time: an object may be made, or gone, already."""
+    makes: str = "NAME"
+    """The object that is read in the end."""
+    stdin: Object | None = None
+    deleted: bool = False
+    """Whether it is being deleted when the verb begins."""
+
+
+_SUSPENDED: Final = {"state": "suspended", "observedGeneration": 99}
+_ORPHAN: Final = {labels.ORIGIN_NAME: "gone", labels.ORIGIN_KIND: "RayService"}
+_LOST: Final = {labels.ORIGIN_NAME: "keeper", labels.ORIGIN_KIND: "RayService"}
+_CASES: Final = (
+    _Case(("reassemble", "raycluster/NAME", "small.max=9"), RAY_CLUSTERS, manifest(), _SUSPENDED),
+    _Case(
+        ("edit", "rayjob/NAME", "entrypoint=python other.py"),
+        RAY_JOBS,
+        job_manifest(),
+        {"jobDeploymentStatus": "Suspended"},
+    ),
+    _Case(("upgrade", "rayservice/NAME", "rayVersion=2.61.0", "--pause"), RAY_SERVICES, service_manifest()),
+    _Case(("rollout", "raycluster/NAME", "small.image=rayproject/ray:2.61.0"), RAY_CLUSTERS, manifest()),
+    _Case(("replace", "-f", "-"), RAY_CLUSTERS, manifest(), stdin=changed(manifest(), "spec.rayVersion", "2.61.0")),
+    _Case(
+        ("rerun", "NAME", "--name", "NAME-again", "--detach"),
+        RAY_JOBS,
+        job_manifest(),
+        again=frozenset({0, 5}),
+        makes="NAME-again",
+    ),
+    _Case(
+        ("unstick", "raycluster/NAME", "--approve", "NAME"),
+        RAY_CLUSTERS,
+        changed(manifest(), "metadata.finalizers", ["example.com/held"]),
+        again=frozenset({0, 4}),
+        deleted=True,
+    ),
+    _Case(("gc", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _ORPHAN)),
+    _Case(("adopt", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _LOST)),
+    _Case(("delete", "raycluster/NAME", "--ignore-not-found", "--cascade=background"), RAY_CLUSTERS, manifest()),
+)
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.words[0])
+def test_a_verb_on_an_object_of_its_own_and_the_same_again(
+    rayward: Rayward, stack: Path, interrupted: Callable[..., Any], case: _Case
+) -> None:
+    """As above; and no transaction stays open, and what was to go is gone."""
+    with SyncClient.connect(find_access(Folder(stack).kubeconfig)) as api:
+
+        def prepare(name: str) -> Callable[[], Done]:
+            namespace, resource = rayward.namespace, case.resource
+            api.create(resource, changed(case.body, "metadata.name", name), namespace)
+            if case.status:
+                api.patch(resource, name, {"status": case.status}, PatchType.MERGE, namespace, subresource="status")
+            if case.deleted:
+                api.delete(resource, name, namespace)
+            words = [word.replace("NAME", name) for word in case.words]
+            stdin = "" if case.stdin is None else yamltext.dump(changed(case.stdin, "metadata.name", name))
+            return lambda: rayward(words[0], *words[1:], stdin=stdin)
+
+        def result(name: str) -> tuple[Object, list[str], int] | None:
+            try:
+                found = api.get(case.resource, case.makes.replace("NAME", name), rayward.namespace)
+            except NotFound:
+                return None
+            metadata = found["metadata"]
+            owners = len(metadata.get("ownerReferences") or ())
+            return found["spec"], sorted(metadata.get("annotations") or {}), owners
+
+        api.create(RAY_SERVICES, service_manifest("keeper"), rayward.namespace)
+        command = prepare("a0")
+        before = result("a0")
+        done = command()
+        assert done.code == 0, done.err
+        wanted = result("a0")
+        assert wanted != before
+        for at in range(1, _MOST):
+            for moment in ("before", "after"):
+                name = f"{moment[0]}{at}"
+                command = prepare(name)
+                done, reached = interrupted(command, at, moment)
+                assert done.code == (130 if reached else 0), (at, moment, done.err)
+                assert "Traceback" not in done.err
+                again = command()
+                assert again.code in case.again, (at, moment, again.err)
+                assert result(name) == wanted, (at, moment)
+            if not reached:
+                return
     pytest.fail("it never ended")

@@ -12,7 +12,7 @@ import pytest
 from rayward import AsyncClient
 from rayward.changes.intents import SetField, SetImage
 from rayward.changes.judging import State, judge
-from rayward.changes.outcomes import Invalid
+from rayward.changes.outcomes import Conflict, Invalid
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.access import Access
@@ -68,6 +68,28 @@ async def test_a3_in_place_where_no_new_cluster_may_be_made(ray: ServiceStage, s
             assert waited.verdict.state is State.APPLIED
         assert await ray.serving() == first
         assert ray.heads.words(first) == b"three"
+
+
+async def test_a4_a_tool_applies_the_serve_config_alone(ray: ServiceStage, sdk: AsyncClient) -> None:
+    """It is told whose fields these are, takes them alone when it insists, and leaves the rest to their manager."""
+    tool = AsyncClient(ray.client, namespace=ray.namespace, field_manager="ops-tool")
+    only = {"upgradeStrategy": {"type": "NewCluster"}, "serveConfigV2": _TWO}
+    part = {**service(), "spec": only}
+    async with ray.operator():
+        made = await sdk.apply(service())
+        await sdk.settle(made)
+        first = await ray.serving()
+        with pytest.raises(Conflict) as refused:
+            await tool.apply(part)
+        assert "spec.serveConfigV2" in f"{refused.value.what}\n{refused.value.why}"
+        with pytest.raises(Invalid):
+            await sdk.apply(part)
+        assert (await ray.service())["spec"] == made.object["spec"]
+        written = await tool.apply(part, force_conflicts=True)
+        assert written.object["spec"] == {**made.object["spec"], **only}
+        await tool.settle(written)
+        assert await ray.serving() == first
+        assert ray.heads.words(first) == b"two"
 
 
 async def test_b1_a_scale_loses_no_group(ray: ServiceStage, sdk: AsyncClient) -> None:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import ast
 import asyncio
-import doctest
 import importlib.util
 import subprocess
 import sys
@@ -99,17 +98,6 @@ def test_codes_are_those_of_the_command_line() -> None:
 
 def _all(kind: type[ChangeError]) -> list[type[ChangeError]]:
     return [found for sub in kind.__subclasses__() for found in (sub, *_all(sub))]
-
-
-def test_the_examples_of_the_docstrings_are_true(access: Access, namespace: str) -> None:
-    from rayward.sdk import blocking
-
-    with Client.connect(access, namespace=namespace) as client:
-        names = {"client": client, "manifest": manifest()}
-        for topic in blocking.Client.__mro__:
-            for example in doctest.DocTestFinder(recurse=True).find(topic, extraglobs=names):
-                runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-                assert runner.run(example).failed == 0, example.name
 
 
 def test_the_page_of_the_client_is_written_from_its_docstrings() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Iterable
 from typing import Final
 
+from rayward.changes.lint.schema import with_defaults
+from rayward.changes.refs import Ref, ref_of
 from rayward.kube.machinery import yamltext
 from rayward.kube.machinery.jsonvalue import Object, section
 
@@ -33,3 +36,34 @@ def diff(before: Object | None, after: Object | None, *, old: str, new: str, sho
     ]
     lines = difflib.unified_diff(*(text.splitlines(keepends=True) for text in texts), fromfile=old, tofile=new)
     return "".join(lines)
+
+
+def diff_manifests(
+    before: Iterable[Object], after: Iterable[Object], namespace: str, *, show_all: bool = False
+) -> tuple[tuple[Ref, str], ...]:
+    """Each object of two lots of manifests with its diff, without a server: what one lot lacks is new or gone.
+
+    A field that one side leaves out and the other one has with its default is no difference.
+
+    Raises:
+        NotFound: A manifest is of another kind than Ray's.
+        UsageError: One has no name.
+    """
+    old, new = ({ref_of(one, namespace): one for one in lot} for lot in (before, after))
+    return tuple(
+        (
+            ref,
+            diff(
+                _filled(old.get(ref)),
+                _filled(new.get(ref)),
+                old=f"against/{ref}",
+                new=f"wanted/{ref}",
+                show_all=show_all,
+            ),
+        )
+        for ref in (*new, *(one for one in old if one not in new))
+    )
+
+
+def _filled(obj: Object | None) -> Object | None:
+    return None if obj is None else with_defaults(str(obj.get("kind")), obj)

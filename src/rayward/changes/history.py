@@ -158,15 +158,34 @@ def compare_revisions(ref: Ref, one: int, other: int | None = None) -> Operation
         NotFound: There is no such revision.
     """
     live = yield from writing.read(ref)
+    before, *others = yield from _specs(ref, live, one, *(() if other is None else (other,)))
+    after = others[0] if others else section(live, "spec")
+    new = f"live/{ref}" if other is None else f"revision {other} of {ref}"
+    return diff({"spec": before}, {"spec": after}, old=f"revision {one} of {ref}", new=new)
+
+
+def compare_manifest(ref: Ref, wanted: Object, revision: int, *, manager: str = writing.MANAGER) -> Operation[str]:
+    """The diff between a revision and what applying a manifest would make of the object; nothing is changed.
+
+    Raises:
+        NotFound: There is no such revision, or no such object.
+        Invalid: The server rejects the manifest.
+    """
+    live = yield from writing.read(ref)
+    (before,) = yield from _specs(ref, live, revision)
+    asked = yield from writing.apply(ref, wanted, manager=manager, force=True, dry_run=True)
+    after = section(asked.object, "spec")
+    return diff({"spec": before}, {"spec": after}, old=f"revision {revision} of {ref}", new=f"wanted/{ref}")
+
+
+def _specs(ref: Ref, live: Object, *revisions: int) -> Operation[list[Object]]:
     found = yield from stored(ref, live)
     specs = {revision.revision: revision.spec for revision in read_revisions(found) if revision.spec is not None}
-    for wanted in (one, other):
-        if wanted is not None and wanted not in specs:
+    for wanted in revisions:
+        if wanted not in specs:
             listed = ", ".join(map(str, specs)) or "none"
             raise NotFound(f"{ref} has no revision {wanted}", f"revisions: {listed}", f"rayward history {ref}")
-    after = section(live, "spec") if other is None else specs[other]
-    new = f"live/{ref}" if other is None else f"revision {other} of {ref}"
-    return diff({"spec": specs[one]}, {"spec": after}, old=f"revision {one} of {ref}", new=new)
+    return [specs[wanted] for wanted in revisions]
 
 
 def stored(ref: Ref, live: Object) -> Operation[list[Object]]:

@@ -29,6 +29,15 @@ def _definition(kind: str) -> Object | None:
     return None
 
 
+def with_defaults(kind: str, value: Object) -> Object:
+    """A manifest with the defaults that the API server would fill in; as it is, of a kind that the package lacks."""
+    raw = _definition(kind)
+    filled: Object = copy.deepcopy(value)
+    if raw is not None:
+        schemas.compile(raw).default(filled)
+    return filled
+
+
 def schema_findings(document: Document, kind: str) -> Iterator[Finding]:
     """Findings of a document; none for a kind whose definition the package does not carry."""
     raw = _definition(kind)

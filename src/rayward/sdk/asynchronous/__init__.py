@@ -17,7 +17,9 @@ class AsyncClient(Plans, Rollouts, Transactions, Waits, Records, Repair, Jobs):
     """The verbs of the playbook over one API server and namespace.
 
     Every failure is a subclass of ``rayward.changes.outcomes.ChangeError``, one for each outcome, and has the exit code
-    that the command line ends with. ``manifest`` below is a RayCluster ``c`` with a worker group ``small``.
+    that the command line ends with. In the examples, here and of each verb, ``manifest`` is a RayCluster ``c`` with a
+    worker group ``small``, ``s`` a RayService, ``j`` a RayJob, and ``access`` the path of a kubeconfig. They
+    are run as tests.
 
     Examples:
         >>> await client.apply(manifest, cause="first")  # doctest: +ELLIPSIS

@@ -54,6 +54,10 @@ class Connection:
 
         Raises:
             StackError: It does not start here.
+
+        Examples:
+            >>> async with AsyncClient.local(namespace="default") as client:  # doctest: +SKIP
+            ...     await client.apply(manifest)
         """
         server = local.start(folder, pods=pods)
         client = cls(ApiClient.connect(server.access), namespace=namespace)
@@ -68,6 +72,11 @@ class Connection:
 
         Raises:
             Unavailable: There is no server to talk to.
+
+        Examples:
+            >>> async with AsyncClient.connect(access, namespace="shops") as shops:
+            ...     str(shops.ref("rayservice/shop"))
+            'rayservice/shop'
         """
         try:
             found = access if isinstance(access, Access) else find_access(access, context)
@@ -84,13 +93,24 @@ class Connection:
         await self.close()
 
     async def close(self) -> None:
-        """Close every connection, and end the server that ``local`` started."""
+        """Close every connection, and end the server that ``local`` started.
+
+        Examples:
+            >>> await client.close()
+        """
         await self.api.close()
         if self._server is not None:
             self._server.stop()
 
     def ref(self, *words: str) -> Ref:
-        """The object that ``"rayservice/shop"`` or ``"rayservice", "shop"`` names, in this client's namespace."""
+        """The object that ``"rayservice/shop"`` or ``"rayservice", "shop"`` names, in this client's namespace.
+
+        Examples:
+            >>> client.ref("rayservice/shop") == client.ref("rayservice", "shop")
+            True
+            >>> str(client.ref("service", "shop"))
+            'rayservice/shop'
+        """
         return parse_ref(words, self.namespace)
 
     async def get(self, ref: Ref | str) -> Object:
@@ -98,6 +118,13 @@ class Connection:
 
         Raises:
             NotFound: It is not there.
+
+        Examples:
+            >>> (await client.get("raycluster/c"))["spec"]["rayVersion"]
+            '2.60.0'
+            >>> await client.get("raycluster/nobody")
+            Traceback (most recent call last):
+            rayward.changes.outcomes.NotFound: ...
         """
         return await self._run(writing.read(self._ref(ref)), ref)
 

@@ -28,6 +28,12 @@ class Jobs(Connection):
         Raises:
             Conflict: There is a RayJob of that name.
             Invalid: The folder is too large, or Ray would refuse the runtime environment.
+
+        Examples:
+            >>> from rayward.changes.running import Run
+            >>> train = Run(("python", "train.py"), "rayproject/ray:2.60.0", "2.60.0", workers=2)
+            >>> (await client.run(train, name="train"))["spec"]["entrypoint"]
+            'python train.py'
         """
         package = packing.pack(working_dir) if isinstance(working_dir, Path) else working_dir
         ref = Ref("RayJob", name or running.suggest_name(run.command, secrets.token_hex(3)[:5]), self.namespace)
@@ -45,6 +51,12 @@ class Jobs(Connection):
 
         Raises:
             JobFailed: It failed or was stopped.
+
+        Examples:
+            >>> waited = await client.follow("rayjob/j", lambda part: print(part.decode(), end=""))
+            done
+            >>> waited.verdict.reason
+            'SUCCEEDED'
         """
         return await self._run(joblog.follow(self._ref(ref), write, tell), ref)
 
@@ -53,6 +65,10 @@ class Jobs(Connection):
 
         Raises:
             NotFound: There is none.
+
+        Examples:
+            >>> await client.job_log("rayjob/j", lambda part: print(part.decode(), end=""))
+            done
         """
         await self._run(joblog.show(self._ref(ref), write), ref)
 
@@ -61,9 +77,18 @@ class Jobs(Connection):
 
         Raises:
             WaitTimeout: It has not ended in time.
+
+        Examples:
+            >>> (await client.stop("rayjob/j"))["status"]["jobDeploymentStatus"]
+            'Complete'
         """
         return await self._run(stopping.stop(self._ref(ref), timeout=timeout, manager=self.field_manager), ref)
 
     async def rerun(self, ref: Ref | str, name: str = "") -> Object:
-        """Start a RayJob like another one by a new name; the other one stays as it is."""
+        """Start a RayJob like another one by a new name; the other one stays as it is.
+
+        Examples:
+            >>> (await client.rerun("rayjob/j"))["metadata"]["name"]
+            'j-2'
+        """
         return await self._run(running.rerun(self._ref(ref), name), ref)

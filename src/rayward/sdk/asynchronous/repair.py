@@ -23,7 +23,13 @@ class Repair(Connection):
     """Verbs that delete or adopt; each destructive one needs the object's name as its approval."""
 
     async def stuck(self, ref: Ref | str) -> Stuck:
-        """Who holds which finalizer of an object, and what its removal would leave behind; nothing is changed."""
+        """Who holds which finalizer of an object, and what its removal would leave behind; nothing is changed.
+
+        Examples:
+            >>> stuck = await client.stuck("raycluster/c")
+            >>> [(one.finalizer, one.holder.owner) for one in stuck.held]
+            [('example.com/held', 'a controller that is not known here')]
+        """
         return await self._run(finalizers.inspect(self._ref(ref)), ref)
 
     async def unstick(self, ref: Ref | str, finalizer: str = "", *, approve: str = "") -> Stuck:
@@ -37,6 +43,10 @@ class Repair(Connection):
         Raises:
             UsageError: It is not approved, or not said which.
             Invalid: The object is not being deleted.
+
+        Examples:
+            >>> (await client.unstick("raycluster/c", approve="c")).removed
+            'example.com/held'
         """
         about, manager = self._ref(ref), self.field_manager
         operation = finalizers.unstick(about, finalizer, now=_now(), approve=approve, manager=manager)
@@ -56,6 +66,12 @@ class Repair(Connection):
         Raises:
             UsageError: ``approve`` is not the object's name.
             WaitTimeout: It is not gone in time; calling it again goes on.
+
+        Examples:
+            >>> before = await client.get("raycluster/c")
+            >>> written = await client.recreate("raycluster/c", approve="c")
+            >>> written.object["metadata"]["uid"] != before["metadata"]["uid"]
+            True
         """
         operation = recreating.recreate(
             self._ref(ref),
@@ -69,9 +85,20 @@ class Repair(Connection):
         return await self._run(operation, ref)
 
     async def leftovers(self) -> tuple[Leftover, ...]:
-        """Objects of the namespace whose owner is gone, or that lost it; nothing is changed."""
+        """Objects of the namespace whose owner is gone, or that lost it; nothing is changed.
+
+        Examples:
+            >>> [(str(one), one.action) for one in await client.leftovers()]
+            [('raycluster/old', 'delete')]
+        """
         return await self._run(leftovers.find(self.namespace))
 
     async def clean(self, *found: Leftover) -> None:
-        """Delete leftovers whose owner is gone, and adopt those whose owner is there."""
+        """Delete leftovers whose owner is gone, and adopt those whose owner is there.
+
+        Examples:
+            >>> await client.clean(*await client.leftovers())
+            >>> await client.leftovers()
+            ()
+        """
         await self._run(leftovers.clean(self.namespace, found))

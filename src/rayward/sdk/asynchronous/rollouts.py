@@ -24,7 +24,13 @@ class Rollouts(Writes):
     """Verbs that steer an upgrade by annotations and settings."""
 
     async def resume(self, ref: Ref | str) -> Written:
-        """Take back a suspension, and the pause of an upgrade."""
+        """Take back a suspension, and the pause of an upgrade.
+
+        Examples:
+            >>> suspended = await client.suspend("raycluster/c")
+            >>> (await client.resume("raycluster/c")).object["spec"]["suspend"]
+            False
+        """
         return await self._roll(ref, lambda about, live, _: rollouts.resume(about, live))
 
     async def pause(self, ref: Ref | str) -> Written:
@@ -32,6 +38,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Another operator acts, which has no such thing.
+
+        Examples:
+            >>> paused = await client.pause("rayservice/s")
+            >>> paused.object["metadata"]["annotations"]["rayward.dev/pause"]
+            'true'
         """
         return await self._roll(ref, rollouts.pause)
 
@@ -40,6 +51,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: No upgrade is in progress.
+
+        Examples:
+            >>> promoted = await client.promote("rayservice/s")
+            >>> promoted.object["metadata"]["annotations"]["rayward.dev/promote"]
+            's-next'
         """
         return await self._roll(ref, rollouts.promote)
 
@@ -48,6 +64,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: No upgrade is in progress.
+
+        Examples:
+            >>> aborted = await client.abort("rayservice/s")
+            >>> aborted.object["metadata"]["annotations"]["rayward.dev/abort"]
+            's-next'
         """
         return await self._roll(ref, rollouts.abort)
 
@@ -56,6 +77,10 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: None was.
+
+        Examples:
+            >>> (await client.retry("rayservice/s")).changed
+            True
         """
         return await self._roll(ref, lambda about, live, _: rollouts.retry(about, live, _now()), cause)
 
@@ -64,6 +89,10 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Its upgrade strategy makes no new clusters.
+
+        Examples:
+            >>> (await client.restart("rayservice/s", cause="a leak")).object["metadata"]["generation"]
+            2
         """
         return await self._roll(ref, lambda about, live, _: rollouts.restart(about, live, _now()), cause)
 
@@ -75,6 +104,12 @@ class Rollouts(Writes):
             settings: What changes.
             paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
             cause: Why; kept with the revision.
+
+        Examples:
+            >>> from rayward.changes.intents import SetImage
+            >>> written = await client.upgrade("rayservice/s", SetImage("rayproject/ray:2.61.0"), paused=True)
+            >>> written.object["metadata"]["annotations"]["rayward.dev/pause"]
+            'true'
         """
         return await self._roll(
             ref,
@@ -89,13 +124,23 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Another operator acts, which cannot.
+
+        Examples:
+            >>> from rayward.changes.intents import SetImage
+            >>> (await client.rollout("raycluster/c", SetImage("rayproject/ray:2.61.0", "small"))).changed
+            True
         """
         return await self._roll(
             ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause
         )
 
     async def reconcile(self, ref: Ref | str) -> Written:
-        """Have the operator look at an object again; nothing else changes."""
+        """Have the operator look at an object again; nothing else changes.
+
+        Examples:
+            >>> (await client.reconcile("raycluster/c")).object["metadata"]["generation"]
+            1
+        """
         return await self._roll(ref, lambda about, live, _: rollouts.reconcile(_now()))
 
     async def _roll(

@@ -41,6 +41,11 @@ class Waits(Connection):
             JobFailed: The job failed.
             WaitTimeout: It has not come true in time, and goes on.
             Conflict: Another generation was asked for meanwhile.
+
+        Examples:
+            >>> waited = await client.wait("raycluster/c", timeout=60)
+            >>> str(waited.verdict)
+            'AllPodsReady: The head and all workers are ready'
         """
         about = self._ref(ref)
         waited = await self._run(waiting.wait(about, generation, timeout=timeout, tell=tell), about)
@@ -69,6 +74,11 @@ class Waits(Connection):
             RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``; the first also where no earlier revision is
                 known to go back to that did not fail itself, the last also where somebody has asked for another
                 generation since it failed: that one stays.
+
+        Examples:
+            >>> waited = await client.settle(await client.apply(manifest), timeout=60)
+            >>> waited.verdict.state
+            <State.APPLIED: 'Applied'>
         """
         ref = ref_of(written.object, self.namespace)
         goes_back = (on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"

@@ -40,6 +40,12 @@ class Writes(Connection):
             Conflict: Another manager owns a field.
             Invalid: The server rejects the manifest, or the operator at work does not know the strategy.
             UsageError: The kind cannot be changed by this strategy.
+
+        Examples:
+            >>> newer = {**manifest, "spec": {**manifest["spec"], "rayVersion": "2.61.0"}}
+            >>> written = await client.apply(newer, cause="Ray 2.61")
+            >>> written.changed, written.object["metadata"]["generation"]
+            (True, 2)
         """
         ref = ref_of(wanted, self.namespace)
         body = with_strategy(ref, wanted, strategy)
@@ -58,6 +64,13 @@ class Writes(Connection):
             strategy: As of ``apply``.
             force_conflicts: As of ``apply``.
             lint: Also refuse what the API server takes and the operator would reject.
+
+        Examples:
+            >>> await client.check(manifest)
+            ()
+            >>> wrong = {**manifest, "spec": {**manifest["spec"], "rayVersion": 2}}
+            >>> [type(one.error).__name__ for one in await client.check(manifest, wrong)]
+            ['Invalid']
         """
         refs = [ref_of(one, self.namespace) for one in wanted]
         bodies = [(ref, with_strategy(ref, one, strategy)) for ref, one in zip(refs, wanted, strict=True)]
@@ -77,6 +90,11 @@ class Writes(Connection):
 
         Raises:
             ChangeError: One of them cannot be applied; nothing was written. The type is that of the first refusal.
+
+        Examples:
+            >>> other = {**manifest, "metadata": {"name": "other"}}
+            >>> [one.changed for one in await client.apply_all([manifest, other])]
+            [False, True]
         """
         refusals = await self.check(*wanted, strategy=strategy, force_conflicts=force_conflicts, lint=lint)
         if refusals:
@@ -91,12 +109,26 @@ class Writes(Connection):
 
         Raises:
             Invalid: It would drop items or fields from a list; the error has the patch to use instead.
+
+        Examples:
+            >>> written = await client.merge_patch("raycluster/c", {"spec": {"rayVersion": "2.61.0"}})
+            >>> written.object["spec"]["rayVersion"]
+            '2.61.0'
+            >>> await client.merge_patch("raycluster/c", {"spec": {"workerGroupSpecs": []}})
+            Traceback (most recent call last):
+            rayward.changes.outcomes.Invalid: ...
         """
         operation = writing.merge_patch(self._ref(ref), patch, manager=self.field_manager, dry_run=dry_run)
         return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
     async def json_patch(self, ref: Ref | str, operations: Iterable[Object], *, dry_run: bool = False) -> Written:
-        """JSON patch, sent as it is and never tried again."""
+        """JSON patch, sent as it is and never tried again.
+
+        Examples:
+            >>> version = {"op": "replace", "path": "/spec/rayVersion", "value": "2.61.0"}
+            >>> (await client.json_patch("raycluster/c", [version])).object["spec"]["rayVersion"]
+            '2.61.0'
+        """
         operation = writing.json_patch(self._ref(ref), operations, manager=self.field_manager, dry_run=dry_run)
         return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
 
@@ -107,6 +139,12 @@ class Writes(Connection):
 
         Raises:
             Conflict: Others were faster at every attempt.
+
+        Examples:
+            >>> def newer(cluster):
+            ...     cluster["spec"]["rayVersion"] = "2.61.0"
+            >>> (await client.replace("raycluster/c", newer)).object["spec"]["rayVersion"]
+            '2.61.0'
         """
         operation = writing.replace(self._ref(ref), mutate, manager=self.field_manager, dry_run=dry_run)
         return await self._change(self._ref(ref), operation, "", dry_run=dry_run)
@@ -124,6 +162,13 @@ class Writes(Connection):
         Raises:
             NotFound: A group that is named is not there.
             Invalid: The change contradicts the object, or the autoscaler owns the field.
+
+        Examples:
+            >>> from rayward.changes.intents import SetField, SetImage
+            >>> intents = SetImage("rayproject/ray:2.61.0"), SetField("rayVersion", "2.61.0")
+            >>> written = await client.set("raycluster/c", *intents, cause="Ray 2.61")
+            >>> written.object["spec"]["rayVersion"]
+            '2.61.0'
         """
         operation = writing.change(
             self._ref(ref),
@@ -146,10 +191,21 @@ class Writes(Connection):
         override_autoscaler: bool = False,
         cause: str = "",
     ) -> Written:
-        """Set the size of a worker group, or the bounds of its size."""
+        """Set the size of a worker group, or the bounds of its size.
+
+        Examples:
+            >>> written = await client.scale("raycluster/c", "small", 3)
+            >>> written.object["spec"]["workerGroupSpecs"][0]["replicas"]
+            3
+        """
         intent = Scale(group, replicas, min_replicas, max_replicas)
         return await self.set(ref, intent, dry_run=dry_run, override_autoscaler=override_autoscaler, cause=cause)
 
     async def suspend(self, ref: Ref | str) -> Written:
-        """Delete the object's pods and keep the object."""
+        """Delete the object's pods and keep the object.
+
+        Examples:
+            >>> (await client.suspend("raycluster/c")).object["spec"]["suspend"]
+            True
+        """
         return await self.set(ref, Suspend())

@@ -29,6 +29,12 @@ class Jobs(Connection):
         Raises:
             Conflict: There is a RayJob of that name.
             Invalid: The folder is too large, or Ray would refuse the runtime environment.
+
+        Examples:
+            >>> from rayward.changes.running import Run
+            >>> train = Run(("python", "train.py"), "rayproject/ray:2.60.0", "2.60.0", workers=2)
+            >>> (client.run(train, name="train"))["spec"]["entrypoint"]
+            'python train.py'
         """
         package = packing.pack(working_dir) if isinstance(working_dir, Path) else working_dir
         ref = Ref("RayJob", name or running.suggest_name(run.command, secrets.token_hex(3)[:5]), self.namespace)
@@ -46,6 +52,12 @@ class Jobs(Connection):
 
         Raises:
             JobFailed: It failed or was stopped.
+
+        Examples:
+            >>> waited = client.follow("rayjob/j", lambda part: print(part.decode(), end=""))
+            done
+            >>> waited.verdict.reason
+            'SUCCEEDED'
         """
         return self._run(joblog.follow(self._ref(ref), write, tell), ref)
 
@@ -54,6 +66,10 @@ class Jobs(Connection):
 
         Raises:
             NotFound: There is none.
+
+        Examples:
+            >>> client.job_log("rayjob/j", lambda part: print(part.decode(), end=""))
+            done
         """
         self._run(joblog.show(self._ref(ref), write), ref)
 
@@ -62,9 +78,18 @@ class Jobs(Connection):
 
         Raises:
             WaitTimeout: It has not ended in time.
+
+        Examples:
+            >>> (client.stop("rayjob/j"))["status"]["jobDeploymentStatus"]
+            'Complete'
         """
         return self._run(stopping.stop(self._ref(ref), timeout=timeout, manager=self.field_manager), ref)
 
     def rerun(self, ref: Ref | str, name: str = "") -> Object:
-        """Start a RayJob like another one by a new name; the other one stays as it is."""
+        """Start a RayJob like another one by a new name; the other one stays as it is.
+
+        Examples:
+            >>> (client.rerun("rayjob/j"))["metadata"]["name"]
+            'j-2'
+        """
         return self._run(running.rerun(self._ref(ref), name), ref)

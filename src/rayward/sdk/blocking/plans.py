@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 
-from rayward.changes import predicting, writing
+from rayward.changes import diffing, history, predicting, writing
 from rayward.changes.planning import Plan, check_base, refuse_other
 from rayward.changes.refs import ref_of
 from rayward.changes.strategies import Strategy, with_strategy
@@ -38,6 +38,11 @@ class Plans(Writes):
         Raises:
             Conflict: Another manager owns a field, so that the apply would be refused.
             Invalid: The server rejects the manifest.
+
+        Examples:
+            >>> plan = client.plan({**manifest, "spec": {**manifest["spec"], "suspend": True}})
+            >>> plan.strongest, plan.downtime
+            (<Effect.SUSPEND: 'Suspend'>, 'until it is resumed: all pods are deleted')
         """
         ref = ref_of(wanted, self.namespace)
         body = with_strategy(ref, wanted, strategy)
@@ -47,7 +52,13 @@ class Plans(Writes):
         return self._run(operation, ref)
 
     def quota_check(self, wanted: Object) -> queueing.Answer | None:
-        """Whether the queue of an object would let it run now, later or never; None for one that is in no queue."""
+        """Whether the queue of an object would let it run now, later or never; None for one that is in no queue.
+
+        Examples:
+            >>> answer = client.quota_check(manifest)
+            >>> answer.line() if answer else "in no queue"
+            'in no queue'
+        """
         ledger = self._run(queueing.read_ledger())
         return self._run(queueing.check(ledger, wanted, self.namespace))
 
@@ -64,6 +75,15 @@ class Plans(Writes):
         Raises:
             Conflict: The object is of another generation than the plan, or another manager owns a field.
             Invalid: The document is not a plan.
+
+        Examples:
+            >>> plan = client.plan({**manifest, "spec": {**manifest["spec"], "rayVersion": "2.61.0"}})
+            >>> saved = plan.document()
+            >>> (client.apply_plan(saved)).object["spec"]["rayVersion"]
+            '2.61.0'
+            >>> client.apply_plan(saved)
+            Traceback (most recent call last):
+            rayward.changes.outcomes.Conflict: ...
         """
         wanted = section(document, "wanted")
         refuse_other(document)
@@ -78,8 +98,34 @@ class Plans(Writes):
         )
         return self._change(ref, operation, cause, dry_run=dry_run)
 
-    def diff(self, wanted: Object, *, show_all: bool = False) -> str:
-        """What applying a manifest would change, as a unified diff; empty where nothing."""
+    def diff(self, wanted: Object, *, against: Object | int | None = None, show_all: bool = False) -> str:
+        """What applying a manifest would change, as a unified diff; empty where nothing.
+
+        Args:
+            wanted: The manifest.
+            against: What it is compared with: another manifest, without asking the server, or a revision's number; by
+                default the live object.
+            show_all: Also managed fields, status and what the server writes; a revision has none of them.
+
+        Raises:
+            NotFound: There is no such revision.
+            Invalid: The server rejects the manifest.
+
+        Examples:
+            >>> client.diff(manifest)
+            ''
+            >>> text = client.diff({**manifest, "spec": {**manifest["spec"], "rayVersion": "2.61.0"}})
+            >>> [line for line in text.splitlines() if "rayVersion" in line]
+            ['-  rayVersion: 2.60.0', '+  rayVersion: 2.61.0']
+            >>> client.diff(manifest, against=manifest)
+            ''
+        """
         ref = ref_of(wanted, self.namespace)
+        if isinstance(against, int):
+            past = history.compare_manifest(ref, wanted, against, manager=self.field_manager)
+            return self._run(past, ref)
+        if against is not None:
+            found = diffing.diff_manifests((against,), (wanted,), self.namespace, show_all=show_all)
+            return "".join(text for _, text in found)
         operation = predicting.compare(ref, wanted, manager=self.field_manager, show_all=show_all)
         return self._run(operation, ref)

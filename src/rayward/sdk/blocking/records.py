@@ -26,14 +26,24 @@ class Records(Connection):
 
         Raises:
             NotFound: The object is not there.
+
+        Examples:
+            >>> diagnosis, evidence = client.why("raycluster/c")
+            >>> diagnosis.cause
+            'raycluster/c is as its spec asks'
         """
         evidence = self._run(gather(self._ref(ref)), ref)
         return explain(evidence), evidence
 
     def history(self, ref: Ref | str) -> tuple[Revision, ...]:
-        """Every recorded generation, the oldest first; those that were pruned or that nobody saw are marked gaps.
+        """Every recorded generation, the oldest first; those not recorded are marked gaps.
 
         Changes by kubectl and GitOps tools are in it too: the live generation is recorded by whoever looks first.
+
+        Examples:
+            >>> scaled = client.scale("raycluster/c", "small", 3, cause="a busy day")
+            >>> [(one.revision, one.cause) for one in client.history("raycluster/c")]
+            [(1, ''), (2, 'a busy day')]
         """
         return self._run(revisions.history(self._ref(ref)), ref)
 
@@ -46,6 +56,11 @@ class Records(Connection):
 
         Raises:
             NotFound, Forbidden, Unavailable: Nobody records there, or the user may not ask.
+
+        Examples:
+            >>> client.recorded("raycluster/c", "rayward-system:8080")
+            Traceback (most recent call last):
+            rayward.changes.outcomes.NotFound: ...
         """
         return self._run(asking.ask_recorder(self._ref(ref), asking.parse_place(recorder)), ref)
 
@@ -59,6 +74,11 @@ class Records(Connection):
 
         Raises:
             NotFound: The object is gone, and nothing was recorded.
+
+        Examples:
+            >>> scaled = client.scale("raycluster/c", "small", 3)
+            >>> [(one.name, one.what) for one in client.timeline("raycluster/c")]
+            [('c', 'spec'), ('c', 'spec')]
         """
         about = self._ref(ref)
         kept = tuple(one for one in store.read() if one.concerns(str(about))) if store is not None else ()
@@ -78,7 +98,13 @@ class Records(Connection):
         return ordered((*earlier, *kept))
 
     def stats(self, *refs: Ref | str) -> Stats:
-        """How the changes of these objects went, together; of every object of the namespace where none is named."""
+        """How the changes of these objects went, together; of every object of the namespace where none is named.
+
+        Examples:
+            >>> stats = client.stats("raycluster/c")
+            >>> stats.changes, stats.failure_rate
+            (1, 0.0)
+        """
         named = [self._ref(ref) for ref in refs] or [ref for ref, _ in self._roots()]
         histories = [self._run(revisions.history(ref), ref) for ref in named]
         return stats_of(histories)
@@ -88,6 +114,11 @@ class Records(Connection):
 
         Args:
             team_label: The label that names an object's team; objects without it count for their namespace.
+
+        Examples:
+            >>> found = {one.name: one.stats for one in client.all_stats(team_label="team")}
+            >>> found["raycluster/c"].changes
+            0
         """
         histories = {
             str(ref): (str(labels.get(team_label) or ""), self._run(revisions.history(ref), ref))
@@ -119,6 +150,12 @@ class Records(Connection):
         Raises:
             NotFound: There is nothing to go back to.
             Conflict: A GitOps tool applies the spec, and ``override_gitops`` is not set.
+
+        Examples:
+            >>> scaled = client.scale("raycluster/c", "small", 3)
+            >>> undo, written = client.undo("raycluster/c")
+            >>> undo.to.revision, written.object["spec"]["workerGroupSpecs"][0]["replicas"]
+            (1, 1)
         """
         operation = revisions.undo(
             self._ref(ref),
@@ -131,5 +168,12 @@ class Records(Connection):
         return self._run(operation, ref)
 
     def diff_revisions(self, ref: Ref | str, one: int, other: int | None = None) -> str:
-        """The difference between two revisions, or between one and the live object."""
+        """The difference between two revisions, or between one and the live object.
+
+        Examples:
+            >>> scaled = client.scale("raycluster/c", "small", 3)
+            >>> text = client.diff_revisions("raycluster/c", 1)
+            >>> [line.strip("- +") for line in text.splitlines() if "replicas" in line]
+            ['replicas: 1', 'replicas: 3']
+        """
         return self._run(revisions.compare_revisions(self._ref(ref), one, other), ref)

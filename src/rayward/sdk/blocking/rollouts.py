@@ -25,7 +25,13 @@ class Rollouts(Writes):
     """Verbs that steer an upgrade by annotations and settings."""
 
     def resume(self, ref: Ref | str) -> Written:
-        """Take back a suspension, and the pause of an upgrade."""
+        """Take back a suspension, and the pause of an upgrade.
+
+        Examples:
+            >>> suspended = client.suspend("raycluster/c")
+            >>> (client.resume("raycluster/c")).object["spec"]["suspend"]
+            False
+        """
         return self._roll(ref, lambda about, live, _: rollouts.resume(about, live))
 
     def pause(self, ref: Ref | str) -> Written:
@@ -33,6 +39,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Another operator acts, which has no such thing.
+
+        Examples:
+            >>> paused = client.pause("rayservice/s")
+            >>> paused.object["metadata"]["annotations"]["rayward.dev/pause"]
+            'true'
         """
         return self._roll(ref, rollouts.pause)
 
@@ -41,6 +52,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: No upgrade is in progress.
+
+        Examples:
+            >>> promoted = client.promote("rayservice/s")
+            >>> promoted.object["metadata"]["annotations"]["rayward.dev/promote"]
+            's-next'
         """
         return self._roll(ref, rollouts.promote)
 
@@ -49,6 +65,11 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: No upgrade is in progress.
+
+        Examples:
+            >>> aborted = client.abort("rayservice/s")
+            >>> aborted.object["metadata"]["annotations"]["rayward.dev/abort"]
+            's-next'
         """
         return self._roll(ref, rollouts.abort)
 
@@ -57,6 +78,10 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: None was.
+
+        Examples:
+            >>> (client.retry("rayservice/s")).changed
+            True
         """
         return self._roll(ref, lambda about, live, _: rollouts.retry(about, live, _now()), cause)
 
@@ -65,6 +90,10 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Its upgrade strategy makes no new clusters.
+
+        Examples:
+            >>> (client.restart("rayservice/s", cause="a leak")).object["metadata"]["generation"]
+            2
         """
         return self._roll(ref, lambda about, live, _: rollouts.restart(about, live, _now()), cause)
 
@@ -76,6 +105,12 @@ class Rollouts(Writes):
             settings: What changes.
             paused: Hold the new cluster before its switch, until ``promote`` or ``resume``.
             cause: Why; kept with the revision.
+
+        Examples:
+            >>> from rayward.changes.intents import SetImage
+            >>> written = client.upgrade("rayservice/s", SetImage("rayproject/ray:2.61.0"), paused=True)
+            >>> written.object["metadata"]["annotations"]["rayward.dev/pause"]
+            'true'
         """
         return self._roll(
             ref,
@@ -90,11 +125,21 @@ class Rollouts(Writes):
 
         Raises:
             Invalid: Another operator acts, which cannot.
+
+        Examples:
+            >>> from rayward.changes.intents import SetImage
+            >>> (client.rollout("raycluster/c", SetImage("rayproject/ray:2.61.0", "small"))).changed
+            True
         """
         return self._roll(ref, lambda about, live, rules: rollouts.rollout(about, live, rules, settings, _now()), cause)
 
     def reconcile(self, ref: Ref | str) -> Written:
-        """Have the operator look at an object again; nothing else changes."""
+        """Have the operator look at an object again; nothing else changes.
+
+        Examples:
+            >>> (client.reconcile("raycluster/c")).object["metadata"]["generation"]
+            1
+        """
         return self._roll(ref, lambda about, live, _: rollouts.reconcile(_now()))
 
     def _roll(

@@ -32,6 +32,12 @@ class Transactions(Connection):
         Raises:
             Invalid: It cannot be suspended; nothing was written.
             WaitTimeout: It is not suspended in time, and stays in the transaction.
+
+        Examples:
+            >>> from rayward.changes.intents import SetImage
+            >>> written = client.reassemble("raycluster/c", SetImage("rayproject/ray:2.61.0"))
+            >>> written.object["spec"]["suspend"], written.changed
+            (False, True)
         """
         about = self._ref(ref)
         rules = self._operator(about)
@@ -60,6 +66,12 @@ class Transactions(Connection):
         Raises:
             Invalid: It has ended, or cannot be suspended; nothing was written.
             WaitTimeout: As of ``reassemble``, and so is the rest.
+
+        Examples:
+            >>> from rayward.changes.intents import SetField
+            >>> written = client.edit("rayjob/j", SetField("entrypoint", "python other.py"))
+            >>> written.object["spec"]["entrypoint"], written.object["spec"]["suspend"]
+            ('python other.py', False)
         """
         return self.reassemble(ref, *settings, cause=cause, timeout=timeout, tell=tell)
 
@@ -68,6 +80,11 @@ class Transactions(Connection):
 
         Raises:
             NotFound: None is pending.
+
+        Examples:
+            >>> written = client.undo_transaction("raycluster/c")
+            >>> written.object["spec"].get("suspend", False)
+            False
         """
         operation = transactions.undo_transaction(self._ref(ref), manager=self.field_manager, user=self.user)
         return self._run(operation, ref)
