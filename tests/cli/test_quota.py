@@ -180,3 +180,31 @@ def test_a_check_of_what_is_in_no_queue_says_how_to_put_it_in_one_and_writes_not
     with SyncClient.connect(find_access(queues)) as client:
         found = {one["metadata"]["name"] for one in client.list(WORKLOADS, "default").items}
     assert found == {"shop-1", "shop-2", "urgent-1"}
+
+
+_EARLIER: Final = """\
+apiVersion: kueue.x-k8s.io/v1beta1
+kind: ClusterQueue
+metadata: {name: earlier}
+spec:
+  cohort: teams
+  namespaceSelector: {}
+  flavorFungibility: {whenCanBorrow: Borrow}
+"""
+
+
+def test_a_manifest_of_an_earlier_kueue_is_refused_with_what_to_write(queues: Path) -> None:
+    def applied(text: str) -> Done:
+        return run("apply", "-f", "-", "--dry-run=server", "--kubeconfig", str(queues), stdin=text)
+
+    refused = applied(_EARLIER)
+    assert refused.code == Code.INVALID
+    assert 'the server has no kind "ClusterQueue" in version "kueue.x-k8s.io/v1beta1"' in refused.err
+    for remedy in ("apiVersion: kueue.x-k8s.io/v1beta2", "cohortName: teams for spec.cohort", "MayStopSearch"):
+        assert remedy in refused.err
+    rewritten = (
+        _EARLIER.replace("v1beta1", "v1beta2")
+        .replace("cohort:", "cohortName:")
+        .replace("whenCanBorrow: Borrow", "whenCanBorrow: MayStopSearch")
+    )
+    assert applied(rewritten).code == 0
