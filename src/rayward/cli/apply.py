@@ -30,6 +30,7 @@ from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
 from rayward.cli.servetext import with_serve_text
 from rayward.cli.target import Session, Target, target_options
+from rayward.kinds.kueue import renames
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import ApiError, NotFound
@@ -345,6 +346,9 @@ class _Applying:
             near = precheck.near_kind(manifest.kind, self._catalogue.kinds_of(version))
             if near:
                 raise CommandError(Code.INVALID, what, f"did you mean {near}?", f"write kind: {near} and apply again")
+            if renames.is_earlier(version) and self._catalogue.of(renames.VERSION, manifest.kind):
+                remedy = "; ".join([*renames.rewrites(manifest.value), "apply again"])
+                raise CommandError(Code.INVALID, what, f"it has {renames.VERSION}", remedy)
             raise CommandError(Code.NOT_FOUND, what, "its definition is not installed", "apply its CRD first")
         return found
 

@@ -13,6 +13,7 @@ import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload, names
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.quota.engine.amounts import UNLIMITED, FlavorResource, Usage, text_of
 from rayward.quota.engine.engine import Engine
 from rayward.quota.engine.item import Item
@@ -30,6 +31,7 @@ class Objects:
     cluster_queues: Iterable[ClusterQueue] = ()
     local_queues: Iterable[LocalQueue] = ()
     workloads: Iterable[Workload] = ()
+    pod_defaults: Iterable[LimitRange | RuntimeClass] = ()
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
     """Their labels, by name."""
 
@@ -77,6 +79,8 @@ class Ledger:
         self.workloads = {str(one.key): one for one in objects.workloads if not one.finished}
         for flavor in objects.flavors:
             engine.set_flavor(flavor)
+        for defaults in objects.pod_defaults:
+            engine.set_pod_defaults(defaults)
         for name, its_labels in objects.namespaces.items():
             engine.set_namespace(name, its_labels)
         for cohort in objects.cohorts:

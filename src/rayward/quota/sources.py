@@ -14,6 +14,8 @@ from rayward.kinds.resources import (
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
+from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES
 from rayward.kube.runtime.cache import by_label
 from rayward.kube.runtime.registry import Source
 
@@ -31,4 +33,6 @@ ALL_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
 ALL_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
 ALL_COHORTS: Final = Source(COHORTS, Cohort)
 ALL_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
+ALL_LIMIT_RANGES: Final = Source(LIMIT_RANGES, LimitRange)
+ALL_RUNTIME_CLASSES: Final = Source(RUNTIME_CLASSES, RuntimeClass)
 ALL_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)

@@ -29,7 +29,8 @@ from rayward.kinds.resources import (
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import Forbidden, NotFound
 from rayward.kube.core.objects import KubeObject, ObjectMeta
-from rayward.kube.core.resource import Resource
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
+from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.quota.gate.demand import default_submitter, demand_of
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
@@ -79,12 +80,15 @@ def read_ledger() -> Operation[Ledger]:
     cluster_queues = yield from _list(CLUSTER_QUEUES, ClusterQueue)
     local_queues = yield from _list(LOCAL_QUEUES, LocalQueue)
     workloads = yield from _list(WORKLOADS, Workload)
+    limit_ranges = yield from _list(LIMIT_RANGES, LimitRange)
+    runtime_classes = yield from _list(RUNTIME_CLASSES, RuntimeClass)
     found = Objects(
         flavors=flavors,
         cohorts=cohorts,
         cluster_queues=cluster_queues,
         local_queues=local_queues,
         workloads=workloads,
+        pod_defaults=(*limit_ranges, *runtime_classes),
     )
     return Ledger(found, time.time())
 

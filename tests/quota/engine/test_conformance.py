@@ -22,7 +22,7 @@ _ELSEWHERE = {
     "block preemptions and signal `BlockedOnPreemptionGates` when a preemption gate is present": (
         "preemption gates are for MultiKueue, and off by default (MultiKueueOrchestratedPreemption, alpha)"
     ),
-    "container does not satisfy limitRange constraints": "LimitRanges are not read by the engine",
+    "container does not satisfy limitRange constraints": "pods outside of a LimitRange are rejected by the API server",
     "container resource requests exceed limits": "such a workload is refused before it is queued (kinds.validation)",
     "error during admission": "what follows a failed write is tested with the writer",
     "partial admission disabled, multiple variable pod sets": "partial admission cannot be switched off here",

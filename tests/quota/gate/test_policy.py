@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import msgspec
 import pytest
 
+from rayward import AsyncClient
+from rayward.changes.intents import SetImage
 from rayward.kinds import labels
 from rayward.kinds.kueue import names
-from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
+from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Forbidden
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import (
@@ -15,7 +22,7 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.quota.gate.policy import manifests
-from tests.quota.gate.stage import GateStage, queued_service
+from tests.quota.gate.stage import ENGINES, GateStage, queued_service
 
 pytestmark = pytest.mark.anyio
 
@@ -29,13 +36,35 @@ _RESOURCES = {
 
 async def _guarded(ray: GateStage) -> None:
     """The policies, for this namespace alone: tests share the server."""
-    for body in manifests(["system:serviceaccount:rayward-system:rayward-operator"]):
+    for body in manifests([_OPERATOR]):
         name = f"{body['metadata']['name']}-{ray.namespace}"
         body["metadata"]["name"] = name
         if body["kind"].endswith("Binding"):
             selector = {"matchLabels": {"kubernetes.io/metadata.name": ray.namespace}}
             body["spec"] |= {"policyName": name, "matchResources": {"namespaceSelector": selector}}
         await ray.client.apply(_RESOURCES[body["kind"]], body, field_manager="tests")
+
+
+_IMAGE = "rayproject/ray:2"
+_OPERATOR = "system:serviceaccount:rayward-system:rayward-operator"
+
+
+@asynccontextmanager
+async def _as_operator(ray: GateStage) -> AsyncGenerator[Client]:
+    """A client whose user the policies know as the operator's; ``ray.client`` is somebody else."""
+    headers = (("Impersonate-User", _OPERATOR), ("Impersonate-Group", "system:masters"))
+    async with Client.connect(msgspec.structs.replace(ray.access, headers=headers)) as client:
+        yield client
+
+
+async def _until_image(ray: GateStage, prefix: str) -> None:
+    """Wait until the only pod of the clusters whose names begin so has the new image."""
+
+    async def holds() -> bool:
+        pods = [pod for pod in await ray.pods() if pod["metadata"]["labels"][labels.CLUSTER].startswith(prefix)]
+        return [pod["spec"]["containers"][0]["image"] for pod in pods] == [_IMAGE]
+
+    await ray.eventually(holds)
 
 
 async def _label(ray: GateStage, resource: Resource, name: str, **tags: str | None) -> None:
@@ -90,3 +119,33 @@ async def test_nobody_takes_a_service_out_of_its_queue_and_its_next_release_past
         return
     with pytest.raises(Forbidden, match="cannot be removed"):
         await _label(ray, RAY_SERVICES, "svc", kueues="")
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_edit_and_reassemble_go_on_under_the_policy(ray: GateStage) -> None:
+    await ray.queue(2)
+    await _guarded(ray)
+    await ray.create_cluster("probe")
+
+    async def refused() -> bool:
+        change = {"metadata": {"annotations": {labels.ADMITTED: "{}"}}}
+        try:
+            await ray.client.patch(RAY_CLUSTERS, "probe", change, PatchType.MERGE, ray.namespace)
+        except ApiError as error:
+            return "written by the quota gate only" in error.message
+        return False
+
+    await ray.eventually(refused)
+    await ray.client.delete(RAY_CLUSTERS, "probe", ray.namespace)
+    user = AsyncClient(ray.client, namespace=ray.namespace)
+    async with _as_operator(ray) as operator, ray.operator(operator), ray.within(2):
+        await ray.create_cluster("one")
+        await ray.create_job("train", head=1)
+        await ray.until_pods_of("one", 1)
+        await ray.until_workload_pods("train", 1)
+        await user.reassemble("raycluster/one", SetImage(_IMAGE))
+        await _until_image(ray, "one")
+        await user.edit("rayjob/train", SetImage(_IMAGE))
+        await _until_image(ray, "train")
+        job = await ray.client.get(RAY_JOBS, "train", ray.namespace)
+        assert labels.TRANSACTION not in job["metadata"].get("annotations", {})

@@ -15,7 +15,7 @@ from rayward.kinds.resources import (
     WORKLOADS,
 )
 from rayward.kube.core.rbac import READ, rule
-from rayward.kube.core.resource import DEPLOYMENTS, LEASES, NAMESPACES
+from rayward.kube.core.resource import DEPLOYMENTS, LEASES, LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES
 from rayward.kube.runtime.registry import Registration
 from rayward.quota.engine.reconcile import NAME, EngineReconciler, EngineSettings
 
@@ -29,7 +29,8 @@ REGISTRATION: Final = Registration(
         rule(READ, CLUSTER_QUEUES, LOCAL_QUEUES, COHORTS, RESOURCE_FLAVORS, ADMISSION_CHECKS),
         rule((*READ, "patch"), WORKLOADS),
         rule(("patch",), WORKLOADS, CLUSTER_QUEUES, LOCAL_QUEUES, subresource="status"),
-        rule(READ, NAMESPACES),
+        rule(READ, NAMESPACES, LIMIT_RANGES),
+        rule(READ, RUNTIME_CLASSES),
         # a live Kueue manager is looked for before anything is admitted, and while it is
         rule(("list",), DEPLOYMENTS),
         rule(READ, LEASES),

@@ -12,13 +12,15 @@ from dataclasses import dataclass
 
 from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from rayward.kinds.validation import listed, workload_problems
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.quota.engine import cycle
 from rayward.quota.engine.amounts import FlavorResource, Usage
 from rayward.quota.engine.assign import PODS, QueueRules
 from rayward.quota.engine.cycle import Decision
 from rayward.quota.engine.fair import FairPreemptor
 from rayward.quota.engine.inventory import STOPPING, Inventory
-from rayward.quota.engine.item import Item, UnreadableError, item_of
+from rayward.quota.engine.item import NO_TIME, Item, UnreadableError, item_of
+from rayward.quota.engine.poddefaults import PodDefaults
 from rayward.quota.engine.preempt import Preemptor
 from rayward.quota.engine.queue import PendingQueue, Requeue
 from rayward.quota.engine.tree import Node
@@ -44,6 +46,7 @@ class Engine:
         self.holders: dict[str, dict[str, Item]] = {}
         self.refused: dict[str, str] = {}
         """Workloads that are not queued at all, and why."""
+        self._defaults = PodDefaults()
         self._local: dict[str, LocalQueue] = {}
         self._workloads: dict[str, tuple[Workload, Item | None]] = {}
         self._of_local: dict[str, set[str]] = {}
@@ -89,6 +92,15 @@ class Engine:
     def remove_namespace(self, name: str) -> None:
         """A Namespace is gone."""
         self.inventory.drop_namespace(name)
+
+    def set_pod_defaults(self, found: LimitRange | RuntimeClass, *, gone: bool = False) -> None:
+        """What the API server adds to pods changed: what waits may ask for more or less now."""
+        if not self._defaults.put(found, gone=gone):
+            return
+        for workload, item in list(self._workloads.values()):
+            # what holds quota keeps what it was given
+            if item is not None and not item.reserved and found.metadata.namespace in ("", item.namespace):
+                self.set_workload(workload, NO_TIME)
 
     def set_cohort(self, cohort: Cohort) -> None:
         """A Cohort is new or changed."""
@@ -148,7 +160,8 @@ class Engine:
             return
         problems = workload_problems(workload)
         try:
-            item = None if problems and not workload.reserved else item_of(workload, known[1] if known else None)
+            before = known[1] if known else None
+            item = None if problems and not workload.reserved else item_of(workload, before, self._defaults)
         except UnreadableError as error:
             problems, item = [], None
             self.refused[key] = str(error)
@@ -315,7 +328,7 @@ class Engine:
                     self._retry_all(self.inventory.roots())
             return
         after.tried, after.tried_generation, after.message = before.tried, before.tried_generation, before.message
-        if before.generation != after.generation:
+        if before.read_from != after.read_from:
             after.tried = ()
         self._release(before)
         if before.queue != after.queue:

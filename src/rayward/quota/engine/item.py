@@ -10,12 +10,15 @@ from typing import Final
 from rayward.kinds.kueue import names
 from rayward.kinds.kueue.workload import PodSet, PodSetAssignment, Workload
 from rayward.kube.core.meta import parse_time
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.quota.engine.amounts import Usage, request_of
 from rayward.quota.engine.flavor import Placement, placement_of
+from rayward.quota.engine.poddefaults import PodDefaults
 from rayward.quota.engine.requests import Requests, pod_requests
 
 NO_TIME: Final = 0.0
+_NO_DEFAULTS: Final = PodDefaults()
 _BY_EVICTION_TIME: Final = (names.BY_PODS_READY_TIMEOUT, names.BY_ADMISSION_CHECK)
 
 
@@ -65,6 +68,8 @@ class Item:
     """Its place among equals."""
     demands: tuple[PodSetDemand, ...]
     generation: int = 0
+    defaults_revision: int = 0
+    """Of the pod defaults that ``demands`` were read with."""
     replaces: str = ""
     shape: Shape = b""
     """Workloads of one shape fit, or do not, together."""
@@ -96,6 +101,11 @@ class Item:
         return self.key.partition("/")[0]
 
     @property
+    def read_from(self) -> tuple[str, int, int]:
+        """What its demands follow from."""
+        return (self.uid, self.generation, self.defaults_revision)
+
+    @property
     def order(self) -> tuple[int, float, str]:
         """Its place in a queue."""
         return (-self.priority, self.timestamp, self.uid)
@@ -110,14 +120,15 @@ class UnreadableError(ValueError):
     """The workload asks for something that is no amount."""
 
 
-def item_of(workload: Workload, before: Item | None = None) -> Item:
+def item_of(workload: Workload, before: Item | None = None, defaults: PodDefaults = _NO_DEFAULTS) -> Item:
     """What the engine knows from the object alone; ``before`` is what it made of an earlier state of the object.
 
     Raises:
         UnreadableError: A quantity cannot be read.
     """
     meta, spec, status = workload.metadata, workload.spec, workload.status
-    if not meta.generation or (before is not None and (before.uid, before.generation) != (meta.uid, meta.generation)):
+    read_from = (meta.uid, meta.generation, defaults.revision)
+    if not meta.generation or (before is not None and before.read_from != read_from):
         before = None
     try:
         if before is not None:
@@ -127,7 +138,10 @@ def item_of(workload: Workload, before: Item | None = None) -> Item:
                 for one, count in zip(before.demands, _counts(workload), strict=True)
             )
         else:
-            demands = tuple(map(_demand, spec.pod_sets, _counts(workload)))
+            demands = tuple(
+                _demand(one, count, defaults.applied(meta.namespace, one.template.get("spec") or {}))
+                for one, count in zip(spec.pod_sets, _counts(workload), strict=True)
+            )
         grants = _grants(workload, demands) if workload.reserved and status.admission else ()
     except QuantityError as error:
         raise UnreadableError(str(error)) from error
@@ -142,6 +156,7 @@ def item_of(workload: Workload, before: Item | None = None) -> Item:
         timestamp=queue_time(workload),
         demands=demands,
         generation=meta.generation,
+        defaults_revision=defaults.revision,
         replaces=workload.replaces,
         requeue_at=_seconds(again),
         held_back=requeued is not None and requeued.status == "False",
@@ -164,12 +179,12 @@ def _counts(workload: Workload) -> list[int]:
     return [max(0, pod_set.count - reclaimed.get(pod_set.name, 0)) for pod_set in workload.spec.pod_sets]
 
 
-def _demand(pod_set: PodSet, count: int) -> PodSetDemand:
+def _demand(pod_set: PodSet, count: int, spec: Object) -> PodSetDemand:
     return PodSetDemand(
         pod_set.name,
         count,
-        pod_requests(pod_set.template.get("spec") or {}),
-        placement_of(pod_set.template.get("spec") or {}),
+        pod_requests(spec),
+        placement_of(spec),
         pod_set.min_count,
         (pod_set.topology_request.pod_set_group_name or "") if pod_set.topology_request else "",
         _asks_for_topology(pod_set.topology_request),

@@ -28,12 +28,14 @@ from rayward.kinds.resources import (
 )
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.objects import Key, KubeObject, version_number
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import NAMESPACES
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.queue import HIGH
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
+from rayward.quota import sources
 from rayward.quota.engine import status as to
 from rayward.quota.engine.apply import DecisionWriter
 from rayward.quota.engine.cycle import Admit, Evict, Pend
@@ -142,6 +144,8 @@ class EngineReconciler:
         self._workloads.subscribe(self._workload_changed)
         self._cluster_queues.subscribe(self._cluster_queue_changed)
         self._local_queues.subscribe(self._local_queue_changed)
+        for source in (sources.ALL_LIMIT_RANGES, sources.ALL_RUNTIME_CLASSES):
+            cache(source).subscribe(self._pod_defaults_changed)
         cache(ALL_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
         cache(ALL_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
         cache(_CHECKS).subscribe(self._changed(self._set_check, self.engine.remove_check))
@@ -156,6 +160,12 @@ class EngineReconciler:
             self._retell(*self.engine.forest.queues)
 
         return listener
+
+    def _pod_defaults_changed(
+        self, old: LimitRange | RuntimeClass | None, new: LimitRange | RuntimeClass | None
+    ) -> None:
+        self.engine.set_pod_defaults(new or old or LimitRange(), gone=new is None)
+        self._soon()
 
     def _set_check(self, check: AdmissionCheck) -> None:
         active = is_true(check.status.conditions, names.ACTIVE)

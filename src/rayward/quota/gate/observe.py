@@ -25,6 +25,7 @@ from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
 from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
+from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.machinery.quantity import QuantityError
@@ -36,8 +37,10 @@ from rayward.quota.sources import (
     ALL_CLUSTER_QUEUES,
     ALL_COHORTS,
     ALL_FLAVORS,
+    ALL_LIMIT_RANGES,
     ALL_LOCAL_QUEUES,
     ALL_PRIORITIES,
+    ALL_RUNTIME_CLASSES,
     ALL_WORKLOADS,
     BY_CLUSTER,
     BY_ORIGIN,
@@ -104,6 +107,8 @@ class Caches:
     local_queues: Cache[LocalQueue]
     cohorts: Cache[Cohort]
     priorities: Cache[WorkloadPriorityClass]
+    limit_ranges: Cache[LimitRange]
+    runtime_classes: Cache[RuntimeClass]
 
 
 def caches_of(informers: Informers, shared: Shared) -> Caches:
@@ -123,6 +128,8 @@ def caches_of(informers: Informers, shared: Shared) -> Caches:
         local_queues=cache(ALL_LOCAL_QUEUES),
         cohorts=cache(ALL_COHORTS),
         priorities=cache(ALL_PRIORITIES),
+        limit_ranges=cache(ALL_LIMIT_RANGES),
+        runtime_classes=cache(ALL_RUNTIME_CLASSES),
     )
 
 

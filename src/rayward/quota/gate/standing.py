@@ -110,6 +110,7 @@ class Standings:
             cluster_queues=caches.cluster_queues,
             local_queues=caches.local_queues,
             workloads=caches.workloads,
+            pod_defaults=(*caches.limit_ranges, *caches.runtime_classes),
         )
         self._ledger, self._made_at = Ledger(objects, self._clock.utc().timestamp()), now
         return self._ledger
