@@ -48,4 +48,4 @@ class Warned(KubeObject, frozen=True, gc=False):
 
 
 # what is Normal is told by conditions too, and is most of what there is
-WARNINGS: Final = Source(EVENTS, Warned, {"field_selector": "type!=Normal"})
+WARNINGS: Final = Source(EVENTS, Warned, {"field_selector": "type!=Normal"}, optional=True)

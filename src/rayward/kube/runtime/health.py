@@ -48,11 +48,13 @@ class Health:
 
 
 def follows(reflectors: Iterable[Reflector[Any]], longest_silence: float = 180.0) -> Check:
-    """A check that every reflector has synced and still hears from the server."""
+    """A check that every reflector that is needed has synced and still hears from the server."""
     followed = tuple(reflectors)
 
     def check() -> str | None:
         for reflector in followed:
+            if reflector.is_done_without:
+                continue
             resource, age = reflector.cache.resource, reflector.last_sync_age
             if not reflector.cache.synced:
                 return f"{resource} not listed yet" + (f": {reflector.last_error}" if reflector.last_error else "")

@@ -13,7 +13,7 @@ import msgspec
 
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import ApiError, Expired
+from rayward.kube.client.errors import ApiError, Expired, Forbidden
 from rayward.kube.client.lists import PAGE_SIZE, in_one_go, next_page
 from rayward.kube.client.options import ListOptions, Selectors, WatchOptions
 from rayward.kube.client.watch import (
@@ -69,6 +69,7 @@ class Reflector(Generic[T]):
         namespace: str | None = None,
         selectors: Selectors | None = None,
         watch_list: bool = False,
+        optional: bool = False,
         clock: Clock = SYSTEM_CLOCK,
         chance: Callable[[], float] = random.random,
     ) -> None:
@@ -79,6 +80,7 @@ class Reflector(Generic[T]):
         self._client = client
         self._namespace = namespace
         self._selectors: Selectors = selectors or {}
+        self._optional = optional
         self._clock = clock
         self._chance = chance
         self._state = reflectorstate.start(watch_list)
@@ -88,8 +90,13 @@ class Reflector(Generic[T]):
         self._synced = asyncio.Event()
 
     async def wait_synced(self) -> None:
-        """Wait until the cache has been equal to the server once."""
+        """Wait until the cache has been equal to the server once, or the server has forbidden an optional one."""
         await self._synced.wait()
+
+    @property
+    def is_done_without(self) -> bool:
+        """Whether the server forbids this collection, and nobody needs it."""
+        return self._optional and isinstance(self.last_error, Forbidden)
 
     @property
     def last_sync_age(self) -> float | None:
@@ -103,6 +110,9 @@ class Reflector(Generic[T]):
             self.last_error = outcome.error
             if outcome.error is not None:
                 _log.info("%s: %s failed: %s", self.cache.resource, self._state.step.name.lower(), outcome.error)
+            if self.is_done_without and not self._synced.is_set():
+                _log.warning("%s are done without until they may be read: %s", self.cache.resource, outcome.error)
+                self._synced.set()
             self._state, wait = reflectorstate.onward(self._state, outcome, self._chance())
             if wait > 0:
                 await self._clock.sleep(wait)

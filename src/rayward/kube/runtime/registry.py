@@ -41,6 +41,8 @@ class Source(Generic[T]):
     metadata_only: bool = False
     """The server sends metadata alone: nothing else of the object is ever read."""
     indexes: Mapping[str, Index[T]] = field(default_factory=dict[str, Index[T]])
+    optional: bool = False
+    """Whether controllers work without it where the server forbids it: rights grow later than programs."""
 
 
 class Informers:
@@ -61,9 +63,15 @@ class Informers:
             found = Cache(source.resource, source.kind, keep_raw=source.keep_raw, indexes=source.indexes)
             self._caches[source] = found
             client = self._metadata_client if source.metadata_only else self._client
-            self.reflectors.append(
-                Reflector(client, found, namespace=self._namespace, selectors=source.selectors, clock=self._clock)
+            made = Reflector(
+                client,
+                found,
+                namespace=self._namespace,
+                selectors=source.selectors,
+                optional=source.optional,
+                clock=self._clock,
             )
+            self.reflectors.append(made)
         return found
 
 

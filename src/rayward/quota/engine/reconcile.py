@@ -115,7 +115,8 @@ class EngineReconciler:
             self._kueue.controller.run,
             self._reports.controller.run,
         )
-        self._told_of_kueue = ""
+        self._told_of_kueue: set[str] = set()
+        """The ClusterQueues that have an event of it, by uid."""
         self._batch_seconds = _BATCH_SECONDS
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
@@ -265,22 +266,28 @@ class EngineReconciler:
             for workload in self._workloads:
                 self.controller.add(workload.key)
             self._retell(*self.engine.forest.queues)
+            # also those whose ClusterQueue does not exist: that is what they should say
+            for local in self._local_queues:
+                self._reports.add(local.key)
+        else:
+            _log.error("nothing is admitted: %s", self._kueue.found)
 
     def _tell_of_kueue(self) -> None:
         """Whoever looks at a queue sees why this engine admits nothing."""
         found = self._kueue.found
-        if not found or found == self._told_of_kueue:
+        if not found:
             return
-        self._told_of_kueue = found
-        _log.error("nothing is admitted: %s", found)
-        for queue in self._cluster_queues:
-            self._recorder.event(CLUSTER_QUEUES, queue, "Warning", KUEUE_IS_AT_WORK, f"Nothing is admitted: {found}")
+        queues = {queue.metadata.uid: queue for queue in self._cluster_queues}
+        for uid in queues.keys() - self._told_of_kueue:
+            text = f"Nothing is admitted: {found}"
+            self._recorder.event(CLUSTER_QUEUES, queues[uid], "Warning", KUEUE_IS_AT_WORK, text)
+        self._told_of_kueue = set(queues)
 
     def _schedule(self) -> Result:
         if not self._kueue.is_alone:
             self._tell_of_kueue()
             return DONE
-        self._told_of_kueue = ""
+        self._told_of_kueue.clear()
         now, begun = self._now().timestamp(), self._clock.now()
         decisions = self.engine.run(now)
         took = self._clock.now() - begun

@@ -23,7 +23,9 @@ from rayward.kube.runtime.renewal import is_renewed
 LEASE: Final = "c1f6bfd2.kueue.x-k8s.io"
 """Kueue's leader election, in whichever namespace it runs."""
 _SELECTOR: Final = "app.kubernetes.io/name=kueue"
-_LEASES: Final = Source(LEASES, KubeObject, {"field_selector": f"metadata.name={LEASE}"}, metadata_only=True)
+_LEASES: Final = Source(
+    LEASES, KubeObject, {"field_selector": f"metadata.name={LEASE}"}, metadata_only=True, optional=True
+)
 _LOOK: Final = Key("", LEASE)
 _LOOK_AGAIN_SECONDS: Final = 60.0
 """A manager of one replica may run without a lease: then nothing but its Deployment says that it is there."""
