@@ -214,7 +214,11 @@ def test_a_tick_that_the_server_refuses_is_still_due_and_says_so() -> None:
     status = held_up(due, decide(due, [], "", now).status, "exceeded quota", now)
     (said,) = (each for each in status.conditions or () if each.type == "Reconciling")
     assert (said.status, said.reason, said.message) == ("True", "FailedToCreateRayJob", "exceeded quota")
-    assert created(decide(msgspec.structs.replace(due, status=status), [], "", now)) == ["01 02:00"]
+    refused = msgspec.structs.replace(due, status=status)
+    later = now + timedelta(minutes=1)
+    again = decide(refused, [], "", later)
+    assert created(again) == ["01 02:00"]
+    assert held_up(refused, again.status, "exceeded quota", later) == status
     made = decide(msgspec.structs.replace(due, status=status), [], "", now).status
     assert [each.status for each in made.conditions or () if each.type == "Reconciling"] == ["False"]
 

@@ -14,7 +14,7 @@ from rayward.kinds import labels, names
 from rayward.kinds.raycronjob import ActiveJob, ConcurrencyPolicy, RayCronJob, RayCronJobStatus
 from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.schedule import parse
-from rayward.kube.core.meta import parse_time, rfc3339, with_condition
+from rayward.kube.core.meta import condition_of, parse_time, rfc3339, with_condition
 from rayward.kube.core.objects import Condition
 from rayward.operator.job.annotations import moment
 
@@ -135,10 +135,15 @@ def held_up(cron_job: RayCronJob, status: RayCronJobStatus, why: str, now: datet
     """The status of a schedule whose RayJob the server refuses: its tick is still due, and is tried again."""
     generation = cron_job.metadata.generation
     said = _said_of(generation, RECONCILING, True, "FailedToCreateRayJob", why)
+    before = condition_of(cron_job.status.conditions, RECONCILING)
+    # A new transition time at each retry would be a write each, which wakes the next retry.
+    conditions = tuple(
+        before if before is not None and each.type == RECONCILING else each for each in status.conditions or ()
+    )
     return replace(
         status,
         last_schedule_time=cron_job.status.last_schedule_time,
-        conditions=with_condition(status.conditions, said, now.astimezone(UTC)),
+        conditions=with_condition(conditions, said, now.astimezone(UTC)),
     )
 
 
