@@ -281,7 +281,7 @@ JOB: Final[dict[str, str]] = {
     "status.jobStatus": "Ray's word for the job; empty when nobody can know how it ended",
     "status.jobStatusCheckFailureStartTime": "since when the dashboard does not answer",
     "status.message": "why it ended, or what is wrong with the spec",
-    "status.observedGeneration": "the generation that was last acted upon",
+    "status.observedGeneration": "the generation that was last acted upon; it stays while the job is `Reconciling`",
     "status.rayClusterName": "the cluster of the attempt",
     "status.rayClusterStatus": "the status that the [RayCluster](raycluster-fields.md) had when the attempt began on it",
     "status.rayJobInfo": "Ray's own times",
