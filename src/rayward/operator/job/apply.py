@@ -163,6 +163,8 @@ class Applier:
         try:
             await self._writer.create(kind, body)
         except AlreadyExists:
+            # Also after a refusal: the answer to a creation since then may be lost.
+            self._local.uncreated.pop(kind.kind, None)
             return False
         except REFUSALS as error:
             self._local.uncreated[kind.kind] = error.message
@@ -257,9 +259,10 @@ class Applier:
             except RayError:
                 # Read again, as long as the decision is patient.
                 return
-        if not text and self._state.submitter is not Submitter.NONE:
-            # A driver that never started has none; what Ray said of it is in the submitter's.
-            await self._submitter_log(attempt)
+        # A driver that never started has none; what Ray said of it is in the submitter's.
+        asked = not text and self._state.submitter is not Submitter.NONE
+        if asked and await self._submitter_log(attempt) is None:
+            return
         self._local.tails[attempt.number] = text
 
     async def _read_submitter_log(self, decision: Decision) -> None:
