@@ -20,8 +20,7 @@ from rayward.kube.client.options import PatchType
 from rayward.kube.core.objects import Key
 from rayward.kube.core.resource import DEPLOYMENTS, EVENTS, LEASES, NAMESPACES
 from rayward.kube.runtime.manager import Manager
-from rayward.quota.engine.reconcile import KUEUE_IS_AT_WORK
-from rayward.quota.engine.takeover import LEASE
+from rayward.quota.engine.takeover import KUEUE_IS_AT_WORK, LEASE
 from rayward.quota.sources import ALL_WORKLOADS
 from tests.contract.target import embedded_server
 from tests.kube import kueue

@@ -23,7 +23,6 @@ from rayward.kinds.kueue import (
 )
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
-    CLUSTER_QUEUES,
     WORKLOADS,
 )
 from rayward.kube.core.meta import is_true
@@ -62,7 +61,6 @@ _BATCH_SHARE: Final = 4.0
 _LONGEST_BATCH_SECONDS: Final = 0.2
 """Where passes take long, changes are gathered for so many times as long, but never longer than this."""
 
-KUEUE_IS_AT_WORK: Final = "KueueIsAtWork"
 
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
@@ -115,8 +113,6 @@ class EngineReconciler:
             self._kueue.controller.run,
             self._reports.controller.run,
         )
-        self._told_of_kueue: set[str] = set()
-        """The ClusterQueues that have an event of it, by uid."""
         self._batch_seconds = _BATCH_SECONDS
         self._decided: dict[str, Admit | Evict] = {}
         self._writing: set[str] = set()
@@ -272,22 +268,10 @@ class EngineReconciler:
         else:
             _log.error("nothing is admitted: %s", self._kueue.found)
 
-    def _tell_of_kueue(self) -> None:
-        """Whoever looks at a queue sees why this engine admits nothing."""
-        found = self._kueue.found
-        if not found:
-            return
-        queues = {queue.metadata.uid: queue for queue in self._cluster_queues}
-        for uid in queues.keys() - self._told_of_kueue:
-            text = f"Nothing is admitted: {found}"
-            self._recorder.event(CLUSTER_QUEUES, queues[uid], "Warning", KUEUE_IS_AT_WORK, text)
-        self._told_of_kueue = set(queues)
-
     def _schedule(self) -> Result:
         if not self._kueue.is_alone:
-            self._tell_of_kueue()
+            self._kueue.tell(self._cluster_queues)
             return DONE
-        self._told_of_kueue.clear()
         now, begun = self._now().timestamp(), self._clock.now()
         decisions = self.engine.run(now)
         took = self._clock.now() - begun

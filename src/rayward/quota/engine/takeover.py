@@ -6,9 +6,11 @@ installed later takes over, and the engine admits again when it is gone.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
+from rayward.kinds.kueue import ClusterQueue
+from rayward.kinds.resources import CLUSTER_QUEUES
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.values import as_dict, as_str
@@ -32,6 +34,9 @@ _LOOK_AGAIN_SECONDS: Final = 60.0
 _WHILE_THERE_SECONDS: Final = 15.0
 
 
+KUEUE_IS_AT_WORK: Final = "KueueIsAtWork"
+
+
 class KueueIsAliveError(Exception):
     """Kueue's manager is at work; the text says where, and what to run."""
 
@@ -45,7 +50,10 @@ class KueueWatch:
         self.controller = Controller("quota-takeover", self._look, workers=1, clock=environment.clock)
         self._client = environment.client
         self._clock = environment.clock
+        self._recorder = environment.recorder
         self._changed = changed
+        self._told: set[str] = set()
+        """The ClusterQueues that have an event of it, by uid."""
         environment.informers.cache(_LEASES).subscribe(lambda old, new: self.controller.add(_LOOK))
         self.controller.add(_LOOK)
 
@@ -53,6 +61,16 @@ class KueueWatch:
     def is_alone(self) -> bool:
         """Whether nobody else admits, as far as was looked."""
         return self.found == ""
+
+    def tell(self, queues: Iterable[ClusterQueue]) -> None:
+        """Say it on each queue once: whoever looks there sees why the engine admits nothing."""
+        if not self.found:
+            return
+        present = {queue.metadata.uid: queue for queue in queues}
+        for uid in present.keys() - self._told:
+            text = f"Nothing is admitted: {self.found}"
+            self._recorder.event(CLUSTER_QUEUES, present[uid], "Warning", KUEUE_IS_AT_WORK, text)
+        self._told = set(present)
 
     async def _look(self, key: Key) -> Result:
         del key
@@ -63,6 +81,8 @@ class KueueWatch:
             found, again = str(error), _WHILE_THERE_SECONDS
         if found != self.found:
             self.found = found
+            if not found:
+                self._told.clear()
             self._changed()
         return Result(requeue_after=again)
 
