@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from demo.shell import ROOT, rayward, show
+from demo.shell import ROOT, rayward, show, until
 
 _BLOCKED_BY_QUOTA = 7
+_HOLDS = "holds  RayService default/queued"
 _SAMPLE = ROOT / "samples" / "quota.yaml"
 
 
@@ -18,4 +19,5 @@ def show_quota() -> None:
     show("\n# with more quota the upgrade is admitted; the old release gives its own back when its last pod is gone")
     raised = bumped.replace('nominalQuota: "1"', 'nominalQuota: "2"').replace("nominalQuota: 2Gi", "nominalQuota: 4Gi")
     rayward("apply", "-f", "-", "--wait", given=raised)
+    until(lambda: rayward("quota", quiet=True).count(_HOLDS) == 1, "the old quota returns", "rayward quota")
     rayward("quota")
