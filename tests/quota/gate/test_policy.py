@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
@@ -126,9 +127,11 @@ async def test_edit_and_reassemble_go_on_under_the_policy(ray: GateStage) -> Non
     await ray.queue(2)
     await _guarded(ray)
     await ray.create_cluster("probe")
+    tries = itertools.count()
 
     async def refused() -> bool:
-        change = {"metadata": {"annotations": {labels.ADMITTED: "{}"}}}
+        # another value each time: one that went through before the policy was read changes nothing any more
+        change = {"metadata": {"annotations": {labels.ADMITTED: f"{{}}{' ' * next(tries)}"}}}
         try:
             await ray.client.patch(RAY_CLUSTERS, "probe", change, PatchType.MERGE, ray.namespace)
         except ApiError as error:
