@@ -39,8 +39,6 @@ from rayward.operator.ray.reach import DirectReach, ProxiedReach, Reach
 from rayward.operator.registry import registrations
 
 LEASE: Final = "rayward-operator"
-_DECISIONS: Final = frozenset({"CreatedRayCluster", "SwitchedTraffic", "Aborted", "NothingToAbort"})
-"""Reasons of events that are never dropped or joined: what was decided, and answers to what a user asked for."""
 
 _log = logging.getLogger(__name__)
 
@@ -117,7 +115,7 @@ class Operator:
         self._client = client
         self._settings = settings
         self._metrics = metrics
-        self._recorder = EventRecorder(client, LEASE, decisions=_DECISIONS)
+        self._recorder = EventRecorder(client, LEASE)
         self._absent = tuple(absent)
         self.managers = self._managers([entry for entry in registered if entry not in self._absent])
         self._reflectors = [reflector for manager in self.managers for reflector in manager.reflectors]

@@ -36,6 +36,7 @@ REGISTRATION: Final = Registration(
         rule(READ, LEASES),
     ),
     build=EngineReconciler,
+    decisions=frozenset({"Preempted"}),
     # each writes one decision at a time and spends its time on the answer
     workers=16,
 )

@@ -21,6 +21,7 @@ from rayward.kinds.resources import (
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import LIMIT_RANGES, PODS, RUNTIME_CLASSES
 from rayward.kube.runtime.registry import Environment, Registration
+from rayward.quota.gate.decide import STOPPED_BY_QUEUE, VIOLATION
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.gate.observe import Shared
 from rayward.quota.gate.reconcile import NAME, GateReconciler
@@ -50,4 +51,5 @@ def registration(queueing: Queueing, shared: Shared) -> Registration:
         ),
         build=build,
         metrics=GateMetrics,
+        decisions=frozenset({VIOLATION, STOPPED_BY_QUEUE}),
     )
