@@ -44,13 +44,13 @@ def command(ctx: click.Context, form: str, target: Target) -> None:
         answer("No ClusterQueues: nothing here waits for quota.")
 
 
-@command.command("check", short_help="Say whether manifests would get quota now.")
+@command.command("check", short_help="Say whether Ray objects would get quota now, later or never.")
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
 @click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @output_option
 @target_options
 def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Target) -> int:
-    """Say whether Ray objects would get quota now, later or never; nothing is written.
+    """Say whether the Ray objects of manifests would get quota now, later or never; nothing is written.
 
     Exits with 7 when one of them can never fit.
 
