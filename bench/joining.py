@@ -86,12 +86,10 @@ class _Cluster:
 
     def kuberay(self) -> float:
         """Seconds until the same pod with KubeRay's init container has joined."""
-        pod = {
-            "metadata": {"name": "theirs", "labels": {CLUSTER: "theirs"}},
-            "spec": copy.deepcopy(self._worker["spec"]),
-        }
-        del pod["spec"]["nodeName"]
-        (waiting,) = pod["spec"]["initContainers"]
+        spec = copy.deepcopy(self._worker["spec"])
+        pod: Object = {"metadata": {"name": "theirs", "labels": {CLUSTER: "theirs"}}, "spec": spec}
+        del spec["nodeName"]
+        (waiting,) = spec["initContainers"]
         waiting["args"] = [_HEALTH_CHECK]
         began = time.monotonic()
         self._stack.client.create(PODS, pod, "default")

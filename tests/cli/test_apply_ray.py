@@ -61,7 +61,11 @@ def shop(tmp_path: Path) -> Path:
     [
         ("import_path: shop:app", "import_path: shop.py:app", "shop.yaml:13:7: "),
         ("route_prefix: /", "route_prefx: /", "shop.yaml:14:7: "),
-        ("      replicas: 1", "      replica: 1", "did you mean replicas?"),
+        (
+            "      replicas: 1",
+            "      replica: 1",
+            "shop.yaml:22:7: there is no field 'replica' here: did you mean replicas?",
+        ),
         ("kind: RayService", "kind: RayServce", "did you mean RayService?"),
     ],
     ids=["serve config", "field of a serve config", "field", "kind"],
@@ -88,7 +92,7 @@ def test_a_mistake_is_refused_and_nothing_is_written(
 def test_what_will_hardly_work_is_a_warning(
     rayward: Rayward, shop: Path, flags: list[str], right: str, wrong: str, said: str
 ) -> None:
-    shop.write_text(_SHOP.replace(right, wrong))
+    shop.write_text(_SHOP.replace(right, wrong, 1))
     done = rayward("apply", "-f", str(shop), *flags)
     assert done.code == 0, done.err
     (warning,) = {line for line in done.err.splitlines() if line.startswith("Warning:") and said in line}

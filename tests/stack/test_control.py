@@ -235,7 +235,8 @@ class _Requests:
 
 def _running(folder: Folder, name: str) -> PartState:
     seen = control.status(folder)
-    (part,) = [part for part in seen.parts if part.name == name] if seen is not None else ()
+    assert seen is not None
+    (part,) = [part for part in seen.parts if part.name == name]
     assert part.phase == "running", part
     return part
 

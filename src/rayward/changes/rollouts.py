@@ -167,4 +167,5 @@ def _keeps_cluster(live: Object) -> bool:
 
 def _condition(live: Object, kind: str) -> Object:
     """A condition; empty where there is none."""
-    return next((one for one in entries(section(live, "status"), "conditions") if one.get("type") == kind), {})
+    found: list[Object] = [one for one in entries(section(live, "status"), "conditions") if one.get("type") == kind]
+    return found[0] if found else {}

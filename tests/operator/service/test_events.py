@@ -16,7 +16,14 @@ class Recorded(EventRecorder):
         self.said: list[tuple[str, str, bool]] = []
 
     def record(
-        self, about: object, kind: object, reason: str, message: str, *_: object, decision: bool = False
+        self,
+        about: object,
+        kind: object,
+        reason: str,
+        message: str,
+        component: str | None = None,
+        *,
+        decision: bool = False,
     ) -> None:
         """Note it."""
         self.said.append((reason, message, decision))

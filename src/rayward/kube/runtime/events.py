@@ -131,7 +131,8 @@ class EventRecorder:
             # Named now: if the answer to its creation is lost, the next try finds it instead of making another.
             name = f"{about.name}.{self._unique():x}"
             self._waiting[folded.slot] = _Waiting(name, folded.happening, 1, when, when)
-        self._workers.add(folded.slot)
+        # Not behind thousands of others, which are written at a pace.
+        self._workers.add(folded.slot, priority=int(decision))
 
     @property
     def idle(self) -> bool:
