@@ -59,20 +59,6 @@ def test_the_foreground_shows_what_parts_say_and_ctrl_c_ends_everything(folder: 
     assert _processes(folder) == []
 
 
-def test_who_interrupts_it_is_told_that_it_goes_on(folder: Folder) -> None:
-    command = [sys.executable, "-m", "rayward.cli", "up", "--api-only", "--data-dir", str(folder.root)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as starting:
-        assert starting.stderr is not None
-        # Its supervisor may not even have its lock yet.
-        assert starting.stderr.readline() == f"starting in {folder.root}\n"
-        starting.send_signal(signal.SIGINT)
-        _, said = starting.communicate()
-    assert starting.returncode == 130
-    assert "interrupted: the start goes on in the background\n  next: rayward status" in said
-    assert run("up", "--data-dir", str(folder.root)).code == 0
-    assert control.status(folder) is not None
-
-
 def test_a_killed_foreground_takes_everything_along(folder: Folder) -> None:
     with _foreground(folder) as running:
         assert running.stdout is not None

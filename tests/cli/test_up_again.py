@@ -15,8 +15,6 @@ from rayward.stack import control, process, state
 from rayward.stack.folder import Folder
 from tests.waiting import eventually
 
-pytestmark = pytest.mark.soak
-
 _SIZE = "1 node with 3 CPUs, 5.0 GiB of memory (--cpus and --memory change it; flags are remembered until down --purge)"
 
 
