@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.local.apiserver.identity import EVERYBODY, NODE, PART, User
 from rayward.local.apiserver.rbac.reconcile import AUTOUPDATE
 
@@ -111,6 +111,12 @@ def policy() -> dict[str, list[Object]]:
             bindings.append(_binding(own, own, part.user))
         bindings.extend(_binding(f"{own}:{role.rpartition(':')[2]}", role, part.user) for role in part.roles)
     return {"clusterroles": roles, "clusterrolebindings": bindings}
+
+
+def is_ours(obj: Object) -> bool:
+    """Whether a role or binding was made from a policy of these parts, by this version or an older one."""
+    metadata = obj["metadata"]
+    return metadata["name"].startswith(PART) and section(metadata, "annotations").get(AUTOUPDATE) == "true"
 
 
 def _metadata(name: str) -> Object:
