@@ -14,7 +14,7 @@ from rayward.local.node.cgroups import SEEN_AT, Group
 from rayward.local.node.container.devices import Granted, card_minors, granted, render_minors
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment
+from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment, own_folder
 from rayward.local.node.container.packages import shown_folders
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.pod.facts import Backoff
@@ -63,7 +63,8 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     command = [*command, *arguments] if command else entrypoint(container.get("image", ""), arguments)
     runs = folder.container(container["name"])
     own = runs / str(start.attempt)
-    for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755)):
+    data = own_folder(container.get("image", ""))
+    for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755), *([("data", 0o1777)] if data else ())):
         (own / name).mkdir(parents=True, exist_ok=True)
         (own / name).chmod(mode)
     message = runs / f"{start.attempt}.message"
@@ -87,7 +88,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "logFiles": host.settings.log_files,
         "command": command,
         "env": variables,
-        "cwd": expand(container.get("workingDir") or "", variables) or home,
+        "cwd": expand(container.get("workingDir") or "", variables) or data or home,
         "stdin": bool(container.get("stdin")),
         "tty": bool(container.get("tty")),
         "user": user,
@@ -99,6 +100,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "hidden": [str(host.folders.data), *host.settings.hidden],
         "mounts": [
             *_own_mounts(folder, own, home, environment, host.settings.project),
+            *([{"source": str(own / "data"), "target": data}] if data else ()),
             {"source": str(message), "target": container.get("terminationMessagePath") or _MESSAGE_PATH},
             *({"source": source, "target": target, "readOnly": True} for source, target in seen),
             *mounts,
