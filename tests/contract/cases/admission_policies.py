@@ -223,7 +223,7 @@ _FAILING: dict[str, Object] = {
 
 def _failing(what: str, *actions: str) -> Case:
     """The policy is known to be at work by a binding of its own, for labelled objects."""
-    missing = {"paramRef": {"name": "none", "parameterNotFoundAction": "Deny"}} if what == "parameter" else {}
+    missing: Object = {"paramRef": {**_REF, "name": "none"}} if what == "parameter" else {}
     return case(
         f"{', '.join(actions)}: {what} that fails",
         _bound(
