@@ -123,6 +123,9 @@ class Playbook:
         )
         tell("A2 another cluster spec", "a new cluster")
         self._await_gone("RayCluster", first)
+        # deleted in the background: its pods follow
+        while self._pods(first):
+            threading.Event().wait(0.1)
         tell("A2 the old cluster goes, pods left", len(self._pods(first)))
         self._merge("RayService", "hello", {"spec": {"upgradeStrategy": {"type": "None"}}})
         fewer = SMALL_CONFIG.replace("num_replicas: 2", "num_replicas: 1")

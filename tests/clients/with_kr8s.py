@@ -89,6 +89,9 @@ def _services(samples: Path) -> None:
     tell("A2 another cluster spec", "a new cluster")
     if (old := _CLUSTER({"metadata": {"name": first, "namespace": service.namespace}})).exists():
         old.wait("delete", timeout=PATIENCE)
+    # deleted in the background: its pods follow
+    for pod in _pods(first):
+        pod.wait("delete", timeout=PATIENCE)
     tell("A2 the old cluster goes, pods left", len(_pods(first)))
     service.patch({"spec": {"upgradeStrategy": {"type": "None"}}})
     service.patch({"spec": {"serveConfigV2": changed.replace("import_path", "# in place\n    import_path")}})

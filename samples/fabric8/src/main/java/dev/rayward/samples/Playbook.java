@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -165,6 +166,10 @@ public final class Playbook {
                 && !List.of("", first).contains(activeCluster(found)), PATIENCE);
         tell("A2 another cluster spec, a new cluster", !first.equals(activeCluster()));
         changes.awaitGone(RAYCLUSTER, first, PATIENCE);
+        // deleted in the background: its pods follow
+        for (Pod pod : pods(first)) {
+            client.pods().resource(pod).waitUntilCondition(Objects::isNull, PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        }
         tell("A2 the old cluster goes, pods left", pods(first).size());
 
         String second = activeCluster();
