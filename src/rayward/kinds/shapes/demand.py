@@ -7,13 +7,15 @@ container that waits for the head) counts too. Two groups of one name and other 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.shapes.pods import head_pod, worker_pod
 from rayward.kinds.shapes.totals import desired_workers, max_workers
 from rayward.kube.machinery import podrequests
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.quantity import Quantity
 
 
@@ -26,13 +28,16 @@ class PodShape:
     most: int
     requests: Mapping[str, Quantity]
     """Of one pod, as the scheduler counts them."""
+    pod: Object = field(default_factory=dict[str, Any], compare=False)
+    """One of them, for whoever asks where it may run and which limits count for it."""
 
 
 def pod_shapes(cluster: RayCluster) -> tuple[PodShape, ...]:
     """The head, then the worker groups in their order, those without pods too; suspension changes nothing."""
-    head = podrequests.pod_requests(head_pod(cluster, "")["spec"])
-    shapes = [PodShape(labels.HEAD_GROUP, 1, 1, head)]
+    head = head_pod(cluster, "")
+    shapes = [PodShape(labels.HEAD_GROUP, 1, 1, podrequests.pod_requests(head["spec"]), head)]
     for group in cluster.groups:
-        requests = podrequests.pod_requests(worker_pod(cluster, group, "")["spec"])
-        shapes.append(PodShape(group.group_name, desired_workers(group), max_workers(group), requests))
+        pod = worker_pod(cluster, group, "")
+        requests = podrequests.pod_requests(pod["spec"])
+        shapes.append(PodShape(group.group_name, desired_workers(group), max_workers(group), requests, pod))
     return tuple(shapes)
