@@ -9,7 +9,7 @@ from typing import Any, Final
 from rayward.changes import writing
 from rayward.changes.capacity import free_on_nodes
 from rayward.changes.costs import Budget
-from rayward.changes.diffing import diff
+from rayward.changes.diffing import diff, without_defaults
 from rayward.changes.operators import Operator, find_operator
 from rayward.changes.planning import Plan, plan
 from rayward.changes.refs import Ref
@@ -105,7 +105,8 @@ def check_strategy(
 def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_all: bool = False) -> Operation[str]:
     """The diff between what is and what an apply would make of it."""
     versions = yield from ask(ref, wanted, manager=manager, force=True)
-    return diff(versions.live, versions.wanted, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
+    after = versions.wanted if show_all else without_defaults(versions.wanted, wanted, versions.live)
+    return diff(versions.live, after, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
 
 
 def operator_of(ref: Ref, live: Object | None) -> Operation[Rules]:
