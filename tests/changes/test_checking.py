@@ -52,8 +52,9 @@ def test_a_strategy_that_the_operator_of_one_would_pass_over_is_refused_before_a
     }
     client.create(PODS, head, namespace)
     edited = changed(manifest("theirs"), "spec.rayVersion", "2.61.0")
-    with pytest.raises(Invalid, match="cannot replace workers one by one"):
+    with pytest.raises(Invalid, match="nothing was applied") as caught:
         sdk.apply_all([manifest("fresh"), edited], strategy="rolling-workers")
+    assert "raycluster/theirs: KubeRay 1.6 cannot replace workers one by one" in caught.value.why
     with pytest.raises(NotFound):
         sdk.get("raycluster/fresh")
     assert sdk.get("raycluster/theirs")["metadata"]["generation"] == 1

@@ -23,9 +23,9 @@ def _with(*conditions: str) -> Object:
     return {**manifest(), "status": {"conditions": [{"type": kind, "status": "True"} for kind in conditions]}}
 
 
-def _found(live: Object | None, children: list[Object], **answers: list[Object]) -> Operator:
+def _found(live: Object | None, children: list[Object], answers: dict[str, list[Object]], ref: Ref = _REF) -> Operator:
     """What is found where a list of each kind is answered so; what is not given may not be read."""
-    operation = find_operator(_REF, live, children)
+    operation = find_operator(ref, live, children)
     try:
         step = next(operation)
         while True:
@@ -64,9 +64,14 @@ def _lease(name: str, holder: str = "a") -> Object:
 def test_whose_operator_it_is(
     live: Object | None, children: list[Object], answers: dict[str, list[Object]], rules: Rules
 ) -> None:
-    assert _found(live, children, **answers) == Operator(rules)
+    assert _found(live, children, answers) == Operator(rules)
+
+
+def test_a_job_without_conditions_is_nobodys() -> None:
+    job: Object = {"kind": "RayJob", "status": {"jobDeploymentStatus": "Suspended"}}
+    assert not _found(job, [], {}, Ref("RayJob", "j", "default")).known
 
 
 def test_without_a_sign_it_is_not_known() -> None:
-    assert _found(None, []) == Operator(Rules.RAYWARD, known=False)
-    assert not _found(manifest(), [], pods=[], rayclusters=[], leases=[]).known
+    assert _found(None, [], {}) == Operator(Rules.RAYWARD, known=False)
+    assert not _found(manifest(), [], {"pods": [], "rayclusters": [], "leases": []}).known

@@ -55,7 +55,7 @@ def test_wrong_usage_ends_with_2(arguments: list[str], code: int) -> None:
     ("words", "what", "usage"),
     [
         (("nonsense",), "No such command 'nonsense'.", "rayward [OPTIONS] COMMAND"),
-        (("apply", "--odd"), "No such option: --odd", "rayward apply [OPTIONS]"),
+        (("apply", "--odd"), "--odd", "rayward apply [OPTIONS]"),
         (("apply",), "Missing option '-f' / '--filename'.", ""),
         (("wait",), "Missing argument 'KIND/NAME'.", "rayward wait [OPTIONS] KIND/NAME"),
         (("scale", "raycluster/c", "--replicas", "many"), "'many' is not a valid", "rayward scale"),

@@ -58,7 +58,8 @@ def find_operator(ref: Ref, live: Object | None, children: Iterable[Object]) -> 
     marks = [mark for head in heads if (mark := mark_of(head))]
     if marks:
         return Operator(rules_of(marks[0]))
-    if live is not None and section(live, "status"):
+    if live is not None and ref.kind != "RayJob" and section(live, "status"):
+        # KubeRay's definition of a RayJob has no conditions: there their absence says nothing
         return Operator(Rules.KUBERAY_1_7)
     clusters = yield from _list(verbs.list_(RAY_CLUSTERS, ref.namespace, limit=20))
     told = [cluster for cluster in clusters if section(cluster, "status")]
