@@ -11,6 +11,7 @@ from rayward.kube.client.errors import ApiError
 from rayward.net.errors import NetworkError
 
 _OWNED: Final = "FieldManagerConflict"
+_UNSERVED: Final = "the server could not find the requested resource"
 _UNTYPED: Final = "failed to create typed patch object"
 _REJECTED: Final = " is invalid: "
 _STRICT: Final = "strict decoding error: "
@@ -159,6 +160,10 @@ def _cut(text: str) -> str:
 
 
 def _refused(error: ApiError, about: str) -> ChangeError:
+    if isinstance(error, errors.NotFound) and error.message.startswith(_UNSERVED):
+        named = f" {about.partition('/')[0]}" if "/" in about else ""
+        install = "rayward crds | rayward apply -f -   # Ray's; --context NAME asks another server"
+        return NotFound(f"the server has no kind{named}", "its definition is not installed", install, object=about)
     why = "\n".join(reasons_of(error))
     field = next((cause.field for cause in error.causes if cause.field), "")
     kind: type[ChangeError] = Invalid
