@@ -15,7 +15,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.client.access import Access
 from tests.operator.job.stage import JobStage, ray_job
-from tests.operator.mortal import Moment, mortal
+from tests.operator.mortal import Moment, mortal, reads
 from tests.operator.service.stage import ServiceStage
 from tests.operator.stage import Object, Stage, manifest, uids
 
@@ -165,8 +165,8 @@ async def test_an_undo_of_a_transaction_keeps_what_others_edited_meanwhile(ray: 
     async with ray.operator():
         await _cluster(ray)
         start = (await ray.cluster())["spec"]
-        # the second write is the patch that suspends it, the third the revision of that
-        client, _ = mortal(ray.client, 3, "after")
+        # of the writes of the RayCluster the first only asks, the second suspends it, and the third would resume it
+        client, _ = mortal(ray.client, 3, "before", lambda one: reads(one) or "controllerrevisions" in one.target)
         with contextlib.suppress(asyncio.CancelledError):
             await AsyncClient(client, namespace=ray.namespace).reassemble("raycluster/plain", _IMAGE)
         assert (await ray.cluster())["spec"]["suspend"] is True

@@ -149,7 +149,7 @@ def undo_transaction(ref: Ref, *, manager: str = writing.MANAGER, user: str = ""
 
     def mutate(obj: Object) -> None:
         nonlocal notes
-        obj["spec"], notes = _taken_back(verb, pending.revision, spec, known, section(obj, "spec"))
+        obj["spec"], notes = _taken_back(pending, spec, known, obj)
         section(obj["metadata"], "annotations").pop(labels.TRANSACTION, None)
 
     done = yield from writing.replace(ref, mutate, manager=manager)
@@ -163,23 +163,24 @@ def _begun(verb: Verb) -> str:
 
 
 def _taken_back(
-    verb: Verb, before: int, spec: Object, known: Sequence[Revision], live: Object
+    pending: Pending, spec: Object, known: Sequence[Revision], obj: Object
 ) -> tuple[Object, tuple[str, ...]]:
     """The spec from before a transaction with what others have edited since; and in words what of that is lost."""
-    since = [one for one in known if one.revision > before and one.spec is not None]
-    own = _begun(verb)
-    if not any(one.cause == own for one in since):
-        note = f"what {verb} changed was not recorded: edits made since revision {before} are undone with it"
-        return spec, () if since and since[-1].spec == live and len(since) == 1 else (note,)
+    live = section(obj, "spec")
+    since = [one for one in known if one.revision > pending.revision and one.spec is not None]
+    first = since[0].revision if since else int(section(obj, "metadata").get("generation") or 0)
     result: Any = spec
     last: Object = spec
     lost: list[str] = []
-    for edited, is_own in (*((one.spec or {}, one.cause == own) for one in since), (live, False)):
-        if not is_own:
+    for edited, cause in (*((one.spec or {}, one.cause) for one in since), (live, "")):
+        begins = bool(edited.get("suspend")) and not last.get("suspend")
+        if not begins and cause != _begun(pending.verb):
             result, without_place = merged(last, result, edited)
             lost += without_place
         last = edited
-    notes = [f"an edit of spec.{path} since revision {before} is undone with {verb}" for path in lost]
+    notes = [f"an edit of spec.{path} since revision {pending.revision} is undone too" for path in lost]
+    if first > pending.revision + 1:
+        notes.append(f"revisions before {first} were not recorded: what was edited in them is undone too")
     return result, tuple(notes)
 
 
