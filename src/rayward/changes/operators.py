@@ -58,11 +58,10 @@ def find_operator(ref: Ref, live: Object | None, children: Iterable[Object]) -> 
     marks = [mark for head in heads if (mark := mark_of(head))]
     if marks:
         return Operator(rules_of(marks[0]))
-    if live is not None and ref.kind != "RayJob" and section(live, "status"):
-        # KubeRay's definition of a RayJob has no conditions: there their absence says nothing
+    if live is not None and _has_conditions(live):
         return Operator(Rules.KUBERAY_1_7)
     clusters = yield from _list(verbs.list_(RAY_CLUSTERS, ref.namespace, limit=20))
-    told = [cluster for cluster in clusters if section(cluster, "status")]
+    told = [cluster for cluster in clusters if _has_conditions(cluster)]
     if told:
         return Operator(Rules.RAYWARD if any(map(_is_ours, told)) else Rules.KUBERAY_1_7)
     for name, rules in _LEASES.items():
@@ -74,6 +73,10 @@ def find_operator(ref: Ref, live: Object | None, children: Iterable[Object]) -> 
 
 def _is_ours(obj: Object) -> bool:
     return any(one.get("type") in _OURS for one in entries(section(obj, "status"), "conditions"))
+
+
+def _has_conditions(obj: Object) -> bool:
+    return bool(entries(section(obj, "status"), "conditions"))
 
 
 def _list(request: Request) -> Operation[list[Object]]:

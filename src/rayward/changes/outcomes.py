@@ -11,7 +11,6 @@ from rayward.kube.client.errors import ApiError
 from rayward.net.errors import NetworkError
 
 _OWNED: Final = "FieldManagerConflict"
-_UNSERVED: Final = "the server could not find the requested resource"
 _UNTYPED: Final = "failed to create typed patch object"
 _REJECTED: Final = " is invalid: "
 _STRICT: Final = "strict decoding error: "
@@ -160,7 +159,8 @@ def _cut(text: str) -> str:
 
 
 def _refused(error: ApiError, about: str) -> ChangeError:
-    if isinstance(error, errors.NotFound) and error.message.startswith(_UNSERVED):
+    if isinstance(error, errors.NotFound) and not error.details.get("kind"):
+        # an object that is not there is named; a path that is not served is not
         named = f" {about.partition('/')[0]}" if "/" in about else ""
         install = "rayward crds | rayward apply -f -   # Ray's; --context NAME asks another server"
         return NotFound(f"the server has no kind{named}", "its definition is not installed", install, object=about)

@@ -96,10 +96,9 @@ class Waits(Connection):
         Kinds are waited for one after the other, the objects of one together.
 
         Examples:
-            >>> other = {**manifest, "metadata": {"name": "other"}}
-            >>> ends = await client.settle_all(await client.apply_all([manifest, other]), timeout=60)
+            >>> ends = await client.settle_all(await client.apply_all([manifest]), timeout=60)
             >>> [str(one.verdict.state) for one in ends]
-            ['Applied', 'Applied']
+            ['Applied']
         """
         how = Settling(timeout, on_failure, self.field_manager, self.user)
         kinds: dict[tuple[str, str], list[int]] = {}
