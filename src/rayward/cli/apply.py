@@ -14,7 +14,7 @@ import orjson
 
 from rayward.changes import outcomes
 from rayward.changes.outcomes import ChangeError
-from rayward.changes.refs import RESOURCES
+from rayward.changes.refs import RESOURCES, ref_of
 from rayward.changes.steps import run
 from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
@@ -25,7 +25,7 @@ from rayward.cli.durations import DurationType
 from rayward.cli.explain import explained
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
-from rayward.cli.live import progress
+from rayward.cli.live import progress_of
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
 from rayward.cli.servetext import with_serve_text
@@ -121,9 +121,8 @@ def command(
             _show(applying.done, form)
         if not applying.code and dry_run == "none":
             applying.code = _quota_code(session, applying.written)
-        if wait and not applying.code and dry_run == "none":
-            for written in applying.written:
-                applying.code = _settle(applying.sdk, written, timeout, on_failure, form) or applying.code
+        if wait and not applying.code and dry_run == "none" and applying.written:
+            applying.code = _settle(applying.sdk, applying.written, Waits(timeout, on_failure), form)
         return applying.code
 
 
@@ -145,29 +144,24 @@ def _quota_code(session: Session, written: list[Written]) -> int:
     return code
 
 
-def _settle(
-    client: Client,
-    written: Written,
-    timeout: float,
-    on_failure: Literal["rollback", "hold"] | None,
-    form: Form | None,
-) -> int:
-    """Wait for one object and say how it ended; the others are waited for whatever came of it."""
-    name = f"{str(written.object['kind']).lower()}/{written.object['metadata']['name']}"
-    try:
-        with progress(name) as say:
-            waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
-    except ChangeError as error:
-        told = explained(error)
-        assert told is not None
-        tell_failure(told, as_json=form is not None and form.name == "json")
-        return told.code
-    tell(f"{name}: done after {waited.seconds:.0f} s")
-    return 0
+def _settle(client: Client, written: Sequence[Written], waits: Waits, form: Form | None) -> int:
+    """Wait for all objects and say how each ended; the code is that of the first that failed."""
+    refs = [ref_of(one.object, client.namespace) for one in written]
+    with progress_of(refs) as say:
+        ends = client.settle_all(written, timeout=waits.timeout, on_failure=waits.on_failure, tell=say)
+    code = 0
+    for ref, end in zip(refs, ends, strict=True):
+        if isinstance(end, ChangeError):
+            told = explained(end)
+            assert told is not None
+            tell_failure(told, as_json=form is not None and form.name == "json")
+            code = code or told.code
+        else:
+            tell(f"{ref}: done after {end.seconds:.0f} s")
+    return code
 
 
 def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | None, *, dry: bool, cause: str) -> int:
-    from rayward.changes.refs import ref_of
     from rayward.cli.changing import changing, settle, show
 
     try:
