@@ -13,7 +13,7 @@ from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
 from rayward.kinds import labels
 from rayward.kube.machinery.jsonvalue import Object
-from rayward.sdk.queueing import Answer, check, read_ledger
+from rayward.sdk.queueing import check, read_ledger
 
 
 @click.group("quota", invoke_without_command=True)
@@ -74,11 +74,7 @@ def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Ta
             answer(one.line())
         if not answers:
             answer(f"None of these objects is in a queue: label them with {labels.QUEUE_NAME}.")
-    return Code.QUOTA if any(_is_blocked(one) for one in answers) else 0
-
-
-def _is_blocked(one: Answer) -> bool:
-    return bool(one.verdict.never_fits or one.verdict.problem)
+    return Code.QUOTA if any(one.verdict.is_blocked for one in answers) else 0
 
 
 def _tree(nodes: list[Object], depth: int) -> Iterator[str]:

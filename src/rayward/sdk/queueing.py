@@ -30,7 +30,7 @@ from rayward.kube.client import verbs
 from rayward.kube.client.errors import Forbidden, NotFound
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES, Resource
+from rayward.kube.core.resource import LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.quota.gate.demand import default_submitter, demand_of
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
@@ -54,13 +54,13 @@ class Answer:
 
     def line(self) -> str:
         verdict = self.verdict
-        if verdict.never_fits or verdict.problem:
+        if verdict.is_blocked:
             return f"{self.object}: {verdict.message}"
         return f"{self.object}: {'fits now' if verdict.fits_now else 'waits'}. {verdict.message}"
 
     def document(self) -> Object:
         verdict = self.verdict
-        answer = "never" if verdict.never_fits or verdict.problem else "now" if verdict.fits_now else "later"
+        answer = "never" if verdict.is_blocked else "now" if verdict.fits_now else "later"
         return {
             "object": self.object,
             "clusterQueue": verdict.cluster_queue,
@@ -82,6 +82,7 @@ def read_ledger() -> Operation[Ledger]:
     workloads = yield from _list(WORKLOADS, Workload)
     limit_ranges = yield from _list(LIMIT_RANGES, LimitRange)
     runtime_classes = yield from _list(RUNTIME_CLASSES, RuntimeClass)
+    namespaces = yield from _list(NAMESPACES, KubeObject)
     found = Objects(
         flavors=flavors,
         cohorts=cohorts,
@@ -89,6 +90,7 @@ def read_ledger() -> Operation[Ledger]:
         local_queues=local_queues,
         workloads=workloads,
         pod_defaults=(*limit_ranges, *runtime_classes),
+        namespaces={one.metadata.name: one.metadata.labels or {} for one in namespaces},
     )
     return Ledger(found, time.time())
 
@@ -109,10 +111,10 @@ def refusals(manifest: Object, namespace: str) -> Operation[tuple[str, ...]]:
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, msgspec.ValidationError):
         # a spec that validation refuses asks its queue for nothing that could be told
         return ()
-    if found is None or (found.verdict.fits_now and not found.verdict.problem):
+    if found is None or found.verdict.fits_now:
         return ()
     verdict = found.verdict
-    waits = "" if verdict.never_fits or verdict.problem else "waits for quota: "
+    waits = "" if verdict.is_blocked else "waits for quota: "
     return (f"{waits}{verdict.message}",)
 
 
@@ -141,16 +143,12 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
         spec=msgspec.convert(spec, RayClusterSpec),
     )
     demand = demand_of(cluster, _submitter(kind, manifest))
-    owner = f"{kind} {namespace}/{name}"
-    own = ledger.usage_of(owner)
     asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
     surges = False
     if kind == RAY_SERVICES.kind:
         asks = _holds_another_release if applied else _is_another_release
         surges = yield from asks(manifest, namespace)
-    # what it holds now is given back, or goes on being used
-    verdict = ledger.verdict(asked, own) if surges else ledger.verdict(asked, {}, own)
-    return Answer(owner, verdict)
+    return Answer(f"{kind} {namespace}/{name}", ledger.verdict(asked, gives_up=not surges))
 
 
 def _is_another_release(manifest: Object, namespace: str) -> Operation[bool]:

@@ -162,4 +162,6 @@ def _unadmitted(state: State, waiting: Workload | None) -> tuple[str, str]:
         return "WaitingForChecks", f"Workload {name} waits for admission checks: {', '.join(checks) or 'none named'}"
     found = waiting.condition(names.QUOTA_RESERVED)
     reason = found.reason if found is not None and found.reason else "Pending"
-    return reason, state.standing.message or f"Workload {name} waits in LocalQueue {waiting.spec.queue_name}"
+    said = found.message if found is not None and state.standing.fits_now else ""
+    parts = [each for each in (said, state.standing.message) if each]
+    return reason, "; ".join(parts) or f"Workload {name} waits in LocalQueue {waiting.spec.queue_name}"

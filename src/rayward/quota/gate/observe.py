@@ -39,6 +39,7 @@ from rayward.quota.sources import (
     ALL_FLAVORS,
     ALL_LIMIT_RANGES,
     ALL_LOCAL_QUEUES,
+    ALL_NAMESPACES,
     ALL_PRIORITIES,
     ALL_RUNTIME_CLASSES,
     ALL_WORKLOADS,
@@ -109,6 +110,7 @@ class Caches:
     priorities: Cache[WorkloadPriorityClass]
     limit_ranges: Cache[LimitRange]
     runtime_classes: Cache[RuntimeClass]
+    namespaces: Cache[KubeObject]
 
 
 def caches_of(informers: Informers, shared: Shared) -> Caches:
@@ -130,6 +132,7 @@ def caches_of(informers: Informers, shared: Shared) -> Caches:
         priorities=cache(ALL_PRIORITIES),
         limit_ranges=cache(ALL_LIMIT_RANGES),
         runtime_classes=cache(ALL_RUNTIME_CLASSES),
+        namespaces=cache(ALL_NAMESPACES),
     )
 
 
@@ -168,7 +171,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
     queue = queueing.queue_of(cluster.metadata) if is_managed_here(cluster.spec.managed_by) else ""
     job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
     found = caches.jobs.get(Key(key.namespace, job)) if job else None
-    demand, problem = _demand(cluster, _submitter(cluster, found)) if queue else (None, None)
+    demand, problem = counted(cluster, _submitter(cluster, found)) if queue else (None, None)
     priority, unknown = _priority(caches, cluster)
     if any(one.metadata.label(labels.CLUSTER_UID) == cluster.metadata.uid and not one.finished for one in workloads):
         # the priority was read when the Workload was made; a class that goes away takes nothing from it
@@ -289,7 +292,8 @@ def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
     return section(template, "spec") if template else default_submitter()
 
 
-def _demand(cluster: RayCluster, submitter: Object | None) -> tuple[Demand | None, tuple[str, str] | None]:
+def counted(cluster: RayCluster, submitter: Object | None = None) -> tuple[Demand | None, tuple[str, str] | None]:
+    """What a cluster asks for, or reason and message of why nobody can tell."""
     problems = cluster_problems(cluster)
     if problems:
         return None, ("InvalidSpec", listed(problems))

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
-from rayward.kinds.admission import BY_KUEUE, Queueing
+from rayward.kinds.admission import BY_KUEUE, NEVER_FITS, Queueing
 from rayward.kinds.kueue import Workload, names
 from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS
@@ -151,8 +151,12 @@ class GateReconciler:
         elif state.terms is None:
             if message := self._queueing.left_to_kueue(state.cluster.metadata):
                 self._emit(key, state, [("Warning", BY_KUEUE, message)])
+        elif state.problem is not None:
+            self._emit(key, state, [("Warning", *state.problem)])
         elif state.standing.never_fits:
-            self._emit(key, state, [("Warning", "ExceedsMaxQuota", state.standing.never_fits)])
+            self._emit(key, state, [("Warning", NEVER_FITS, state.standing.never_fits)])
+        elif state.standing.problem:
+            self._emit(key, state, [("Warning", "Inadmissible", state.standing.problem)])
 
     def _emit(self, key: Key, state: State, events: Iterable[tuple[Any, str, str]]) -> None:
         if state.cluster is None:

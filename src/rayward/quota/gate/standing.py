@@ -9,12 +9,10 @@ from rayward.kinds.kueue import Workload
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.core.objects import Key
-from rayward.kube.machinery.quantity import parse
 from rayward.kube.runtime.clock import Clock
-from rayward.quota.gate.demand import demand_of
-from rayward.quota.gate.observe import SURGE, Caches, is_promoted, role_of, siblings
+from rayward.quota.gate.observe import SURGE, Caches, counted, is_promoted, role_of, siblings
 from rayward.quota.gate.state import Standing
-from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
+from rayward.quota.ledger import Ledger, Objects, proposed
 from rayward.quota.sources import BY_CLUSTER
 
 WAIT: Final = "Wait"
@@ -41,7 +39,13 @@ class Standings:
         if never and role_of(self._caches, cluster) == SURGE:
             service = cluster.metadata.label(labels.ORIGIN_NAME)
             never = f"{never}. RayService {service} goes on with the release that serves. {self._policy_note(cluster)}"
-        return Standing(never_fits=never, message=verdict.message, waiting=verdict.waiting)
+        return Standing(
+            never_fits=never,
+            problem=verdict.problem,
+            message=verdict.message,
+            fits_now=verdict.fits_now,
+            waiting=verdict.waiting,
+        )
 
     def policy(self, cluster: RayCluster) -> str:
         """What the RayService of a cluster says about upgrades that can never fit."""
@@ -63,7 +67,10 @@ class Standings:
         return ""
 
     def _never_fit_together(self, one: RayCluster, other: RayCluster) -> bool:
-        """Told by what both ask for, not by what they hold: stopping the first must not change the answer."""
+        """Told by what both ask for, not by what they hold: stopping the first must not change the answer.
+
+        A cluster that can never fit alone either is no reason to stop another.
+        """
         queue = other.metadata.label(labels.QUEUE_NAME) or next(
             (
                 each.spec.queue_name
@@ -72,19 +79,11 @@ class Standings:
             ),
             "",
         )
-        first, second = self._ask(one, queue), self._ask(other, queue)
-        if first.problem or second.problem:
+        first, second = _asked(one, queue), _asked(other, queue)
+        if first is None or second is None:
             return False
-        for name, amount in second.need.items():
-            together = parse(amount) + parse(first.need.get(name, "0"))
-            if second.most[name] != "<unlimited>" and together > parse(second.most[name]):
-                return True
-        return False
-
-    def _ask(self, cluster: RayCluster, queue: str) -> Verdict:
-        sets = [(one.name, one.count, one.spec) for one in demand_of(cluster).sets]
-        asked = proposed("RayCluster", cluster.metadata.namespace, cluster.metadata.name, queue, sets)
-        return self._fresh().verdict(asked, {})
+        ledger = self._fresh()
+        return not (ledger.never_fits_alone(second) or ledger.fit_together(first, second))
 
     def _policy_note(self, cluster: RayCluster) -> str:
         policy = self.policy(cluster)
@@ -111,6 +110,16 @@ class Standings:
             local_queues=caches.local_queues,
             workloads=caches.workloads,
             pod_defaults=(*caches.limit_ranges, *caches.runtime_classes),
+            namespaces={one.metadata.name: one.metadata.labels or {} for one in caches.namespaces},
         )
         self._ledger, self._made_at = Ledger(objects, self._clock.utc().timestamp()), now
         return self._ledger
+
+
+def _asked(cluster: RayCluster, queue: str) -> Workload | None:
+    """What a cluster asks a queue for; None where its spec cannot be counted, which its own condition says."""
+    demand, _ = counted(cluster)
+    if demand is None:
+        return None
+    sets = [(one.name, one.count, one.spec) for one in demand.sets]
+    return proposed("RayCluster", cluster.metadata.namespace, cluster.metadata.name, queue, sets)

@@ -27,8 +27,12 @@ class Standing:
 
     never_fits: str = ""
     """Why waiting is of no use; empty where it may help."""
+    problem: str = ""
+    """Why nobody can tell: the queue is not there, or not in use."""
     message: str = ""
-    """Need, have, and who holds the rest."""
+    """Need, have, and who holds the rest; or the problem."""
+    fits_now: bool = False
+    """Whether there is room for it: then only whoever admits knows why it waits."""
     waiting: int = 0
     """How many wait there, itself among them."""
 
