@@ -265,6 +265,14 @@ def test_never_fit_is_told_by_totals() -> None:
     assert "1 more needed" in lab.engine.exceeds(item, {("default", CPU): 3000})
 
 
+@pytest.mark.parametrize(("cpu", "evicted"), [(3, ["surge"]), (6, ["surge", "base"])])
+def test_who_is_urgent_takes_a_surge_before_the_release_that_serves(cpu: int, evicted: list[str]) -> None:
+    lab = Laboratory().queues(_queue(quota=6, **LOWER))
+    lab.workloads(_holding("base", 3, reserved_at=1), _holding("surge", 3, reserved_at=2))
+    lab.workloads(_asking("urgent", cpu, priority=5))
+    assert list(lab.run().evicted) == evicted
+
+
 def test_pod_sets_that_go_to_different_flavors_fit_if_rounds_would_place_them() -> None:
     """The first round puts ``p`` where only ``q`` has room; the next one goes on from there."""
     for pods in (((2, 2), {"p": "a", "q": "b"}), ((2, 3), {"p": "b", "q": "a"})):

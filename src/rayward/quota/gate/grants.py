@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant
+from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant, checksum_of
 from rayward.kinds.kueue import ResourceFlavor, Workload, names
 from rayward.quota.gate.demand import SUBMITTER_GROUP, SetRecord, form_of, origin_of
 from rayward.quota.gate.state import State
@@ -48,7 +48,7 @@ def grant_of(
     grant = Grant(uid=uid, workload=origin, groups=groups, reason=reason, message=message[:_LONGEST])
     before = state.grant.revision if state.grant is not None else 0
     number = before if is_same_permission(grant, state.grant) else before + 1
-    return msgspec.structs.replace(grant, revision=max(number, 1))
+    return msgspec.structs.replace(grant, revision=max(number, 1), checksum=checksum_of(grant))
 
 
 def is_same_permission(one: Grant, other: Grant | None) -> bool:

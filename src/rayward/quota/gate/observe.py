@@ -282,7 +282,7 @@ def _of_job(found: KubeObject) -> bool:
 def _use(pod: GatePod) -> PodUse:
     head = pod.metadata.label(labels.NODE_TYPE) == labels.HEAD
     group = labels.HEAD_GROUP if head else pod.metadata.label(labels.GROUP)
-    return PodUse(group, pod.metadata.annotation(labels.WORKLOAD))
+    return PodUse(group, pod.metadata.annotation(labels.WORKLOAD), pod.deleting)
 
 
 def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:

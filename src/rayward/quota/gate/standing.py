@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.kinds.kueue import Workload
+from rayward.kinds.durations import duration
+from rayward.kinds.kueue import Workload, names
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_SERVICES
+from rayward.kube.core.meta import parse_time
 from rayward.kube.core.objects import Key
 from rayward.kube.runtime.clock import Clock
 from rayward.quota.gate.observe import SURGE, Caches, counted, is_promoted, role_of, siblings
@@ -49,11 +52,18 @@ class Standings:
 
     def policy(self, cluster: RayCluster) -> str:
         """What the RayService of a cluster says about upgrades that can never fit."""
+        return self._setting(cluster, labels.QUOTA_POLICY) or WAIT
+
+    def queue_timeout(self, cluster: RayCluster) -> timedelta | None:
+        """How long the RayService of a cluster lets an upgrade wait for quota; None for ever."""
+        return duration(self._setting(cluster, labels.QUEUE_TIMEOUT))
+
+    def _setting(self, cluster: RayCluster, annotation: str) -> str:
         if cluster.metadata.label(labels.ORIGIN_KIND) != RAY_SERVICES.kind:
-            return WAIT
+            return ""
         key = Key(cluster.metadata.namespace, cluster.metadata.label(labels.ORIGIN_NAME))
         service = self._caches.services.get(key)
-        return (service.metadata.annotation(labels.QUOTA_POLICY) if service is not None else "") or WAIT
+        return service.metadata.annotation(annotation) if service is not None else ""
 
     def replaced_by(self, cluster: RayCluster) -> str:
         """The cluster for which this one is stopped, because both can never fit and the policy is Recreate."""
@@ -79,7 +89,7 @@ class Standings:
             ),
             "",
         )
-        first, second = _asked(one, queue), _asked(other, queue)
+        first, second = _asked(one, one.metadata.label(labels.QUEUE_NAME) or queue), _asked(other, queue)
         if first is None or second is None:
             return False
         ledger = self._fresh()
@@ -114,6 +124,15 @@ class Standings:
         )
         self._ledger, self._made_at = Ledger(objects, self._clock.utc().timestamp()), now
         return self._ledger
+
+
+def overdue(waiting: Workload, timeout: timedelta, now: datetime) -> str:
+    """Why an upgrade has waited too long; empty where it has not. An eviction begins another wait."""
+    asked = waiting.condition(names.QUOTA_RESERVED)
+    since = (asked.last_transition_time if asked is not None else None) or waiting.metadata.creation_timestamp
+    if not since or now - parse_time(since) < timeout:
+        return ""
+    return f"The upgrade has waited for quota since {since}, longer than {labels.QUEUE_TIMEOUT} allows; it is given up"
 
 
 def _asked(cluster: RayCluster, queue: str) -> Workload | None:

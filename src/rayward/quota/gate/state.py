@@ -19,6 +19,7 @@ class PodUse:
     group: str
     workload: str = ""
     """The first slice of the chain that it was admitted by; empty for one that nobody admitted."""
+    terminating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,12 @@ class State:
     job_suspended: bool = False
     told_lately: bool = False
     """Whether the words of the grant are so fresh that other numbers alone are not worth a write."""
-    rejects: str = ""
-    """The RayService whose upgrade to this cluster is given up if it can never fit."""
+    upgrade_of: str = ""
+    """The RayService that goes on with another cluster if this one is given up; empty where none serves."""
+    rejects: bool = False
+    """Whether the upgrade is given up if it can never fit."""
+    overdue: str = ""
+    """Why the upgrade is given up though it may fit: it has waited too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,10 +145,12 @@ class SuspendJob:
 
 @dataclass(frozen=True, slots=True)
 class AbortUpgrade:
-    """Give up an upgrade that can never fit, as policy ``Reject`` asks."""
+    """Give up an upgrade that can never fit, or that waited too long."""
 
     service: str
     cluster: str
+    reason: str
+    message: str
 
 
 Write = (
