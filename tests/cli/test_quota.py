@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from rayward.cli.failure import Code
-from rayward.kinds import labels
+from rayward.kinds import crds, labels
 from rayward.kinds.kueue import names
-from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
+from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RAY_CLUSTERS, WORKLOADS
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import Resource
+from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from tests.cli.rayward import Done, run
 from tests.contract.kubectl import targets
 from tests.quota.engine.building import groups, pod_set
@@ -38,6 +38,9 @@ def queues() -> Iterator[Path]:
 
 async def _define(kubeconfig: Path) -> None:
     async with Client.connect(find_access(kubeconfig)) as client:
+        for manifest in crds.manifests():
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests")
+        # it waits for kinds that were defined later
         await install(client)
 
 
@@ -208,3 +211,20 @@ def test_a_manifest_of_an_earlier_kueue_is_refused_with_what_to_write(queues: Pa
         .replace("whenCanBorrow: Borrow", "whenCanBorrow: MayStopSearch")
     )
     assert applied(rewritten).code == 0
+
+
+@pytest.mark.parametrize(
+    ("queue", "says"),
+    [("nowhere", "LocalQueue default/nowhere does not exist"), ("broken", "ClusterQueue broken is not active")],
+)
+def test_what_is_applied_to_a_queue_that_nobody_can_use_ends_as_a_check_of_it(
+    queues: Path, queue: str, says: str
+) -> None:
+    asked = _cluster("1", queue)
+    applied = run("apply", "-f", "-", "--kubeconfig", str(queues), stdin=asked)
+    try:
+        assert applied.code == _rayward(queues, "check", "-f", "-", stdin=asked).code == Code.QUOTA
+        assert says in applied.err
+    finally:
+        with SyncClient.connect(find_access(queues)) as client:
+            client.delete(RAY_CLUSTERS, "c", "default")
