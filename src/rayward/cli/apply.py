@@ -39,7 +39,7 @@ from rayward.kube.client.request import Response
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.sdk import Client
-from rayward.sdk.queueing import check, is_queued, read_ledger
+from rayward.sdk.queueing import UncountableError, check, is_queued, read_ledger
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
@@ -135,7 +135,11 @@ def _quota_code(session: Session, written: list[Written]) -> int:
     for one in queued:
         if ledger is None:
             break
-        found = run(session.client, check(ledger, one, session.namespace, applied=True))
+        try:
+            found = run(session.client, check(ledger, one, session.namespace, applied=True))
+        except UncountableError:
+            # the operator rejects it, and says why
+            continue
         if found is not None and found.verdict.is_blocked:
             what = f"{found.object} was applied and is blocked by quota; the previous revision keeps running"
             tell_failure(CommandError(Code.QUOTA, what, found.verdict.message, "rayward quota", reason="QuotaBlocked"))

@@ -34,7 +34,7 @@ from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
-from rayward.quota.gate.demand import demand_of
+from rayward.quota.gate.demand import counted
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
 
 T = TypeVar("T", bound=KubeObject)
@@ -45,6 +45,10 @@ _SPECS = {
     RAY_SERVICES.kind: ("spec", "rayClusterConfig"),
     RAY_JOBS.kind: ("spec", "rayClusterSpec"),
 }
+
+
+class UncountableError(ValueError):
+    """Nobody can tell what an object asks for, because its spec is not valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,9 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     An object that runs already is asked about as an upgrade of it: a RayService keeps what it holds until the new
     release serves, and every other object gives up what it holds. ``applied`` is for one that was written a moment
     ago: what its RayService holds now is of the release before.
+
+    Raises:
+        UncountableError: Its spec is not valid.
     """
     kind = str(manifest.get("kind"))
     meta = msgspec.convert(section(manifest, "metadata"), ObjectMeta)
@@ -144,15 +151,24 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     origin = {} if kind == RAY_CLUSTERS.kind else {labels.ORIGIN_KIND: kind, labels.ORIGIN_NAME: name}
     cluster = RayCluster(
         metadata=ObjectMeta(name=name, namespace=namespace, labels={**(meta.labels or {}), **origin}),
-        spec=msgspec.convert(spec, RayClusterSpec),
+        spec=_converted(spec),
     )
-    demand = demand_of(cluster, _submitter(kind, manifest))
+    demand, problem = counted(cluster, _submitter(kind, manifest))
+    if demand is None:
+        raise UncountableError(problem[1] if problem else "")
     asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
     surges = False
     if kind == RAY_SERVICES.kind:
         asks = _holds_another_release if applied else _is_another_release
         surges = yield from asks(manifest, namespace)
     return Answer(f"{kind} {namespace}/{name}", ledger.verdict(asked, gives_up=not surges))
+
+
+def _converted(spec: Object) -> RayClusterSpec:
+    try:
+        return msgspec.convert(spec, RayClusterSpec)
+    except msgspec.ValidationError as error:
+        raise UncountableError(str(error)) from error
 
 
 def _is_another_release(manifest: Object, namespace: str) -> Operation[bool]:

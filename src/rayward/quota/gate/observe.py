@@ -23,16 +23,14 @@ from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
 from rayward.kinds.shapes import submitter_spec
-from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object
-from rayward.kube.machinery.quantity import QuantityError
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
-from rayward.quota.gate.demand import MAX_POD_SETS, Demand, Terms, demand_of
+from rayward.quota.gate.demand import Terms, counted
 from rayward.quota.gate.state import PodUse, State
 from rayward.quota.sources import (
     ALL_CLUSTER_QUEUES,
@@ -289,25 +287,6 @@ def _use(pod: GatePod) -> PodUse:
 def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
     template = job.spec.submitter_pod_template if job is not None else None
     return submitter_spec(cluster.metadata.label(labels.SUBMISSION_MODE), template)
-
-
-def counted(cluster: RayCluster, submitter: Object | None = None) -> tuple[Demand | None, tuple[str, str] | None]:
-    """What a cluster asks for, or reason and message of why nobody can tell."""
-    problems = cluster_problems(cluster)
-    if problems:
-        return None, ("InvalidSpec", listed(problems))
-    try:
-        demand = demand_of(cluster, submitter)
-    except QuantityError as error:
-        return None, ("InvalidSpec", str(error))
-    if len(demand.sets) > MAX_POD_SETS:
-        message = (
-            f"{len(demand.sets)} pod sets (the head, {len(cluster.groups)} worker groups"
-            f"{', the submitter' if submitter is not None else ''}) are more than the {MAX_POD_SETS} that a Workload "
-            "can have: merge worker groups of one shape"
-        )
-        return None, ("TooManyPodSets", message)
-    return demand, None
 
 
 def _priority(caches: Caches, cluster: RayCluster) -> tuple[tuple[int, str], tuple[str, str] | None]:

@@ -13,7 +13,8 @@ from rayward.kinds.resources import RAY_SERVICES
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.objects import Key
 from rayward.kube.runtime.clock import Clock
-from rayward.quota.gate.observe import SURGE, Caches, counted, is_promoted, role_of, siblings
+from rayward.quota.gate.demand import counted
+from rayward.quota.gate.observe import SURGE, Caches, is_promoted, role_of, siblings
 from rayward.quota.gate.state import Standing
 from rayward.quota.ledger import Ledger, Objects, proposed
 from rayward.quota.sources import BY_CLUSTER
