@@ -63,6 +63,12 @@ class Settings:
     """Who admits pods that wait for quota, and which do."""
     machine_queue: str = ""
     """The name of queues that cover the nodes, where the embedded engine is to keep some."""
+    fair_sharing: bool = False
+    """Whether the embedded engine shares what is borrowed by weights."""
+    pods_ready_timeout: float | None = None
+    """After how many seconds the embedded engine evicts what is not ready; None for never."""
+    block_until_pods_ready: bool = False
+    """Whether the embedded engine admits nothing while admitted pods are not ready."""
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""
     kinds_seconds: float = 30.0
