@@ -39,7 +39,7 @@ from rayward.kube.client.request import Response
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.sdk import Client
-from rayward.sdk.queueing import check, is_queued, read_ledger
+from rayward.sdk.queueing import UncountableError, check, is_queued, read_ledger
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
@@ -127,19 +127,21 @@ def command(
 
 
 def _quota_code(session: Session, written: list[Written]) -> int:
-    """7 where something that was applied can never fit in its queue; whatever ran before runs on."""
+    """7 where something that was applied can never fit in its queue, or has none; whatever ran before runs on."""
     queued = [one.object for one in written if is_queued(one.object)]
     ledger = run(session.client, read_ledger()) if queued else None
     code = 0
     for one in queued:
         if ledger is None:
             break
-        found = run(session.client, check(ledger, one, session.namespace, applied=True))
-        if found is not None and found.verdict.never_fits:
+        try:
+            found = run(session.client, check(ledger, one, session.namespace, applied=True))
+        except UncountableError:
+            # the operator rejects it, and says why
+            continue
+        if found is not None and found.verdict.is_blocked:
             what = f"{found.object} was applied and is blocked by quota; the previous revision keeps running"
-            tell_failure(
-                CommandError(Code.QUOTA, what, found.verdict.never_fits, "rayward quota", reason="QuotaBlocked")
-            )
+            tell_failure(CommandError(Code.QUOTA, what, found.verdict.message, "rayward quota", reason="QuotaBlocked"))
             code = Code.QUOTA
     return code
 
@@ -263,7 +265,7 @@ class _Applying:
         assert told is not None
         what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
         following = told.following.replace("-f ...", self._flag)
-        places = precheck.hints(manifest) if isinstance(error, ApiError) and told.code == Code.INVALID else ""
+        places = precheck.hints(manifest) if not isinstance(error, CommandError) and told.code == Code.INVALID else ""
         why = "\n".join(part for part in (places, told.why) if part)
         failure = CommandError(told.code, what, why, following, reason=told.reason)
         failure.object, failure.field = told.object, told.field

@@ -60,7 +60,7 @@ _COMMANDS = {
     "unstick": "Show what blocks a deletion, and remove one finalizer.",
     "adopt": "Set the owner of objects that lost it.",
     "gc": "Delete objects whose owner is gone.",
-    "quota": "Show the quota queues; `quota check` says whether a manifest fits.",
+    "quota": "Show the quota queues; `quota check` says whether Ray objects of a manifest would get quota.",
     "operator": "Run the operator on any Kubernetes cluster, or print its RBAC rules.",
     "crds": "Print the CustomResourceDefinitions of Ray's kinds.",
 }
