@@ -41,13 +41,18 @@ class Peaks:
     async def follow(self, ray: Stage) -> None:
         """Until cancelled."""
         while True:
-            async with ray.client.watch(PODS, KubeObject, ray.namespace, send_initial_events=True) as events:
+            async with ray.client.watch(PODS, KubeObject, ray.namespace) as events:
                 async for event in events:
                     if isinstance(event, Change):
                         self._told(event.whole(), gone=event.type is ChangeType.DELETED)
 
-    def begin(self, name: str) -> None:
-        """Count anew from what there is now."""
+    async def begin(self, ray: Stage, name: str, now: Amounts) -> None:
+        """Count anew from what there is now, once the watch has told that."""
+
+        async def told() -> bool:
+            return shown(self._now(name)) == shown(now)
+
+        await ray.eventually(told)
         self._most[name] = self._now(name)
 
     def of(self, name: str) -> Amounts:

@@ -89,6 +89,7 @@ def _came_true(client: Client) -> None:
 _BEFORE: Final[dict[str, Callable[[Client], None]]] = {
     "wait": _READY,
     "settle": _READY,
+    "settle_all": _READY,
     "stats": _came_true,
     "why": _READY,
     # seen as suspended as soon as it is asked to be
