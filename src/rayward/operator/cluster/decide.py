@@ -151,7 +151,7 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
     effect = renewal(cluster)
-    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0]):
+    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0], live):
         return _recreate(heads[0], workers)
     deletions: Deletions = {_uid(pod): "the cluster has another head Pod" for pod in heads[1:]}
     if heads and (reason := heads[0].ended()):
