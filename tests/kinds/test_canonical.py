@@ -20,9 +20,10 @@ from rayward.kinds.hashing import release_hash
 from rayward.kinds.shapes import drift, template_record
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.apply import apply_config, custom_type_of
-from rayward.local.apiserver.builtin.podspec.defaults import default_pod_only, default_template
+from rayward.local.apiserver.builtin.podspec.defaults import default_pod_only
 from tests.kinds.clusters import Object, manifest, typed
 from tests.kinds.drawn import drawn
+from tests.kinds.filled import filled_in, with_text_amounts
 
 _AMOUNTS = st.sampled_from(["1", "1000m", 1, "2Gi", "2048Mi", "500m", "1500m", "0.5", "1e3", "64k"])
 _RESOURCES = st.fixed_dictionaries(
@@ -139,7 +140,7 @@ def _applied_by_another(template: Object) -> Object:
 
 def _copied_from_a_server(template: Object) -> Object:
     """With all that an API server fills into a template, and into the pod of it."""
-    default_template(template)
+    template = filled_in(template)
     if "resources" not in template["spec"]:
         # Those of a whole pod are filled in from what its containers ask for, and only in the pod.
         default_pod_only(template["spec"])
@@ -160,22 +161,12 @@ def _cluster(template: Object) -> Object:
     return value
 
 
-def _with_text_amounts(value: Any, field: str = "") -> Any:
-    """As a server decodes them."""
-    if isinstance(value, list):
-        return [_with_text_amounts(item, field) for item in value]
-    if not isinstance(value, dict):
-        return str(value) if field in ("sizeLimit", "divisor") else value
-    amounts = field in ("limits", "requests", "overhead")
-    return {name: str(part) if amounts else _with_text_amounts(part, name) for name, part in value.items()}
-
-
 @pytest.mark.parametrize("client", _WHOLE.values(), ids=_WHOLE)
 def test_templates_of_every_field_are_the_same_release_when_written_back(client: Callable[[Object], Object]) -> None:
     schema = _SCHEMA["properties"]["spec"]["properties"]["headGroupSpec"]["properties"]["template"]
     changed = 0
     for seed in range(100):
-        template: Object = {"spec": {"containers": []}, **_with_text_amounts(drawn(schema, seed, often=1.5))}
+        template: Object = {"spec": {"containers": []}, **with_text_amounts(drawn(schema, seed, often=1.5))}
         # No client of today knows it: it was an alpha feature, and is gone.
         template["spec"].pop("workloadRef", None)
         back = client(copy.deepcopy(template))

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 from lupa import lua51
 
+from rayward.kinds.crds import HEALTH
 from rayward.kinds.rayservice import RayService
 
 Object = dict[str, Any]
 
-_SCRIPT: Final = (Path(__file__).parents[3] / "charts" / "argocd" / "health.lua").read_text()
 # Argo CD puts the object into a global and reads what the script returns, in Lua 5.1.
 _LUA: Final[Any] = cast("Any", lua51).LuaRuntime(register_eval=False)
 _RUN: Final[Any] = _LUA.eval("function(text, given) obj = given; return loadstring(text)() end")
@@ -55,7 +54,7 @@ def waited_for(found: Object) -> bool:
 
 def argocd(found: Object) -> tuple[str, str]:
     """Health and message that Argo CD shows."""
-    answer = _RUN(_SCRIPT, _LUA.table_from(found, recursive=True))
+    answer = _RUN(HEALTH, _LUA.table_from(found, recursive=True))
     return answer["status"], answer["message"]
 
 
