@@ -8,6 +8,8 @@ import msgspec
 from lupa import lua51
 
 from rayward.kinds.crds import HEALTH
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
 
 Object = dict[str, Any]
@@ -20,8 +22,8 @@ ARGOCD: Final = {"Healthy": "Current", "Progressing": "InProgress", "Degraded": 
 """What each health of Argo CD is to kstatus, which has no word for what is suspended."""
 
 
-def as_written(found: RayService) -> Object:
-    """A RayService that has a status, as it was read: decoded, it lacks the 0 that the operator writes."""
+def as_written(found: RayCluster | RayService | RayJob) -> Object:
+    """An object that has a status, as it was read: decoded, it lacks the 0 that the operator writes."""
     whole: Object = msgspec.to_builtins(found)
     return {**whole, "status": {"observedGeneration": 0, **whole["status"]}}
 

@@ -216,7 +216,10 @@ def _within(creates: Sequence[CreatePod], room: int, hosts: int) -> list[CreateP
 
 
 def _removed_groups(groups: Mapping[str, int]) -> list[Event]:
-    """Of groups, by the number of their pods. A merge patch replaces a list whole, so that who meant to change one group may have dropped another."""
+    """Of groups, with the number of pods that each has left.
+
+    A merge patch replaces a list whole, so that who meant to change one group may have dropped another.
+    """
     return [
         Event(
             "Warning",
