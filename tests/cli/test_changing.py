@@ -94,7 +94,6 @@ def test_what_a_plan_says_itself_is_not_said_again(ray: Rayward, tmp_path: Path,
     [
         ("spec.headGroupSpec.serviceType", "Foo"),
         ("spec.headGroupSpec.rayResources", {"CPU": "two"}),
-        ("spec.headGroupSpec.rayStartParams", {"num-cpus": "two"}),
     ],
 )
 def test_what_the_operator_would_reject_is_invalid_at_its_line(
