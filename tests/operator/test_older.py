@@ -103,7 +103,10 @@ async def _scene(ray: ServiceStage) -> Object:
         return await ray.objects(resource)
 
     return {
-        "pods": {(pod["metadata"]["uid"], "deletionTimestamp" in pod["metadata"]) for pod in await of(PODS)},
+        "pods": {
+            (pod["metadata"]["name"], pod["metadata"]["uid"], "deletionTimestamp" in pod["metadata"])
+            for pod in await of(PODS)
+        },
         "clusters": {(found["metadata"]["name"], found["metadata"]["uid"]) for found in await of(RAY_CLUSTERS)},
         "traffic": {
             found["metadata"]["name"]: (found["metadata"]["uid"], found["spec"].get("selector"))
@@ -131,6 +134,9 @@ async def _write_back(ray: ServiceStage) -> int:
     changed = 0
     for resource, at in ((RAY_CLUSTERS, ("spec",)), (RAY_SERVICES, ("spec", "rayClusterConfig"))):
         for found in await ray.objects(resource):
+            if condition(found, "Progressing").get("status") == "False":
+                # A new generation of what was given up is tried again, whatever is new in it.
+                continue
             spec: Object = functools.reduce(operator.getitem, at, found)
             for each in (spec["headGroupSpec"], *(spec.get("workerGroupSpecs") or ())):
                 each["template"] = filled_in(each["template"])

@@ -70,10 +70,10 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Stag
         assert len(before - {pod["metadata"]["uid"] for pod in await ray.pods()}) == replaced
         await ray.patch(put(f"{GROUPS}/0/replicas", 1))
         await ends(_B)
-        good = (await ray.cluster())["spec"]["workerGroupSpecs"][0]["template"]
-        await ray.patch(put(f"{GROUPS}/0/template", {}))
+        env = "/spec/headGroupSpec/template/spec/containers/0/env"
+        await ray.patch(put(env, [{"name": "RAY_REDIS_ADDRESS", "value": "redis:6379"}]))
         await ends(_B, "Failed")
-        await ray.patch(put(f"{GROUPS}/0/template", good))
+        await ray.patch([{"op": "remove", "path": env}])
         await ends(_B)
         await ray.patch(put(images, _C))
         await ends(_C)
