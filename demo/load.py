@@ -46,10 +46,12 @@ class Load:
         port: Its port.
         rate: Requests a second.
         patience: Seconds until a request without an answer is lost.
+        path: The route of the application that is asked.
     """
 
-    def __init__(self, host: str, port: int, *, rate: float = 100.0, patience: float = 30.0) -> None:
+    def __init__(self, host: str, port: int, *, rate: float = 100.0, patience: float = 30.0, path: str = "/") -> None:
         self.tally = Tally()
+        self._path = path
         self._place = (host, port)
         self._rate = rate
         self._patience = patience
@@ -117,7 +119,9 @@ class Load:
         reader, writer = (self._kept() if keep else None) or await asyncio.open_connection(*self._place)
         try:
             kept = "keep-alive" if keep else "close"
-            writer.write(f"GET /?name={number} HTTP/1.1\r\nHost: demo\r\nConnection: {kept}\r\n\r\n".encode())
+            writer.write(
+                f"GET {self._path}?name={number} HTTP/1.1\r\nHost: demo\r\nConnection: {kept}\r\n\r\n".encode()
+            )
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
             body = await _body(reader, head)
             if not head.startswith("http/1.1 200"):

@@ -31,7 +31,8 @@ KUBERNETES: Final = (
     "spec.autoscalerOptions.volumeMounts",
     "spec.gcsFaultToleranceOptions.redisPassword.valueFrom",
     "spec.gcsFaultToleranceOptions.redisUsername.valueFrom",
-    "spec.historyServerOptions",
+    "spec.historyServerOptions.collectorOptions.env",
+    "spec.historyServerOptions.collectorOptions.resources",
     "spec.networkPolicy.head",
     "spec.networkPolicy.worker",
     "spec.networkPolicy.workerGroups[].ingressRules",
@@ -110,6 +111,10 @@ CLUSTER: Final[dict[str, str]] = {
     "spec.headGroupSpec.template": "is the head's pod, completed with what Ray needs; an image that is not the Ray that runs warns",
     "spec.headServiceAnnotations": "become annotations of the head's Service",
     "spec.historyServerOptions": "is rejected with `FeatureNotAvailable`",
+    **{
+        f"spec.historyServerOptions.collectorOptions{field}": "is rejected with its whole, `historyServerOptions`"
+        for field in ("", ".env", ".image", ".imagePullPolicy", ".resources")
+    },
     "spec.managedBy": "another controller's name makes Rayward leave the object alone",
     "spec.networkPolicy": "makes NetworkPolicies; pods of the cluster always reach each other",
     "spec.networkPolicy.head": "rules for the head, beyond what the cluster needs",

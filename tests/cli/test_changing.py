@@ -89,6 +89,25 @@ def test_what_a_plan_says_itself_is_not_said_again(ray: Rayward, tmp_path: Path,
     assert (done.code, words[0] in done.err) == (2, True), done.err
 
 
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("spec.headGroupSpec.serviceType", "Foo"),
+        ("spec.headGroupSpec.rayResources", {"CPU": "two"}),
+    ],
+)
+def test_what_the_operator_would_reject_is_invalid_at_its_line(
+    ray: Rayward, tmp_path: Path, path: str, value: object
+) -> None:
+    file = tmp_path / "c.yaml"
+    file.write_text(yamltext.dump(changed(manifest(), path, value)))
+    field = path.rpartition(".")[2]
+    (line,) = (at for at, text in enumerate(file.read_text().splitlines(), 1) if text.strip().startswith(f"{field}:"))
+    done = ray("apply", "-f", str(file))
+    assert (done.code, done.out) == (3, "")
+    assert f"{file}:{line}:5: " in done.err
+
+
 def test_sizes_and_settings(ray: Rayward) -> None:
     done = ray("scale", "raycluster/c", "--group", "small", "--replicas", "3")
     assert (done.code, done.out) == (0, "raycluster.ray.io/c configured\n"), done.err

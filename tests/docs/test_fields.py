@@ -45,6 +45,13 @@ _INTERFACE: Final = {
 }
 
 
+# The types of conditions in KubeRay v1.7.0, by hand from raycluster_types.go and rayservice_types.go: jobs have none.
+_CONDITIONS: Final = {
+    "RayCluster": "RayClusterProvisioned HeadPodReady ReplicaFailure RayClusterSuspending RayClusterSuspended",
+    "RayService": "Ready UpgradeInProgress RollbackInProgress Suspending Suspended",
+}
+
+
 def _rows(name: str) -> dict[str, str]:
     return fields.PAGES[name][2]
 
@@ -72,6 +79,13 @@ def test_every_field_of_kuberay_and_of_the_interface_has_a_row(name: str) -> Non
     newer = {f"spec.{path}" for path in UNKNOWN_TO_1_6} if plural == "rayclusters" else {"spec.suspend"}
     missing = {path for path in paths | newer | set(_INTERFACE[name]) if not _has_row(path, rows)}
     assert missing == set()
+
+
+@pytest.mark.parametrize("kind", _CONDITIONS)
+def test_every_condition_of_kuberay_is_on_the_page_of_conditions(kind: str) -> None:
+    page = (_PAGES.parent / "concepts" / "conditions.md").read_text()
+    section = page.partition(f"## {kind}\n")[2].partition("\n## ")[0]
+    assert [name for name in _CONDITIONS[kind].split() if f"`{name}`" not in section] == []
 
 
 @pytest.mark.parametrize("name", fields.PAGES)

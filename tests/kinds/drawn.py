@@ -31,7 +31,7 @@ def _drawn(schema: Schema, draw: random.Random, often: float, depth: int) -> Any
             return _object(schema, draw, often, depth)
         case "array":
             count = draw.choice((0, 1, 1, 2)) if depth < _DEEPEST else 0
-            return [_drawn(schema["items"], draw, often, depth + 1) for _ in range(count)]
+            return _distinct([_drawn(schema["items"], draw, often, depth + 1) for _ in range(count)], schema)
         case "boolean":
             return draw.choice((True, False))
         case "integer":
@@ -40,6 +40,14 @@ def _drawn(schema: Schema, draw: random.Random, often: float, depth: int) -> Any
             return draw.choice((0, 1, 0.5))
         case _:
             return "2026-01-01T00:00:00Z" if schema.get("format") == "date-time" else draw.choice(_TEXTS)
+
+
+def _distinct(items: list[Any], schema: Schema) -> list[Any]:
+    """The API takes no two items of one key."""
+    keys = schema.get("x-kubernetes-list-map-keys")
+    if keys:
+        return list({tuple(item.get(key) for key in keys): item for item in items}.values())
+    return list(dict.fromkeys(items)) if schema.get("x-kubernetes-list-type") == "set" else items
 
 
 def _object(schema: Schema, draw: random.Random, often: float, depth: int) -> Object:

@@ -31,6 +31,12 @@ def _rich() -> Object:
     return value
 
 
+def _copied() -> Object:
+    """As a server prints it."""
+    spec = {"serviceAccountName": "a", "serviceAccount": "a", "preemptionPolicy": "PreemptLowerPriority"}
+    return changed(manifest(), POD, {**manifest()["spec"]["workerGroupSpecs"][0]["template"]["spec"], **spec})
+
+
 def _with_zeros() -> Object:
     ports = [{"name": "a", "port": 80, "targetPort": 0}, {"name": "b", "port": 81, "targetPort": 81}]
     return changed(manifest(), f"{SPEC}.headGroupSpec.headService", {"spec": {"ports": ports}})
@@ -50,6 +56,12 @@ def _with_zeros() -> Object:
         pytest.param(manifest(), "v3-07ed1960e448d40bbcc8bd058ce48524", id="small, v3"),
         pytest.param(_rich(), "v3-3f1ecdebbc0c905587d4856fac495651", id="rich, v3"),
         pytest.param(_with_zeros(), "v3-19a86c9e81ad42e9496f624263fa1cbb", id="zeros, v3"),
+        pytest.param(_copied(), "v3-30a2767005bbf20e95acee04a290c8f4", id="copied, v3"),
+        pytest.param({"spec": {}}, "v4-6a876ecbe5d4ad388e6f7a6754b1c12a", id="nothing, v4"),
+        pytest.param(manifest(), "v4-07ed1960e448d40bbcc8bd058ce48524", id="small, v4"),
+        pytest.param(_rich(), "v4-3f1ecdebbc0c905587d4856fac495651", id="rich, v4"),
+        pytest.param(_with_zeros(), "v4-19a86c9e81ad42e9496f624263fa1cbb", id="zeros, v4"),
+        pytest.param(_copied(), "v4-5161fb786fdbdce97ee1cdc952519954", id="copied, v4"),
     ],
 )
 def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
@@ -63,7 +75,7 @@ def test_hashes_stay_what_they_were(value: Object, expected: str) -> None:
 
 def test_a_stored_hash_is_of_a_spec_in_the_version_it_was_stored_in() -> None:
     spec, other = typed(manifest()).spec, typed(changed(manifest(), f"{SPEC}.rayVersion", "2.61.0")).spec
-    for version in ("v1", "v2", "v3"):
+    for version in ("v1", "v2", "v3", "v4"):
         stored = release_hash(spec, version=version)
         assert is_hash_of(stored, spec)
         assert not is_hash_of(stored, other)
@@ -132,11 +144,66 @@ def test_sizes_queues_and_suspension_do_not_count(path: str, part: Any) -> None:
         (f"{POD}.restartPolicy", "Always"),
         (f"{POD}.terminationGracePeriodSeconds", 30),
         (f"{SPEC}.autoscalerOptions", None),
+        (f"{POD}.preemptionPolicy", "PreemptLowerPriority"),
+        (f"{POD}.hostUsers", True),
+        (f"{POD}.shareProcessNamespace", False),
+        (f"{POD}.containers.0.securityContext", {"procMount": "Default"}),
     ],
     ids=lambda part: part if isinstance(part, str) else "",
 )
 def test_how_nothing_is_written_does_not_count(path: str, part: Any) -> None:
     assert _hash(changed(manifest(), path, part)) == _hash(manifest())
+
+
+_CLAIM: Object = {"accessModes": ["ReadWriteOnce"]}
+
+
+@pytest.mark.parametrize(
+    ("part", "written", "filled"),
+    [
+        ("", {"serviceAccountName": "a"}, {"serviceAccountName": "a", "serviceAccount": "a"}),
+        ("", {"serviceAccountName": "a"}, {"serviceAccount": "a"}),
+        ("volumes", {}, {"emptyDir": {}}),
+        ("volumes", {"rbd": {"image": "i"}}, {"rbd": {"image": "i", "pool": "rbd", "user": "admin"}}),
+        ("volumes", {"iscsi": {"iqn": "i"}}, {"iscsi": {"iqn": "i", "iscsiInterface": "default"}}),
+        (
+            "volumes",
+            {"azureDisk": {"diskName": "d"}},
+            {"azureDisk": {"diskName": "d", "cachingMode": "ReadWrite", "fsType": "ext4", "readOnly": False}},
+        ),
+        (
+            "volumes",
+            {"image": {"reference": "data:latest"}},
+            {"image": {"reference": "data:latest", "pullPolicy": "Always"}},
+        ),
+        (
+            "volumes",
+            {"ephemeral": {"volumeClaimTemplate": {"spec": _CLAIM}}},
+            {"ephemeral": {"volumeClaimTemplate": {"spec": {**_CLAIM, "volumeMode": "Filesystem"}}}},
+        ),
+        ("volumes", {"secret": {"secretName": "s"}}, {"secret": {"secretName": "s", "optional": False}}),
+        ("volumeMounts", {"mountPath": "/v"}, {"mountPath": "/v", "mountPropagation": "None"}),
+        ("ports", {"containerPort": 1}, {"containerPort": 1, "hostPort": 1}),
+    ],
+)
+def test_what_servers_fill_in_does_not_count(part: str, written: Object, filled: Object) -> None:
+    def with_(value: Object) -> Object:
+        spec: Object = {"containers": [{"name": "ray", "image": "ray:1"}], "hostNetwork": True}
+        if not part:
+            spec |= value
+        elif part == "volumes":
+            spec[part] = [{"name": "v", **value}]
+        else:
+            spec["containers"][0][part] = [{"name": "v", **value}]
+        return changed(manifest(), POD, spec)
+
+    assert _hash(with_(written)) == _hash(with_(filled))
+
+
+def test_a_port_of_the_node_counts_where_the_pod_has_a_network_of_its_own() -> None:
+    path = f"{POD}.containers.0.ports"
+    port = {"containerPort": 1}
+    assert _hash(changed(manifest(), path, [port])) != _hash(changed(manifest(), path, [{**port, "hostPort": 1}]))
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """Objects that an older Rayward wrote are taken over as they are: no pod restarts, no traffic moves.
 
-``recorded/store-1f7b8d2.db.xz`` is the store of that release, filled by ``tools/record_older.py``: RayClusters of many
-shapes, one drifted, one suspended; RayServices upgraded, paused before the switch, failed, changed in place, suspended.
+``recorded/store-COMMIT.db.xz`` is the store of that commit, filled by its ``tools/record_older.py``: RayClusters of
+many shapes, one drifted, one suspended; RayServices upgraded, paused before the switch, failed, changed in place,
+suspended. 1f7b8d2 wrote v1 of the hash, 743d59bd v2.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import lzma
+import operator
 import subprocess
 import sys
 from collections.abc import AsyncGenerator, Iterator
@@ -28,21 +31,23 @@ from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, PODS, SERVIC
 from rayward.operator.ray.dashboard import Dashboard
 from rayward.operator.ray.reach import PodPort
 from tests.contract.target import embedded_server, ended
+from tests.kinds.filled import filled_in
 from tests.operator.service.stage import ServiceStage, cluster_config
 from tests.operator.stage import condition, group, running
 
 pytestmark = pytest.mark.anyio
 
 _NAMESPACE: Final = "older"
-_STORE: Final = Path(__file__).parent / "recorded" / "store-1f7b8d2.db.xz"
+_STORES: Final = ("store-1f7b8d2.db.xz", "store-743d59bd.db.xz")
 _CONFIG: Final = "rayward.dev/serve-config"
 
 Object = dict[str, Any]
 
 
-@pytest.fixture
-def kubeconfig(tmp_path: Path) -> Iterator[Path]:
-    (tmp_path / "store.db").write_bytes(lzma.decompress(_STORE.read_bytes()))
+@pytest.fixture(params=_STORES)
+def kubeconfig(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
+    recorded = Path(__file__).parent / "recorded" / request.param
+    (tmp_path / "store.db").write_bytes(lzma.decompress(recorded.read_bytes()))
     with contextlib.ExitStack() as stack:
         stack.enter_context(embedded_server(tmp_path))
         log = stack.enter_context((tmp_path / "controllers.log").open("wb"))
@@ -98,7 +103,10 @@ async def _scene(ray: ServiceStage) -> Object:
         return await ray.objects(resource)
 
     return {
-        "pods": {(pod["metadata"]["uid"], "deletionTimestamp" in pod["metadata"]) for pod in await of(PODS)},
+        "pods": {
+            (pod["metadata"]["name"], pod["metadata"]["uid"], "deletionTimestamp" in pod["metadata"])
+            for pod in await of(PODS)
+        },
         "clusters": {(found["metadata"]["name"], found["metadata"]["uid"]) for found in await of(RAY_CLUSTERS)},
         "traffic": {
             found["metadata"]["name"]: (found["metadata"]["uid"], found["spec"].get("selector"))
@@ -121,7 +129,28 @@ def _reconciled(registry: CollectorRegistry, controller: str) -> float:
     return total
 
 
-async def test_everything_goes_on_as_it_was(ray: ServiceStage) -> None:
+async def _write_back(ray: ServiceStage) -> int:
+    """A typed client and a server's defaults write over every spec while the operator is down; how many they change."""
+    changed = 0
+    for resource, at in ((RAY_CLUSTERS, ("spec",)), (RAY_SERVICES, ("spec", "rayClusterConfig"))):
+        for found in await ray.objects(resource):
+            if condition(found, "Progressing").get("status") == "False":
+                # A new generation of what was given up is tried again, whatever is new in it.
+                continue
+            spec: Object = functools.reduce(operator.getitem, at, found)
+            for each in (spec["headGroupSpec"], *(spec.get("workerGroupSpecs") or ())):
+                each["template"] = filled_in(each["template"])
+                each["template"].setdefault("metadata", {})["creationTimestamp"] = None
+                each["template"]["spec"].setdefault("volumes", [])
+                each["template"]["spec"]["preemptionPolicy"] = "PreemptLowerPriority"
+            written = await ray.client.update(resource, found)
+            changed += written["metadata"]["generation"] > found["metadata"]["generation"]
+    return changed
+
+
+@pytest.mark.parametrize("written_back", [False, True], ids=["as it is", "written back"])
+async def test_everything_goes_on_as_it_was(ray: ServiceStage, *, written_back: bool) -> None:
+    assert not written_back or await _write_back(ray) > 10
     before = await _scene(ray)
     assert len(before["pods"]) > 30
     counts = {"raycluster": len(before["clusters"]), "rayservice": len(await ray.objects(RAY_SERVICES))}

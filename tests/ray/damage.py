@@ -26,16 +26,24 @@ def lose_head(service: HelloService) -> None:
     eventually(lambda: _ready_again(service, cluster, "head", before), PATIENCE)
 
 
+def kill_head(service: HelloService) -> None:
+    """Kill every process of the head, whose pod stays, and wait until it runs again."""
+    _kill(service, service.stack.head(service.active))
+
+
 def kill_worker(service: HelloService) -> None:
     """Kill every process of the worker, and wait until it runs again."""
-    cluster = service.active
     (worker,) = workers(service)
-    before = _incarnation(worker)
-    for pid in processes_of(worker["metadata"]["name"]):
+    _kill(service, worker)
+
+
+def _kill(service: HelloService, pod: Object) -> None:
+    cluster, before = service.active, _incarnation(pod)
+    for pid in processes_of(pod["metadata"]["name"]):
         # Some end with the one that was killed before them.
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    eventually(lambda: _ready_again(service, cluster, "worker", before), PATIENCE)
+    eventually(lambda: _ready_again(service, cluster, _kind(pod), before), PATIENCE)
 
 
 def survives_its_head(service: HelloService) -> None:

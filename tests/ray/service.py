@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import yaml
 
+from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.options import PatchType
@@ -155,6 +156,19 @@ class HelloService:
     def moment(self) -> str:
         """A point in the history of clusters, for ``made_since``."""
         return self.stack.client.list(RAY_CLUSTERS, "default", label_selector=self._origin).resource_version
+
+    @property
+    def version(self) -> str:
+        """Its version now, for ``written_since``."""
+        return self.stack.client.get(RAY_SERVICES, self.name, "default")["metadata"]["resourceVersion"]
+
+    def written_since(self, version: str) -> list[RayService]:
+        """Every version of it after that one."""
+        named = f"metadata.name={self.name}"
+        with self.stack.client.watch(
+            RAY_SERVICES, RayService, "default", resource_version=version, timeout_seconds=1, field_selector=named
+        ) as changes:
+            return [change.object for change in changes if isinstance(change, Change)]
 
     def made_since(self, moment: str) -> list[str]:
         """The clusters that were made for it, whether they are still there or not. Events tell no such thing: of one

@@ -1,16 +1,19 @@
 """The manifests of the published interface in a variant that can work, end to end on real Ray.
 
-What could not work is replaced and nothing else: code comes from a ConfigMap instead of a bucket, no package is
-installed, and a program where a Serve config belongs is the config of that program.
+What could not work is replaced and nothing else: the bucket and the package index are a server of files beside the
+service, and a program where a Serve config belongs is the config of that program.
 """
 
 from __future__ import annotations
 
+import base64
 import copy
+import io
 import os
 import subprocess
 import sys
 import urllib.request
+import zipfile
 from typing import Any, Final
 
 import pytest
@@ -41,6 +44,63 @@ class Model:
 MyModel = Model.bind()
 """
 _CODE: Final = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "documents"}, "data": {"app.py": _APP}}
+_PACKAGED: Final = _APP.replace("from ray import serve", "import gift\nfrom ray import serve").replace(
+    '"predicted"', "gift.WORD"
+)
+_WHEEL: Final = "gift-1.0-py3-none-any.whl"
+
+
+def _zipped(**files: str) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return packed.getvalue()
+
+
+def _wheel() -> bytes:
+    about = "gift-1.0.dist-info"
+    return _zipped(
+        **{
+            "gift.py": "WORD = 'predicted with a gift'\n",
+            f"{about}/METADATA": "Metadata-Version: 2.1\nName: gift\nVersion: 1.0\n",
+            f"{about}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+            f"{about}/RECORD": f"gift.py,,\n{about}/METADATA,,\n{about}/WHEEL,,\n{about}/RECORD,,\n",
+        }
+    )
+
+
+def _file_server() -> list[Object]:
+    """A pod that serves an archive of code and a wheel, and its Service."""
+    files = {"code.zip": _zipped(**{"app.py": _PACKAGED}), _WHEEL: _wheel()}
+    data = {name: base64.b64encode(content).decode() for name, content in files.items()}
+    metadata = {"name": "files", "labels": {"app": "files"}}
+    container = {
+        "name": "files",
+        "image": "rayproject/ray:2.60.0",
+        "command": ["python", "-m", "http.server", "8080", "--directory", "/files"],
+        "readinessProbe": {"httpGet": {"path": "/code.zip", "port": 8080}, "periodSeconds": 1},
+        "volumeMounts": [{"name": "files", "mountPath": "/files"}],
+    }
+    volumes = [{"name": "files", "configMap": {"name": "files"}}]
+    port = {"port": 80, "targetPort": 8080}
+    return [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"}, "binaryData": data},
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": metadata,
+            "spec": {"containers": [container], "volumes": volumes},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "files"},
+            "spec": {"selector": {"app": "files"}, "ports": [port]},
+        },
+    ]
+
+
 _ON_WORKERS: Final = """
 import time
 import ray
@@ -85,13 +145,17 @@ def _answer(stack: RayStack, service: str, path: str) -> str:
 
 
 def test_services_of_the_interface_serve(stack: RayStack) -> None:
-    asked = copy.deepcopy(SERVICE["spec"]["serveConfigV2"])
-    del asked["runtimeEnv"]
+    served = copy.deepcopy(SERVICE)
+    place = "http://files.default.svc.cluster.local"
+    served["spec"]["serveConfigV2"]["runtimeEnv"] = {"workingDir": f"{place}/code.zip", "pip": [f"{place}/{_WHEEL}"]}
     program = yaml.safe_dump({"applications": [{"name": "app", "route_prefix": "/", "import_path": "app:MyModel"}]})
-    stack.apply(_CODE, _with_code(SERVICE, asked), _with_code(SERVICE_WITH_PROGRAM, program))
-    for name, path in (("sample-ray-service", "/predict"), ("example-rayservice", "/")):
+    stack.apply(*_file_server(), _CODE, served, _with_code(SERVICE_WITH_PROGRAM, program))
+    for name, path, answer in (
+        ("sample-ray-service", "/predict", "predicted with a gift"),
+        ("example-rayservice", "/", "predicted"),
+    ):
         eventually(lambda name=name: _status(stack, RAY_SERVICES, name).get("status") == "RUNNING", PATIENCE)
-        eventually(lambda name=name, path=path: _answer(stack, name, path) == "predicted", PATIENCE)
+        eventually(lambda name=name, path=path, answer=answer: _answer(stack, name, path) == answer, PATIENCE)
         status = _status(stack, RAY_SERVICES, name)
         assert status["appStatus"]["status"] == "HEALTHY"
         assert status["rayClusterName"] == status["activeServiceStatus"]["rayClusterName"]
@@ -99,6 +163,7 @@ def test_services_of_the_interface_serve(stack: RayStack) -> None:
     deployed = _status(stack, RAY_SERVICES, "sample-ray-service")["deploymentStatuses"]
     assert [each["name"] for each in deployed] == ["MyModel"]
     stack.rayward("delete", "rayservice", "sample-ray-service", "example-rayservice")
+    stack.rayward("delete", "pod", "files")
 
 
 def test_the_cluster_of_the_interface_runs_and_its_workers_are_rolled_while_they_work(stack: RayStack) -> None:

@@ -25,6 +25,13 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
 _threshold: Final = re.compile(r"\s(?:==|>|<)\s[0-9.]+\s*$")
 
+_BY_RELEASE: Final = (
+    "ray_serve_num_http_requests_total",
+    "ray_serve_deployment_replica_healthy",
+    "ray_serve_deployment_processing_latency_ms_count",
+)
+"""Requests, replicas and processing time: an upgrade is judged by the release before."""
+
 
 def panels(folder: Path) -> list[tuple[str, str]]:
     """Title and query of everything the dashboard shows."""
@@ -72,8 +79,9 @@ def test_each_query_returns_data_of_a_real_upgrade(service: HelloService, tmp_pa
             eventually(
                 lambda: answered(service, "/?seconds=soon") == 500 and errors(prometheus).get(new, 0.0) > 0, PATIENCE
             )
-            both = prometheus.query("count by (ray_cluster) (count_over_time(ray_serve_num_http_requests_total[10m]))")
-            assert {active, new} <= {each["metric"]["ray_cluster"] for each in both}, "the old release is remembered"
+            for name in _BY_RELEASE:
+                both = prometheus.query(f"count by (ray_cluster) (count_over_time({name}[10m]))")
+                assert {active, new} <= {each["metric"]["ray_cluster"] for each in both}, f"{name} of both releases"
         print(f"{len(queries)} queries of panels and alerts; requests a second by release: {by_release(prometheus)}")
         rules = [rule for group in prometheus.get("rules")["groups"] for rule in group["rules"]]
         assert [rule["health"] for rule in rules] == ["ok"] * len(alerts(folder)), rules

@@ -12,12 +12,14 @@ from typing import Any, Final
 import pytest
 from demo.load import Load
 
+from rayward.kinds.rayservice import RayService
+from rayward.kube.core.meta import condition_of
 from rayward.kube.core.resource import EVENTS
-from tests.ray.damage import kill_worker, lose_head, processes_of, survives_its_head, workers
+from tests.ray.damage import kill_head, kill_worker, lose_head, processes_of, survives_its_head, workers
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
 from tests.ray.underload import RATE, asked
-from tests.ray.variants import MODULES, tuned
+from tests.ray.variants import MODULES, tuned, two_applications
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
@@ -44,6 +46,30 @@ def test_a_head_that_is_lost_gets_its_config_again_and_takes_no_request_before(s
     assert service.clusters() == {active}
     with asked(service):
         pass
+
+
+def test_a_head_whose_processes_are_killed_is_not_ready_before_both_applications_run(service: HelloService) -> None:
+    service.set(serveConfigV2=two_applications())
+    service.serves(f"{service.release} plain")
+    active, address, before = service.active, service.address, service.version
+    with (
+        Load(address.host, address.shell_port, rate=RATE) as first,
+        Load(address.host, address.shell_port, rate=RATE, path="/second") as second,
+    ):
+        kill_head(service)
+        service.serves(f"{service.release} plain")
+        answered = first.tally.answered.total(), second.tally.answered.total()
+        eventually(lambda: first.tally.answered.total() > answered[0] + RATE, PATIENCE)
+        eventually(lambda: second.tally.answered.total() > answered[1] + RATE, PATIENCE)
+        tallies = first.stop(), second.stop()
+    lost = Counter(why.partition(": ")[2] for tally in tallies for why in tally.lost)
+    print(f"head killed, two applications: {sum(tally.sent for tally in tallies)} requests, lost {dict(lost)}")
+    assert not [why for why in lost if "404" in why]
+    states = [_ready_and_running(found) for found in service.written_since(before)]
+    print(f"versions of the RayService, as (Ready, applications RUNNING): {states}")
+    assert "False" in {ready for ready, _ in states}, "its loss was seen"
+    assert {running for ready, running in states if ready == "True"} <= {2}
+    assert service.clusters() == {active}
 
 
 @pytest.mark.soak
@@ -122,6 +148,13 @@ def durable(stack: RayStack) -> Generator[HelloService]:
 
 def test_with_its_state_on_a_volume_a_service_answers_while_its_head_is_gone(durable: HelloService) -> None:
     survives_its_head(durable)
+
+
+def _ready_and_running(found: RayService) -> tuple[str, int]:
+    """Status of Ready in one version, and how many applications were RUNNING to it."""
+    ready, active = condition_of(found.status.conditions, "Ready"), found.status.active_service_status
+    applications = (active.application_statuses if active is not None else None) or {}
+    return ready.status if ready else "", sum(each["status"] == "RUNNING" for each in applications.values())
 
 
 def _restarts(service: HelloService, cluster: str) -> int:

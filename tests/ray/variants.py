@@ -70,6 +70,13 @@ def tuned(
     return _config({"import_path": f"{module}:app", "runtime_env": runtime_env or {}, "deployments": [settings]})
 
 
+def two_applications() -> str:
+    """A serve config of two applications that answer alike, at ``/`` and at ``/second``."""
+    first = yaml.safe_load(tuned())["applications"][0]
+    second = {**first, "name": "second", "route_prefix": "/second", "import_path": "again:app"}
+    return yaml.safe_dump({"applications": [first, second]})
+
+
 def broken(module: str) -> str:
     """A serve config of a module that cannot work: crash or hang."""
     return _config({"import_path": f"{module}:app"})

@@ -266,7 +266,7 @@ class _Applying:
         what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
         following = told.following.replace("-f ...", self._flag)
         places = precheck.hints(manifest) if not isinstance(error, CommandError) and told.code == Code.INVALID else ""
-        why = "\n".join(part for part in (places, told.why) if part)
+        why = "\n".join(part for part in (places, precheck.placed(manifest, told.why)) if part)
         failure = CommandError(told.code, what, why, following, reason=told.reason)
         failure.object, failure.field = told.object, told.field
         tell_failure(failure, as_json=form is not None and form.name == "json")

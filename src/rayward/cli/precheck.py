@@ -15,6 +15,7 @@ _TEXTS: Final = ("RW301", "RW304")
 """Text inside a manifest, of which the API server knows nothing."""
 _TOLD: Final = ("RW203", "RW302", "RW304", "RW405", "RW406", "RW411")
 _FIELDS: Final = ("RW105", "RW201")
+_REJECTED: Final = "RW202"
 _RAY: Final = "ray.io/"
 
 
@@ -37,6 +38,12 @@ def check(manifest: Manifest) -> None:
 def hints(manifest: Manifest) -> str:
     """Where the fields are written that a server refuses, and what may have been meant."""
     return "\n".join(_line(one) for one in _findings(manifest) if one.code in _FIELDS)
+
+
+def placed(manifest: Manifest, why: str) -> str:
+    """A reason with the file's place in each line that says why the operator rejects a value."""
+    places = {f"{one.path}: {one.message}": _line(one) for one in _findings(manifest) if one.code == _REJECTED}
+    return "\n".join(places.get(line, line) for line in why.splitlines())
 
 
 def near_kind(kind: str, known: list[str]) -> str:

@@ -8,10 +8,15 @@ something stays: an empty volume, a selector of everything, an empty label value
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import Object, is_object
+from rayward.kube.machinery.images import pull_policy_of
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object
+
+Reading = Literal["v2", "v3", "v4"]
+"""Versions of these rules: what is stored was read by those of its time."""
+LATEST: Final = "v4"
 
 _TEMPLATE_METADATA: Final = ("name", "labels", "annotations", "finalizers")
 """What of a template's metadata reaches a pod."""
@@ -48,7 +53,7 @@ _ZERO_IS_ABSENT: Final = frozenset(
 _ZERO_IS_ABSENT_FROM_V3: Final = frozenset(
     {"targetPort", "healthCheckNodePort", "partition", "sslEnabled", "chapAuthDiscovery", "chapAuthSession"}
 )
-"""The rest of them, which v2 of the hash did not know; a Go client adds ``targetPort: 0`` where none was written."""
+"""The rest of them, which v2 did not know; a Go client adds ``targetPort: 0`` where none was written."""
 
 _POD: Final[Object] = {
     "restartPolicy": "Always",
@@ -79,12 +84,32 @@ _DEFAULTS: Final[dict[str, Object]] = {
     "serviceAccountToken": {"expirationSeconds": 3600},
 }
 """The API's defaults, by the name of the field whose object, or whose list of objects, has them."""
+_DEFAULTS_FROM_V4: Final[dict[str, Object]] = {
+    "ephemeralContainers": _CONTAINER,
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "iscsi": {"iscsiInterface": "default"},
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+_SAYS_NOTHING_FROM_V4: Final[Object] = {
+    "hostUsers": True,
+    "mountPropagation": "None",
+    "optional": False,
+    "preemptionPolicy": "PreemptLowerPriority",
+    "procMount": "Default",
+    "recursiveReadOnly": "Disabled",
+    "shareProcessNamespace": False,
+    "volumeMode": "Filesystem",
+}
+"""What is so anyway, wherever a field of that name is."""
+_CONTAINERS: Final = ("containers", "initContainers", "ephemeralContainers")
+_FINEST: Final = -3
+"""The API keeps amounts of resources in thousandths, rounded up."""
 
 
-def canonical_template(template: Object, *, without: tuple[str, ...] = (), as_v2: bool = False) -> Object:
-    """A pod template; ``without`` these fields of the pod's spec, and ``as_v2`` of the hash counted it."""
-    if not as_v2:
-        template = _without_zeros(template)
+def canonical_template(template: Object, *, without: tuple[str, ...] = (), version: Reading = LATEST) -> Object:
+    """A pod template; ``without`` these fields of the pod's spec, and as that version reads it."""
+    template = _prepared(template, "", version)
     found: Object = {}
     given = template.get("metadata")
     if is_object(given):
@@ -93,6 +118,8 @@ def canonical_template(template: Object, *, without: tuple[str, ...] = (), as_v2
             found["metadata"] = metadata
     given = template.get("spec")
     if is_object(given):
+        if version == "v4":
+            given = _simplify_pod(given)
         spec: Object = _canonical({name: part for name, part in given.items() if name not in without})
         spec = _without_defaults(spec, _POD)
         if spec:
@@ -100,9 +127,59 @@ def canonical_template(template: Object, *, without: tuple[str, ...] = (), as_v2
     return found
 
 
-def canonical(value: Any, field: str = "", *, as_v2: bool = False) -> Any:
+def canonical(value: Any, field: str = "", *, version: Reading = LATEST) -> Any:
     """A value of the API; ``field`` is the name of the field that holds it."""
-    return _canonical(value if as_v2 else _without_zeros(value, field), field)
+    return _canonical(_prepared(value, field, version), field)
+
+
+def _prepared(value: Any, field: str, version: Reading) -> Any:
+    """Without what versions after the second take for nothing."""
+    if version == "v2":
+        return value
+    value = _without_zeros(value, field)
+    return value if version == "v3" else _without_implied(value, field)
+
+
+def _without_implied(value: Any, field: str = "") -> Any:
+    """Without defaults that v3 did not know: a template read from a server, or written from the reference, has them."""
+    if isinstance(value, list):
+        return [_without_implied(item, field) for item in cast("list[Any]", value)]
+    if field in _AMOUNTS and is_object(value):
+        return {name: _rounded(part) for name, part in value.items()}
+    if not is_object(value) or field in _USER_KEYS:
+        return value
+    found: Object = {
+        name: _without_implied(part, name)
+        for name, part in value.items()
+        if not (name in _SAYS_NOTHING_FROM_V4 and part == _SAYS_NOTHING_FROM_V4[name])
+    }
+    if field in _CONTAINERS and not found.get("imagePullPolicy"):
+        found["imagePullPolicy"] = pull_policy_of(str(found.get("image") or ""))
+    if field == "image" and found.get("pullPolicy") == pull_policy_of(str(found.get("reference") or "")):
+        del found["pullPolicy"]
+    if field == "volumes" and all(part is None for name, part in found.items() if name != "name"):
+        found["emptyDir"] = {}
+    return _without_defaults(found, _DEFAULTS_FROM_V4.get(field, {}))
+
+
+def _simplify_pod(spec: Object) -> Object:
+    """A pod's spec without the old name of its account, and without the ports that its node gives it anyway."""
+    spec = dict(spec)
+    alias = spec.pop("serviceAccount", None)
+    if not spec.get("serviceAccountName"):
+        spec["serviceAccountName"] = alias
+    if spec.get("hostNetwork"):
+        for field in _CONTAINERS:
+            spec[field] = [_without_host_ports(container) for container in entries(spec, field)]
+    return spec
+
+
+def _without_host_ports(container: Object) -> Object:
+    ports = [
+        _without(port, "hostPort") if port.get("hostPort") == port.get("containerPort") else port
+        for port in entries(container, "ports")
+    ]
+    return {**container, "ports": ports}
 
 
 def _without_zeros(value: Any, field: str = "") -> Any:
@@ -183,6 +260,14 @@ def _pull_policy(image: Any) -> str:
     name, at, _ = image.partition("@")
     tag = name.rpartition("/")[2].partition(":")[2]
     return "Always" if tag == "latest" or not (tag or at) else "IfNotPresent"
+
+
+def _rounded(value: Any) -> Any:
+    try:
+        found = quantity.parse(value)
+    except quantity.QuantityError:
+        return value
+    return value if found.scale >= _FINEST else f"{found.scaled(_FINEST)}e{_FINEST}"
 
 
 def _amount(value: Any) -> Any:

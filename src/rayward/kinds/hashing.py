@@ -6,9 +6,9 @@ not count either: ``null``, an empty map and a default are as good as nothing, `
 options that are there and empty still switch something on.
 
 Hashes are stored in annotations and outlive the process: a changed projection is a new version beside the old ones.
-Inside pod templates and other built-in structures, v3 counts what the API means (``kinds.canonical``). Older releases
-wrote v2, which counts some zeros that typed clients add and drop, and v1, which counts everything but ``null``. A
-stored hash is compared with ``is_hash_of``, never with ``==``.
+Inside pod templates and other built-in structures, v4 counts what the API means (``kinds.canonical``). Older releases
+wrote v3, which counts some defaults that servers fill in, v2, which counts also some zeros that typed clients add and
+drop, and v1, which counts everything but ``null``. A stored hash is compared with ``is_hash_of``, never with ``==``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from typing import Any, Final, Literal, cast
 
 import msgspec
 
-from rayward.kinds.canonical import canonical, canonical_template
+from rayward.kinds.canonical import LATEST, Reading, canonical, canonical_template
 from rayward.kinds.raycluster import HeadGroup, Object, RayClusterSpec, WorkerGroup
 
-Version = Literal["v1", "v2", "v3"]
-VERSION: Final = "v3"
+Version = Literal["v1", "v2", "v3", "v4"]
+VERSION: Final = LATEST
 
 _LEFT_OUT: Final = frozenset(
     ("suspend", "upgradeStrategy", "replicas", "minReplicas", "maxReplicas", "scaleStrategy", "rayResources")
@@ -35,7 +35,7 @@ _USER_MAPS: Final = frozenset(("rayStartParams", "labels", "resources", "headSer
 
 
 def release_hash(spec: RayClusterSpec, groups: int | None = None, version: Version = VERSION) -> str:
-    """``v3-`` and 32 hexadecimal digits; equal for specs whose pods are made from the same templates.
+    """``v4-`` and 32 hexadecimal digits; equal for specs whose pods are made from the same templates.
 
     Args:
         spec: The cluster's spec.
@@ -113,20 +113,14 @@ def _template_v1(template: Object) -> Object:
     return _value_v1(template, "")
 
 
-def _value_v2(value: Any, name: str) -> Any:
-    return value if _is_users(value, name) else canonical(value, name, as_v2=True)
+def _by_meaning(version: Reading) -> _Projection:
+    def value_of(value: Any, name: str) -> Any:
+        return value if _is_users(value, name) else canonical(value, name, version=version)
 
+    def template_of(template: Object) -> Object:
+        return canonical_template(template, without=_INJECTED, version=version)
 
-def _template_v2(template: Object) -> Object:
-    return canonical_template(template, without=_INJECTED, as_v2=True)
-
-
-def _value_v3(value: Any, name: str) -> Any:
-    return value if _is_users(value, name) else canonical(value, name)
-
-
-def _template_v3(template: Object) -> Object:
-    return canonical_template(template, without=_INJECTED)
+    return _Projection(value_of, template_of, drops_empty=True)
 
 
 def _is_users(value: Any, name: str) -> bool:
@@ -135,6 +129,7 @@ def _is_users(value: Any, name: str) -> bool:
 
 _PROJECTIONS: Final[dict[Version, _Projection]] = {
     "v1": _Projection(_value_v1, _template_v1, drops_empty=False),
-    "v2": _Projection(_value_v2, _template_v2, drops_empty=True),
-    "v3": _Projection(_value_v3, _template_v3, drops_empty=True),
+    "v2": _by_meaning("v2"),
+    "v3": _by_meaning("v3"),
+    "v4": _by_meaning("v4"),
 }

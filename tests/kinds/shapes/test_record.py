@@ -88,9 +88,10 @@ def test_a_large_template_is_packed_and_a_huge_one_is_a_digest() -> None:
 
     assert len(large) < 1000
     assert shapes.drift(_record(), large) == ["spec.containers[ray].args"]
-    assert len(huge) < 200
+    assert len(huge) < 300
     assert shapes.drift(huge, huge) == []
-    assert shapes.drift(huge.rpartition(":")[0], huge) == [], "as an older release recorded it"
+    for digests in (2, 3):
+        assert shapes.drift(":".join(huge.split(":")[:digests]), huge) == [], "as an older release recorded it"
     respelled = _record(group=_changed({"args": [noise], "lifecycle": {}}))
     assert respelled != huge
     assert shapes.drift(huge, respelled) == []

@@ -17,8 +17,10 @@ from rayward.kube.core.meta import condition_of
 from rayward.kube.core.objects import Condition
 from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, ContainerStatus, PodStatus
 from rayward.kube.core.resource import JOBS, SERVICES
-from rayward.operator.cluster.state import Create, CreatePod, Delete
-from tests.operator.cluster.world import World, annotate, cluster, groups, hold, regroup, removed, settled, status
+from rayward.operator.cluster.decide import decide
+from rayward.operator.cluster.desired import Desired
+from rayward.operator.cluster.state import Create, CreatePod, Delete, State
+from tests.operator.cluster.world import NOW, World, annotate, cluster, groups, hold, regroup, removed, settled, status
 from tests.operator.stage import Object, group, manifest, template
 
 
@@ -394,3 +396,21 @@ def test_a_group_that_an_edit_dropped_is_told_with_what_is_deleted() -> None:
     )
     world.settle()
     assert not world.decide().events
+
+
+def test_a_group_without_pods_that_an_edit_dropped_is_told_too() -> None:
+    world = settled(manifest(groups=[group("small", 2), group("large", 0)]))
+    before = Desired(world.cluster)
+    world.edit(worker_group_specs=groups(world)[:1])
+
+    def told(desired: Desired) -> list[str]:
+        events = decide(State(world.cluster, world.observed(), desired), NOW).events
+        return [event.message.partition(". ")[0] for event in events if event.reason == "WorkerGroupRemoved"]
+
+    dropped = before.renewed(world.cluster)
+    assert told(dropped) == ["Worker group large is no longer in spec.workerGroupSpecs: it had no pods"]
+    labelled = msgspec.structs.replace(world.cluster.metadata, labels={"a": "b"})
+    world.cluster = msgspec.structs.replace(world.cluster, metadata=labelled)
+    assert told(dropped.renewed(world.cluster)), "still of this generation"
+    regroup(world, replicas=1)
+    assert not told(dropped.renewed(world.cluster))

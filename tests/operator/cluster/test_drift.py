@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rayward.kinds import labels
-from rayward.kinds.hashing import release_hash
+from rayward.kinds.hashing import Version, release_hash
 from rayward.kinds.raycluster import UpgradeStrategy
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.meta import condition_of
@@ -257,9 +257,9 @@ class TestWorkersThatCannotDrain:
         assert self._told(world) == []
 
 
-def _hashed_by_an_older_release(world: World) -> str:
+def _hashed_by_an_older_release(world: World, version: Version = "v1") -> str:
     (head,) = world.live("headgroup")
-    stored = release_hash(world.cluster.spec, version="v1")
+    stored = release_hash(world.cluster.spec, version=version)
     annotations = {**(head.metadata.annotations or {}), labels.RECREATE_HASH: stored}
     metadata = msgspec.structs.replace(head.metadata, annotations=annotations)
     world.pods[head.metadata.name] = msgspec.structs.replace(head, metadata=metadata)
@@ -281,6 +281,42 @@ def test_an_edit_recreates_what_an_older_release_hashed() -> None:
     _hashed_by_an_older_release(world)
     pods = set(world.pods)
     world.edit(ray_version="2.99.0")
+    world.settle()
+    assert not pods & set(world.pods)
+
+
+@pytest.mark.parametrize("version", ["v1", "v2", "v3"])
+@pytest.mark.parametrize("edited", [False, True])
+def test_what_a_client_wrote_back_during_the_upgrade_of_the_operator_is_told_from_an_edit(
+    version: Version, edited: bool
+) -> None:
+    world = settled(manifest(upgradeStrategy={"type": "Recreate"}))
+    _hashed_by_an_older_release(world, version)
+    pods = set(world.pods)
+    back = template(
+        image="rayproject/ray:2.53.0" if edited else "rayproject/ray:2.52.0",
+        serviceAccountName="",
+        volumes=[],
+        preemptionPolicy="PreemptLowerPriority",
+    )
+    back["metadata"] = {"creationTimestamp": None}
+    regroup(world, template=back)
+    world.settle()
+    assert (set(world.pods) == pods) is not edited
+    assert bool(pods & set(world.pods)) is not edited
+    (head,) = world.live("headgroup")
+    assert head.metadata.annotation(labels.RECREATE_HASH) == release_hash(world.cluster.spec)
+
+
+def test_a_head_of_another_template_keeps_its_old_hash_for_a_later_recreate() -> None:
+    world = settled(manifest())
+    stored = _hashed_by_an_older_release(world)
+    pods = set(world.pods)
+    regroup(world, template=template(image="rayproject/ray:2.53.0"))
+    world.settle()
+    (head,) = world.live("headgroup")
+    assert head.metadata.annotation(labels.RECREATE_HASH) == stored
+    world.edit(upgrade_strategy=UpgradeStrategy("Recreate"))
     world.settle()
     assert not pods & set(world.pods)
 

@@ -358,7 +358,8 @@ def test_a_head_is_asked_once_it_is_ready_and_again_when_it_is_another() -> None
     world.set_status(head.metadata.name, status("Running", "False"))
     assert target_of(world.cluster, world.observed().pods) is None
     world.set_status(head.metadata.name, status())
-    service = OwnerReference(api_version="ray.io/v1", kind="RayService", name="s", uid="s", controller=True)
-    metadata = msgspec.structs.replace(world.cluster.metadata, owner_references=(service,))
-    owned = msgspec.structs.replace(world.cluster, metadata=metadata)
-    assert target_of(owned, world.observed().pods) is None, "the RayService's controller reads that dashboard"
+    for kind, is_asked in (("RayService", False), ("RayJob", True)):
+        owner = OwnerReference(api_version="ray.io/v1", kind=kind, name="o", uid="o", controller=True)
+        metadata = msgspec.structs.replace(world.cluster.metadata, owner_references=(owner,))
+        owned = msgspec.structs.replace(world.cluster, metadata=metadata)
+        assert (target_of(owned, world.observed().pods) is not None) is is_asked, "a RayService's controller compares"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.rayjob import RayJob
 from rayward.operator.cronjob.decide import Decision, decide, held_up
+from tests.operator.service import verdicts
 
 BORN = "2026-01-01T00:00:00Z"
 
@@ -197,6 +198,28 @@ def test_an_invalid_spec_makes_nothing_and_says_so() -> None:
     assert decision.create == ()
     stalled = next(each for each in decision.status.conditions or () if each.type == "Stalled")
     assert (stalled.status, stalled.reason) == ("True", "ValidationFailed")
+
+
+@pytest.mark.parametrize(
+    ("problems", "suspended", "refused", "expected"),
+    [
+        pytest.param("", False, "", ("Current", "Healthy"), id="runs"),
+        pytest.param("", True, "", ("Current", "Suspended"), id="suspended"),
+        pytest.param("spec.schedule: no", False, "", ("Failed", "Degraded"), id="rejected"),
+        pytest.param("spec.schedule: no", True, "", ("Failed", "Degraded"), id="rejected while it is suspended"),
+        pytest.param("", False, "exceeded quota", ("InProgress", "Progressing"), id="its RayJob is refused"),
+    ],
+)
+def test_tools_conclude_what_a_schedule_says(
+    problems: str, suspended: bool, refused: str, expected: tuple[str, str]
+) -> None:
+    found, now = cron_job(suspend=suspended), at("2026-01-01 00:10")
+    status = decide(found, [], problems, now).status
+    if refused:
+        status = held_up(found, status, refused, now)
+    written = msgspec.to_builtins(msgspec.structs.replace(found, status=status))
+    assert (verdicts.kstatus(written), verdicts.argocd(written)[0]) == expected
+    assert verdicts.argocd(msgspec.to_builtins(found))[0] == "Progressing", "nobody has looked at it yet"
 
 
 def test_daylight_saving_is_the_zones() -> None:

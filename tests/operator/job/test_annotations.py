@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rayward.kinds import labels
+from rayward.kinds.canonical import Reading
 from rayward.kinds.rayjob import RayJob
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
@@ -42,11 +43,15 @@ def test_what_an_edit_changes_at_once_and_what_waits() -> None:
     assert (force.entrypoint, force.active_deadline_seconds, force.backoff_limit) == ("run", 5, 3)
 
 
-def test_an_attempt_that_an_older_rayward_began_is_of_the_same_spec() -> None:
-    spec = job().spec
-    attempt = Attempt(1, spec=memory.frozen(spec)["spec"], digests=memory.digests(spec, as_written=True))
+@pytest.mark.parametrize("version", ["v3", None])
+def test_an_attempt_that_an_older_rayward_began_is_of_the_same_spec(version: Reading | None) -> None:
+    accounts = {"serviceAccountName": "a", "serviceAccount": "a", "containers": []}
+    spec = _edited(submitter_pod_template={"spec": accounts}).spec
+    attempt = Attempt(1, spec=memory.frozen(spec)["spec"], digests=memory.digests(spec, version=version))
+    assert attempt.digests != memory.digests(spec)
     assert memory.ignored(attempt, spec) == ()
-    assert memory.ignored(attempt, _edited(entrypoint="other").spec) == ("spec.entrypoint",)
+    other = msgspec.structs.replace(spec, entrypoint="other")
+    assert memory.ignored(attempt, other) == ("spec.entrypoint",)
 
 
 def test_the_job_of_a_user_is_named_while_the_attempt_waits() -> None:

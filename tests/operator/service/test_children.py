@@ -120,3 +120,21 @@ def test_a_cluster_follows_the_services_suspend_where_the_user_changed_it(
     assert [each["value"] for each in operations if each["path"] == "/spec/suspend"] == followed
     recorded = [given, *(each["value"] for each in operations if "annotations" in each["path"])]
     assert recorded[-1] == str(bool(wanted)).lower()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "live", "followed"),
+    [
+        pytest.param(True, False, [True], id="evicted"),
+        pytest.param(False, True, [False], id="admitted again"),
+        pytest.param(True, True, [], id="evicted before"),
+        pytest.param(None, False, [], id="runs"),
+    ],
+)
+def test_a_cluster_of_an_older_rayward_follows_kueue_at_once(
+    wanted: bool | None, live: bool, followed: list[bool]
+) -> None:
+    cluster = RayCluster(metadata=ObjectMeta(annotations={"a": "b"}), spec=RayClusterSpec(suspend=live))
+    operations = resuspend(RayClusterSpec(suspend=wanted), cluster, kueues=True)
+    assert [each["value"] for each in operations if each["path"] == "/spec/suspend"] == followed
+    assert operations[-1]["value"] == str(bool(wanted)).lower()

@@ -61,8 +61,9 @@ class Service:
             self.observed = observed_generation(facts)
         return self
 
-    def suspend(self, left: int) -> Service:
-        found = suspension.decide(self.conditions, True, left, self.generation, self.world.now)
+    def suspend(self, left: int, *, rejected: bool = False) -> Service:
+        why = _REJECTED if rejected else None
+        found = suspension.decide(self.conditions, True, left, self.generation, self.world.now, why)
         assert found is not None
         self.conditions = found.conditions
         self.observed = self.observed if found.in_progress else self.generation
@@ -180,6 +181,12 @@ _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
     ),
     "the service is being suspended": (lambda: _serving().edit(A).suspend(3), "InProgress", False),
     "the service is suspended": (lambda: _serving().edit(A).suspend(3).suspend(0), "InProgress", False),
+    "an edit of a suspended service is rejected": (
+        lambda: _serving().edit(A).suspend(3).suspend(0).edit(None).suspend(0, rejected=True), "Failed", False,
+    ),
+    "a rejected edit of a suspended service is corrected": (
+        lambda: _serving().edit(None).suspend(3).suspend(0, rejected=True).edit(A).suspend(0), "InProgress", False,
+    ),
 }  # fmt: skip
 
 
@@ -194,7 +201,7 @@ def test_tools_conclude_what_the_operator_knows(name: str) -> None:
 
 def test_before_the_first_report_kstatus_alone_believes_too_early() -> None:
     unseen = Service().written()
-    assert verdicts.kstatus(unseen) == "Current", "so it is for every kind: there is nothing to read"
+    assert verdicts.kstatus(unseen) == "Current", "there is nothing to read: the page says so"
     assert not verdicts.waited_for(unseen)
     assert verdicts.argocd(unseen)[0] == "Progressing"
 

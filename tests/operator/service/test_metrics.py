@@ -65,3 +65,10 @@ async def test_upgrades_are_measured(ray: ServiceStage) -> None:
 )
 def test_phases(conditions: dict[str, str], phase: str) -> None:
     assert phase_of(tuple(Condition(type=kind, status=status) for kind, status in conditions.items())) == phase
+
+
+@pytest.mark.parametrize("reason", ["ClusterSuspended", "WaitingForQuota"])
+def test_a_service_that_waits_for_quota_is_queued_whether_it_served_or_not(reason: str) -> None:
+    for why in ("Initializing", "ZeroServeEndpoints"):
+        ready = Condition(type="Ready", status="False", reason=why)
+        assert phase_of((ready, Condition(type="Progressing", status="True", reason=reason))) == "Queued"

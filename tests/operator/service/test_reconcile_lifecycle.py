@@ -88,6 +88,23 @@ async def test_a_suspend_in_the_middle_frees_everything_and_a_resume_begins_anew
         await ray.until_reasons("Suspending", "Suspended", "Resumed")
 
 
+async def test_a_rejected_edit_of_a_suspended_service_is_told_until_it_is_corrected(ray: ServiceStage) -> None:
+    async with ray.operator():
+        await ray.create(service(suspend=True))
+        await ray.until("Suspended", "True")
+        edited = await ray.edit(serveConfigV2="applications: [")
+        await ray.until("Stalled", "True", "ValidationFailed")
+        await ray.until_reasons("InvalidRayServiceSpec")
+        assert (await ray.service())["status"]["observedGeneration"] == edited["metadata"]["generation"]
+        assert (await ray.conditions("Suspended"))[0] == "True"
+        await ray.edit(serveConfigV2=config())
+
+        async def corrected() -> bool:
+            return await ray.conditions("Stalled") == ("", "")
+
+        await ray.eventually(corrected)
+
+
 async def test_a_pending_cluster_that_is_born_suspended_waits(ray: ServiceStage) -> None:
     async with ray.operator(), witness(ray) as seen:
         await ray.create(service(_A, rayClusterDeletionDelaySeconds=0))

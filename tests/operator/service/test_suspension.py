@@ -10,6 +10,7 @@ from rayward.operator.service.conditions import (
     PROGRESSING,
     READY,
     ROLLBACK,
+    STALLED,
     SUSPENDED,
     SUSPENDING,
     UPGRADE,
@@ -19,7 +20,7 @@ from rayward.operator.service.conditions import (
     failure_of,
     served_before,
 )
-from rayward.operator.service.state import Decision
+from rayward.operator.service.state import Decision, Failure
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SERVING = conditions(None, Facts(1, endpoints=2, decision=Decision()), NOW)
@@ -54,6 +55,20 @@ def test_it_is_suspended_when_nothing_is_left() -> None:
         found = condition_of(done, kind)
         assert found is not None, kind
         assert (found.status, found.reason) == ("False", "SuspendComplete"), kind
+
+
+def test_an_edit_that_is_rejected_while_it_is_suspended_is_stalled_until_it_is_corrected() -> None:
+    done = _next(_next(SERVING, asked=True, left=1), asked=True, left=0)
+    rejected = Failure("ValidationFailed", "spec.serveConfigV2: line 3")
+
+    for before in (done, _next(SERVING, asked=True, left=1)):
+        found = suspension.decide(before, asked=True, left=0, generation=3, now=NOW, rejected=rejected)
+        assert found is not None
+        assert is_true(found.conditions, SUSPENDED)
+        stalled = condition_of(found.conditions, STALLED)
+        assert stalled is not None
+        assert (stalled.reason, stalled.message) == ("ValidationFailed", "spec.serveConfigV2: line 3")
+        assert condition_of(_next(found.conditions, asked=True, left=0), STALLED) is None
 
 
 def test_while_it_is_being_suspended_nothing_is_in_progress_but_that() -> None:

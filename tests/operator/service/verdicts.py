@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Final, cast
 
 import msgspec
 from lupa import lua51
 
+from rayward.kinds.crds import HEALTH
+from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
 
 Object = dict[str, Any]
 
-_SCRIPT: Final = (Path(__file__).parents[3] / "charts" / "argocd" / "health.lua").read_text()
 # Argo CD puts the object into a global and reads what the script returns, in Lua 5.1.
 _LUA: Final[Any] = cast("Any", lua51).LuaRuntime(register_eval=False)
 _RUN: Final[Any] = _LUA.eval("function(text, given) obj = given; return loadstring(text)() end")
@@ -21,8 +22,8 @@ ARGOCD: Final = {"Healthy": "Current", "Progressing": "InProgress", "Degraded": 
 """What each health of Argo CD is to kstatus, which has no word for what is suspended."""
 
 
-def as_written(found: RayService) -> Object:
-    """A RayService that has a status, as it was read: decoded, it lacks the 0 that the operator writes."""
+def as_written(found: RayCluster | RayService | RayJob) -> Object:
+    """An object that has a status, as it was read: decoded, it lacks the 0 that the operator writes."""
     whole: Object = msgspec.to_builtins(found)
     return {**whole, "status": {"observedGeneration": 0, **whole["status"]}}
 
@@ -55,7 +56,7 @@ def waited_for(found: Object) -> bool:
 
 def argocd(found: Object) -> tuple[str, str]:
     """Health and message that Argo CD shows."""
-    answer = _RUN(_SCRIPT, _LUA.table_from(found, recursive=True))
+    answer = _RUN(HEALTH, _LUA.table_from(found, recursive=True))
     return answer["status"], answer["message"]
 
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
-from rayward.kube.client.watch import Change, ChangeType
+from rayward.kube.client.watch import ChangeType
 from rayward.kube.core.objects import KubeObject, version_number
 from rayward.kube.core.resource import ENDPOINT_SLICES, SERVICES, Resource
 from rayward.kube.core.service import EndpointSlice, Service
-from rayward.net.errors import TimedOut
 from tests.operator.service.stage import NAME, ServiceStage
+from tests.operator.watching import watching
 
 _WATCHED: Final[tuple[tuple[Resource, type[KubeObject]], ...]] = (
     (RAY_SERVICES, RayService),
@@ -25,7 +24,6 @@ _WATCHED: Final[tuple[tuple[Resource, type[KubeObject]], ...]] = (
     (SERVICES, Service),
     (ENDPOINT_SLICES, EndpointSlice),
 )
-_WATCH_SECONDS: Final = 3000
 
 
 @dataclass
@@ -100,30 +98,5 @@ def _leads_to(found: KubeObject) -> str:
 async def witness(ray: ServiceStage) -> AsyncGenerator[Witness]:
     """Watch until the block ends."""
     seen = Witness()
-
-    async def look(resource: Resource, kind: type[Any]) -> None:
-        version = (await ray.client.page(resource, ray.namespace)).resource_version
-        while True:
-            options: dict[str, Any] = {"resource_version": version, "timeout_seconds": _WATCH_SECONDS}
-            # Where nothing changes for a minute the client gives a watch up; it goes on where it was.
-            with suppress(TimedOut):
-                async with ray.client.watch(resource, kind, ray.namespace, **options) as changes:
-                    begun[resource].set()
-                    async for change in changes:
-                        if isinstance(change, Change):
-                            version = change.object.metadata.resource_version
-                            seen.saw(change.type, change.object)
-                raise AssertionError("a watch of the witness ended")
-
-    begun = {resource: asyncio.Event() for resource, _ in _WATCHED}
-    looking = [asyncio.ensure_future(look(resource, kind)) for resource, kind in _WATCHED]
-    try:
-        await asyncio.gather(*(event.wait() for event in begun.values()))
+    async with watching(ray, _WATCHED, seen.saw):
         yield seen
-        for task in looking:
-            if task.done():
-                task.result()
-    finally:
-        for task in looking:
-            task.cancel()
-        await asyncio.gather(*looking, return_exceptions=True)

@@ -110,7 +110,7 @@ UNKNOWN_TO_1_6: Final = (
     "tlsOptions",
     "workerGroupSpecs[].priority",
 )
-"""Fields that KubeRay's definitions have since 1.7."""
+"""Fields that KubeRay's definitions have since 1.7: read by hand from its types at v1.7.0, which the Go proxy lacks."""
 UNKNOWN_TO_KUBERAY: Final = ("headGroupSpec.rayResources", "workerGroupSpecs[].rayResources")
 
 

@@ -68,7 +68,8 @@ def outlined(spec: Object) -> Object:
     made: Object = {"containers": [_container(one) for one in entries(spec, "containers")]}
     if spec.get("initContainers"):
         made["initContainers"] = [_container(one) for one in entries(spec, "initContainers")]
-    placed: Any = canonical({name: spec[name] for name in _PLACEMENT if spec.get(name)})
+    # What was admitted is known by its shape's digest: another reading would ask for quota anew.
+    placed: Any = canonical({name: spec[name] for name in _PLACEMENT if spec.get(name)}, version="v3")
     return {**made, **_texts(placed or {})}
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from rayward.kinds import labels
-from rayward.kinds.canonical import canonical, canonical_template
+from rayward.kinds.canonical import LATEST, Reading, canonical, canonical_template
 from rayward.kinds.raycluster import HeadGroup, RayCluster, WorkerGroup
 from rayward.kinds.shapes import features
 from rayward.kinds.shapes.metadata import Object
@@ -28,6 +28,8 @@ _COMPRESS_FROM: Final = 512
 _COMPRESSED: Final = "zlib:"
 _DIGEST: Final = "sha256:"
 _UNKNOWN: Final = "unknown:"
+_READINGS: Final = ("v3", "v4")
+"""In the order in which digests have them; a new one comes last."""
 _MAX_PATHS: Final = 50
 _RECORD_PATH: Final = f"metadata.annotations[{labels.TEMPLATE}]"
 _TEMPLATE: Final = "template"
@@ -78,30 +80,30 @@ def drift(record: str, current: str) -> list[str]:
 
 
 def _digests(plain: bytes) -> str:
-    """Two digests: of the template as it is written, which is all that older releases recorded, and as it is meant."""
-    meant = _encoder.encode(_meaning(msgspec.json.decode(plain)))
-    return f"{_DIGEST}{hashlib.sha256(plain).hexdigest()}:{hashlib.sha256(meant).hexdigest()}"
+    """Digests of the template as it is written, and as it is meant: older releases recorded the first ones only."""
+    inputs = msgspec.json.decode(plain)
+    meant = (_encoder.encode(_meaning(inputs, version)) for version in _READINGS)
+    return _DIGEST + ":".join(hashlib.sha256(text).hexdigest() for text in (plain, *meant))
 
 
 def _same_digest(record: str, current: str) -> bool:
     if not (record.startswith(_DIGEST) and current.startswith(_DIGEST)):
         return False
-    written, _, meant = record.removeprefix(_DIGEST).partition(":")
-    written_now, _, meant_now = current.removeprefix(_DIGEST).partition(":")
-    return written == written_now or (meant != "" and meant == meant_now)
+    digests = (text.removeprefix(_DIGEST).split(":") for text in (record, current))
+    return any(one == other for one, other in zip(*digests, strict=False))
 
 
-def _meaning(inputs: Object) -> Object:
+def _meaning(inputs: Object, version: Reading = LATEST) -> Object:
     """The inputs in the one form that equal ones have, however they are written."""
     found: Object = {
         # Ray's own resources are no quantities of Kubernetes.
-        name: value if name == "resources" else canonical(value, name)
+        name: value if name == "resources" else canonical(value, name, version=version)
         for name, value in inputs.items()
         if name != _TEMPLATE
     }
     template = inputs.get(_TEMPLATE)
     if isinstance(template, dict):
-        found[_TEMPLATE] = canonical_template(cast("Object", template))
+        found[_TEMPLATE] = canonical_template(cast("Object", template), version=version)
     return found
 
 

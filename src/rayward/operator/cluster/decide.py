@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -151,7 +151,7 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     heads = sorted((pod for pod in live if pod.is_head), key=lambda pod: pod.metadata.creation_timestamp or "")
     workers = [pod for pod in live if pod.is_worker]
     effect = renewal(cluster)
-    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0]):
+    if effect is Effect.RECREATE and heads and is_outdated_head(state.desired, heads[0], live):
         return _recreate(heads[0], workers)
     deletions: Deletions = {_uid(pod): "the cluster has another head Pod" for pod in heads[1:]}
     if heads and (reason := heads[0].ended()):
@@ -173,7 +173,8 @@ def _decide_pods(state: State, drift: Drift) -> _Pods:
     for pod in workers:
         if pod.group not in known:
             deletions[_uid(pod)] = f"worker group {pod.group} is not in the spec"
-    events += _removed_groups(pod.group for pod in workers if pod.group not in known)
+    without_pods = dict.fromkeys(state.desired.dropped_groups, 0)
+    events += _removed_groups(without_pods | Counter(pod.group for pod in workers if pod.group not in known))
     if effect is Effect.RECREATE:
         deletions.update(dict.fromkeys(outdated, _RECREATE))
     for group in cluster.groups:
@@ -214,16 +215,20 @@ def _within(creates: Sequence[CreatePod], room: int, hosts: int) -> list[CreateP
     return [*begun, *fresh[: (room - len(begun)) // hosts * hosts]]
 
 
-def _removed_groups(groups: Iterable[str]) -> list[Event]:
-    """A merge patch replaces a list whole, so that who meant to change one group may have dropped another."""
+def _removed_groups(groups: Mapping[str, int]) -> list[Event]:
+    """Of groups, with the number of pods that each has left.
+
+    A merge patch replaces a list whole, so that who meant to change one group may have dropped another.
+    """
     return [
         Event(
             "Warning",
             "WorkerGroupRemoved",
-            f"Worker group {group} is no longer in spec.workerGroupSpecs: deleting its {count} pods. A merge patch "
+            f"Worker group {group} is no longer in spec.workerGroupSpecs: "
+            f"{f'deleting its {count} pods' if count else 'it had no pods'}. A merge patch "
             "replaces the whole list: if you meant to keep the group, add it again",
         )
-        for group, count in sorted(Counter(groups).items())
+        for group, count in sorted(groups.items())
     ]
 
 

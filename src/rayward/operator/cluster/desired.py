@@ -50,7 +50,9 @@ class Child:
 class Desired:
     """What follows from a cluster's spec, labels and annotations alone."""
 
-    def __init__(self, cluster: RayCluster) -> None:
+    def __init__(self, cluster: RayCluster, dropped_groups: tuple[str, ...] = ()) -> None:
+        """``dropped_groups``: those of the spec before that asked for no pods, and are not in this one."""
+        self.dropped_groups = dropped_groups
         self._cluster = cluster
         self._releases: dict[str, str] = {}
 
@@ -58,7 +60,8 @@ class Desired:
         """This, if ``cluster`` asks for the same; else what it asks for."""
         before, now = self._cluster.metadata, cluster.metadata
         if (before.generation, before.labels, before.annotations) != (now.generation, now.labels, now.annotations):
-            return Desired(cluster)
+            same = before.generation == now.generation
+            return Desired(cluster, self.dropped_groups if same else _dropped_groups(self._cluster, cluster))
         # The cache has decoded another copy of the same spec: only one is kept alive.
         self._cluster = cluster
         return self
@@ -121,6 +124,13 @@ class Desired:
                 digest = APPLIED.digest(body)
                 found.append(Child(resource, body["metadata"]["name"], digest, build, before_pods))
         return tuple(found)
+
+
+def _dropped_groups(before: RayCluster, now: RayCluster) -> tuple[str, ...]:
+    kept = {group.group_name for group in now.groups}
+    return tuple(
+        group.group_name for group in before.groups if group.group_name not in kept and not desired_workers(group)
+    )
 
 
 def place_of(pod: RayPod) -> str:

@@ -66,19 +66,21 @@ def drift_of(desired: Desired, pods: Iterable[RayPod]) -> Drift:
 
 def outdated_workers(desired: Desired, workers: Iterable[RayPod]) -> frozenset[str]:
     """The uids of workers that an edit made outdated."""
-    found: set[str] = set()
-    for pod in workers:
-        recorded = pod.metadata.annotation(labels.TEMPLATE)
-        current = desired.records.get(place_of(pod))
-        if current is not None and recorded and recorded != current and is_outdated(recorded, current):
-            found.add(pod.metadata.uid)
-    return frozenset(found)
+    return frozenset(pod.metadata.uid for pod in workers if _is_outdated(desired, pod))
 
 
-def is_outdated_head(desired: Desired, head: RayPod) -> bool:
-    """Whether an edit of anything that pods are made from came after the head."""
+def is_outdated_head(desired: Desired, head: RayPod, pods: Iterable[RayPod]) -> bool:
+    """Whether an edit of anything that pods are made from came after the head.
+
+    A hash of an older version differs also where only the spelling does, as in what a typed client wrote back while
+    the operator was down for its upgrade. What ``pods``, those of the cluster, record of their templates does not.
+    """
     made_from = head.metadata.annotation(labels.RECREATE_HASH)
-    return is_adopted(head) and bool(made_from) and not desired.is_release(made_from)
+    if not is_adopted(head) or not made_from or desired.is_release(made_from):
+        return False
+    if hash_version(made_from) == VERSION or _lacks_record(head):
+        return True
+    return any(_is_outdated(desired, pod) for pod in pods if not pod.deleting)
 
 
 def is_replacing(cluster: RayCluster, desired: Desired, pods: Sequence[RayPod]) -> bool:
@@ -89,7 +91,7 @@ def is_replacing(cluster: RayCluster, desired: Desired, pods: Sequence[RayPod]) 
     live = [pod for pod in pods if not pod.deleting]
     heads = [pod for pod in live if pod.is_head] if effect is Effect.RECREATE else []
     workers = [pod for pod in live if pod.is_worker]
-    return any(is_outdated_head(desired, head) for head in heads) or bool(outdated_workers(desired, workers))
+    return any(is_outdated_head(desired, head, live) for head in heads) or bool(outdated_workers(desired, workers))
 
 
 def rolling_update(pods: Sequence[RayPod], outdated: Collection[str]) -> Deletions:
@@ -127,14 +129,15 @@ def not_drained(pods: Iterable[RayPod], deletions: Deletions) -> tuple[Event, ..
     return (Event("Warning", "WorkerNotDrained", message),)
 
 
-def adopt(cluster: RayCluster, desired: Desired, pods: Iterable[RayPod]) -> tuple[Patch, ...]:
-    """The records to write on pods that have none."""
-    unrecorded = (pod for pod in pods if _lacks_record(pod) or _lacks_hash(pod) or _has_old_hash(desired, pod))
+def adopt(cluster: RayCluster, desired: Desired, pods: Sequence[RayPod]) -> tuple[Patch, ...]:
+    """The records to write on those of ``pods``, which are live and stay, that have none."""
+    old_hashes = {pod.metadata.uid for pod in pods if _has_old_hash(desired, pod, pods)}
+    unrecorded = (pod for pod in pods if _lacks_record(pod) or _lacks_hash(pod) or pod.metadata.uid in old_hashes)
     patches: list[Patch] = []
     for pod in islice(unrecorded, _MAX_PATCHES):
         annotations: dict[str, str] = {}
         # Another operator hashes in another way: its hash says nothing here.
-        if pod.is_head and (_lacks_hash(pod) or _has_old_hash(desired, pod)):
+        if pod.is_head and (_lacks_hash(pod) or pod.metadata.uid in old_hashes):
             annotations = {labels.RECREATE_HASH: desired.release, labels.OPERATOR_VERSION: OPERATOR}
         if _lacks_record(pod) and (current := desired.records.get(place_of(pod))) is not None:
             annotations[labels.TEMPLATE] = current if _made_from(cluster, pod) else unknown_template(current)
@@ -157,10 +160,16 @@ def _lacks_hash(pod: RayPod) -> bool:
     return pod.is_head and not is_adopted(pod)
 
 
-def _has_old_hash(desired: Desired, pod: RayPod) -> bool:
+def _has_old_hash(desired: Desired, pod: RayPod, pods: Iterable[RayPod]) -> bool:
     """Whether its hash is of an older version and of this very spec: later spellings would not match it."""
     stored = pod.metadata.annotation(labels.RECREATE_HASH) if pod.is_head else ""
-    return hash_version(stored) not in (None, VERSION) and desired.is_release(stored)
+    return hash_version(stored) not in (None, VERSION) and not is_outdated_head(desired, pod, pods)
+
+
+def _is_outdated(desired: Desired, pod: RayPod) -> bool:
+    recorded = pod.metadata.annotation(labels.TEMPLATE)
+    current = desired.records.get(place_of(pod))
+    return current is not None and bool(recorded) and recorded != current and is_outdated(recorded, current)
 
 
 def _made_from(cluster: RayCluster, pod: RayPod) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from rayward.kinds import rayversion
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_SERVICES
 from rayward.kinds.validation import image_version
 from rayward.kube.core.meta import controller_of
 from rayward.operator.cluster.pod import RayPod
@@ -21,10 +21,10 @@ _IMAGE_TAG: Final = "ImageTag"
 
 
 def is_asked(cluster: RayCluster) -> bool:
-    """Whether the head is asked: something is written to compare, and no owner's controller reads the dashboard."""
+    """Whether the head is asked: something is written to compare, and the owner's controller does not compare it."""
     owner = controller_of(cluster)
-    ours = owner is not None and owner.api_version.partition("/")[0] == RAY_CLUSTERS.group
-    return bool(_written(cluster.spec, "spec")) and not (ours or cluster.deleting)
+    asks = owner is not None and (owner.api_version, owner.kind) == (RAY_SERVICES.api_version, RAY_SERVICES.kind)
+    return bool(_written(cluster.spec, "spec")) and not (asks or cluster.deleting)
 
 
 def target_of(cluster: RayCluster, pods: Iterable[RayPod]) -> VersionTarget | None:

@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rayward.kinds import labels
-from rayward.kinds.canonical import canonical, canonical_template
+from rayward.kinds.canonical import LATEST, Reading, canonical, canonical_template
 from rayward.kinds.packing import packed, unpacked
 from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kube.machinery.jsonvalue import Object, is_object
@@ -89,18 +89,19 @@ def ignored(attempt: Attempt | None, spec: RayJobSpec) -> tuple[str, ...]:
         return ()
     meant = digests(spec)
     found = {path for path in {*meant, *attempt.digests} if attempt.digests.get(path) != meant.get(path)}
-    if found:
-        written = digests(spec, as_written=True)
-        found = {path for path in found if attempt.digests.get(path) != written.get(path)}
+    for older in ("v3", None) if found else ():
+        read = digests(spec, version=older)
+        found = {path for path in found if attempt.digests.get(path) != read.get(path)}
     if spec.submission_mode == SubmissionMode.INTERACTIVE and attempt.job_id not in ("", spec.job_id):
         found.add("spec.jobId")
     return tuple(sorted(found))
 
 
-def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
+def digests(spec: RayJobSpec, *, version: Reading | None = LATEST) -> dict[str, str]:
     """A digest for every field that an attempt keeps; those of the cluster one by one.
 
     How a field is written does not count: typed clients write empty structures and other spellings of quantities back.
+    Only without a ``version`` it does, as it did at first.
     """
     given = msgspec.to_builtins(spec)
     found: dict[str, str] = {}
@@ -112,8 +113,8 @@ def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
         else:
             continue
         for path, (part, below) in parts.items():
-            meaning = below if as_written or part in _USERS else _meaning(below, part)
-            if as_written or meaning or part in _SWITCHES:
+            meaning = below if version is None or part in _USERS else _meaning(below, part, version)
+            if version is None or meaning or part in _SWITCHES:
                 found[path] = _digest(meaning)
     if spec.submission_mode == SubmissionMode.INTERACTIVE:
         # There it names the job to follow, and is given while the attempt waits.
@@ -121,16 +122,16 @@ def digests(spec: RayJobSpec, *, as_written: bool = False) -> dict[str, str]:
     return found
 
 
-def _meaning(value: Any, name: str) -> Any:
+def _meaning(value: Any, name: str, version: Reading) -> Any:
     if isinstance(value, list):
-        return [_meaning(item, name) for item in cast("list[Any]", value)]
+        return [_meaning(item, name, version) for item in cast("list[Any]", value)]
     if not is_object(value):
         return value
     if name in _TEMPLATES:
-        return canonical_template(value)
-    templates = {part: canonical_template(value[part]) for part in _TEMPLATES if is_object(value.get(part))}
+        return canonical_template(value, version=version)
+    templates = {part: _meaning(value[part], part, version) for part in _TEMPLATES if is_object(value.get(part))}
     rest: Object = {part: below for part, below in value.items() if part not in _TEMPLATES}
-    return {**canonical(rest, name), **{part: template for part, template in templates.items() if template}}
+    return {**canonical(rest, name, version=version), **{part: below for part, below in templates.items() if below}}
 
 
 def read(annotations: Mapping[str, str] | None) -> Attempt | None:

@@ -89,8 +89,12 @@ class Applier:
         events: ServiceEvents,
         service: RayService,
         observed: Observed,
+        *,
+        kueues: bool,
     ) -> None:
+        """``kueues``: Kueue's own integration starts and stops the service."""
         self._writer = writer
+        self._kueues = kueues
         self._poller = poller
         self._services = services
         self._events = events
@@ -283,7 +287,7 @@ class Applier:
 
     async def _resuspend(self, name: str) -> None:
         cluster = self._observed.clusters[name].cluster
-        operations = children.resuspend(self._service.spec.ray_cluster_config, cluster)
+        operations = children.resuspend(self._service.spec.ray_cluster_config, cluster, kueues=self._kueues)
         if not operations:
             return
         await self._writer.patch(RAY_CLUSTERS, name, operations, PatchType.JSON)

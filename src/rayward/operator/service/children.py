@@ -219,17 +219,19 @@ def rework(wanted: RayClusterSpec, whole: Sequence[Object], running: Sequence[Ob
     }
 
 
-def resuspend(wanted: RayClusterSpec, cluster: RayCluster) -> list[Object]:
+def resuspend(wanted: RayClusterSpec, cluster: RayCluster, *, kueues: bool = False) -> list[Object]:
     """The JSON patch that has a cluster follow ``rayClusterConfig.suspend``; empty where the user did not change it.
 
     It is compared with what was last given, not with the cluster's own field, which a quota gate writes. A cluster that
-    an older Rayward created has none on record: it is only recorded.
+    an older Rayward created has none on record: it is only recorded, unless the service's field is ``kueues``, who
+    waits for the cluster to follow and lets no other gate write there.
     """
     given, wanted_now = cluster.metadata.annotation(labels.SUSPEND_GIVEN), _yes_or_no(wanted.suspend)
     if given == wanted_now:
         return []
     record = {"op": "add", "path": _path(labels.SUSPEND_GIVEN), "value": wanted_now}
-    return [{"op": "add", "path": "/spec/suspend", "value": bool(wanted.suspend)}, record] if given else [record]
+    follows = bool(given) or (kueues and bool(cluster.spec.suspend) != bool(wanted.suspend))
+    return [{"op": "add", "path": "/spec/suspend", "value": bool(wanted.suspend)}, record] if follows else [record]
 
 
 def _yes_or_no(value: bool | None) -> str:

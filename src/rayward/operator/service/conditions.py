@@ -11,7 +11,7 @@ from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
-from rayward.operator.service.readiness import CLUSTER_SUSPENDED, UNKNOWN
+from rayward.operator.service.readiness import CLUSTER_SUSPENDED, UNKNOWN, WAITING_FOR_QUOTA
 from rayward.operator.service.state import Decision, Failure, Stage
 
 READY: Final = "Ready"
@@ -92,6 +92,8 @@ def phase_of(found: Conditions | None) -> str:
     progressing = condition_of(found, PROGRESSING)
     if progressing is not None and progressing.status == "False":
         return "Failed"
+    if progressing is not None and progressing.reason in (CLUSTER_SUSPENDED, WAITING_FOR_QUOTA):
+        return "Queued"
     return "Unavailable" if served_before(found) else "Initializing"
 
 

@@ -309,16 +309,13 @@ def _messages(deployments: Mapping[str, Any]) -> list[str]:
 def _release_hash(cluster: RayCluster, wanted: RayClusterSpec) -> str:
     """The recorded one; of a cluster that another operator created, that of its spec.
 
-    A hash that an older Rayward recorded is told in today's version, by the spec that it is the hash of: the one asked
-    for, or the cluster's own.
+    A hash that an older Rayward recorded is told in today's version: that of the spec asked for, if it is its hash, and
+    else that of the cluster's own, which somebody may have written back in another spelling.
     """
     recorded = cluster.metadata.annotation(labels.SPEC_HASH)
-    version = hash_version(recorded)
-    if version is None:
-        return release_hash(cluster.spec)
-    if version == VERSION:
+    if hash_version(recorded) == VERSION:
         return recorded
-    return next((release_hash(spec) for spec in (wanted, cluster.spec) if is_hash_of(recorded, spec)), recorded)
+    return release_hash(wanted if is_hash_of(recorded, wanted) else cluster.spec)
 
 
 def _released(cluster: RayCluster) -> datetime | None:

@@ -21,6 +21,7 @@ from rayward.operator.service.state import (
 UNKNOWN: Final = "ServeUnknown"
 """The dashboard was not read yet."""
 CLUSTER_SUSPENDED: Final = "ClusterSuspended"
+WAITING_FOR_QUOTA: Final = "WaitingForQuota"
 
 _MESSAGE_LIMIT: Final = 1500
 _SUSPENDED: Final = "suspended"
@@ -30,7 +31,7 @@ _PROGRESS: Final = re.compile(r"head=(\d+) pods=(\d+) endpoints=(\d+) (\S*) (.*)
 def readiness_of(cluster: ChildCluster) -> Readiness:
     """How far the cluster is with the config it is to run; deadlines do not count here."""
     if cluster.quota is not None and cluster.quota.status == "False":
-        return _waiting("WaitingForQuota", f"RayCluster {cluster.name}: {cluster.quota.message}"[:_MESSAGE_LIMIT])
+        return _waiting(WAITING_FOR_QUOTA, f"RayCluster {cluster.name}: {cluster.quota.message}"[:_MESSAGE_LIMIT])
     if cluster.suspended:
         return _waiting(CLUSTER_SUSPENDED, f"RayCluster {cluster.name} is suspended: waiting for it to be resumed")
     if not cluster.head_ready:

@@ -105,19 +105,22 @@ class ServiceReconciler(Reconciler[RayService, LocalState]):
         local.saw(found.metadata.generation, now)
         observed = observe(self._caches, found, self.poller.latest)
         events = ServiceEvents(self.recorder, found, local.events)
-        applier = Applier(self.writer(found), self.poller, self._caches.clusters.services, events, found, observed)
+        services, kueues = self._caches.clusters.services, self._queueing.is_kueues(found.metadata)
+        applier = Applier(self.writer(found), self.poller, services, events, found, observed, kueues=kueues)
         if found.deleting:
             await applier.finalize(finalizers_left(found.metadata.finalizers, len(observed.clusters)))
             return DONE
         left = len(observed.clusters) + len(observed.owned_services)
-        suspended = suspension.decide(found.status.conditions, found.spec.suspend, left, found.metadata.generation, now)
+        before, generation, desired = found.status.conditions, found.metadata.generation, local.desired(found)
+        suspended = suspension.decide(before, found.spec.suspend, left, generation, now, desired.rejected)
         if suspended is not None:
+            events.spec(desired)
             if suspended.delete:
                 await applier.delete_all()
             report = _Report(found, observed, events, local, now)
             # A resume that came meanwhile is of a generation that has not begun.
             complete = found.spec.suspend and not suspended.in_progress
-            generation = found.metadata.generation if complete else found.status.observed_generation
+            generation = generation if complete else found.status.observed_generation
             written = await self._write_status(report, Decision(), suspended.conditions, generation)
             # The next step begins with what was written, and nothing else may change meanwhile.
             return Result(requeue_after=0.0) if written else DONE

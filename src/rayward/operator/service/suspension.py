@@ -22,6 +22,7 @@ from rayward.operator.service.conditions import (
     WORKERS_MISSING,
     Conditions,
 )
+from rayward.operator.service.state import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +36,19 @@ class Suspension:
     """Something is left."""
 
 
-def decide(before: Conditions | None, asked: bool, left: int, generation: int, now: datetime) -> Suspension | None:
+def decide(
+    before: Conditions | None, asked: bool, left: int, generation: int, now: datetime, rejected: Failure | None = None
+) -> Suspension | None:
     """What suspension asks for; None while the service is to run.
 
-    Once begun it is completed, as KubeRay does: a resume in the middle waits until nothing is ``left``.
+    Once begun it is completed, as KubeRay does: a resume in the middle waits until nothing is ``left``. A spec that is
+    ``rejected`` is suspended all the same, and would not run again.
     """
     suspending = is_true(before, SUSPENDING)
     if not asked and not suspending:
         return None
     if is_true(before, SUSPENDED) and not left and not suspending:
-        return Suspension(before or (), delete=False, in_progress=False)
+        return Suspension(_stalled(before or (), rejected, generation, now), delete=False, in_progress=False)
     begun = suspending or is_true(before, SUSPENDED)
     reason, why = ("SuspendComplete", "") if begun and not left else ("SuspendInProgress", "Suspended by spec.suspend")
     result = before or ()
@@ -57,10 +61,16 @@ def decide(before: Conditions | None, asked: bool, left: int, generation: int, n
         done = _put(
             result, SUSPENDED, "True", "SuspendComplete", "Deleted all RayClusters and Services", generation, now
         )
-        return Suspension(done, delete=False, in_progress=False)
+        return Suspension(_stalled(done, rejected, generation, now), delete=False, in_progress=False)
     message = "Deleting RayClusters and Services"
     result = _put(result, RECONCILING, "True", "SuspendInProgress", message, generation, now)
     return Suspension(_put(result, SUSPENDING, "True", "SuspendRequested", message, generation, now), delete=begun)
+
+
+def _stalled(found: Conditions, rejected: Failure | None, generation: int, now: datetime) -> Conditions:
+    if rejected is None:
+        return without_condition(found, STALLED)
+    return _put(found, STALLED, "True", rejected.reason, rejected.message, generation, now)
 
 
 def _put(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayward.kube.machinery.images import pull_policy_of
 from rayward.kube.machinery.resourcenames import is_huge_page
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
-from rayward.local.apiserver.builtin.images import pull_policy_of
 from rayward.local.apiserver.builtin.podspec.podresources import total
 from rayward.local.apiserver.builtin.resources import can_be_overcommitted, round_list
 

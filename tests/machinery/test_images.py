@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rayward.local.apiserver.builtin.images import pull_policy_of
+from rayward.kube.machinery.images import pull_policy_of
 
 _DIGEST = "sha256:" + "a" * 64
 

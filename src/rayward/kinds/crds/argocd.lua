@@ -1,8 +1,6 @@
 -- Health of Ray's kinds for Argo CD, by the rules of kstatus: an edit is done when observedGeneration has reached it,
--- Reconciling and Stalled are not True, and Ready of this generation is True.
---
--- In ConfigMap argocd-cm, under the key resource.customizations.health.ray.io_RayService; the same for RayCluster
--- and RayJob, which has no Ready: there a job that ended is done, and Stalled if it failed.
+-- Reconciling and Stalled are not True, and Ready of this generation is True. RayJob and RayCronJob have no Ready: a job
+-- that ended is done, and Stalled if it failed; a schedule is done when it was accepted.
 local generation = obj.metadata.generation
 local status = obj.status or {}
 local found = {}
@@ -23,12 +21,13 @@ local function health(word, name, otherwise)
   return {status = word, message = message}
 end
 
-if holds("Suspended") then
-  return health("Suspended", "Suspended", "suspended")
-end
--- KubeRay's name for it on a RayCluster.
-if holds("RayClusterSuspended") then
-  return health("Suspended", "RayClusterSuspended", "suspended")
+-- What is suspended and has a spec that is rejected would not run again.
+local stalled = holds("Stalled") and not holds("Reconciling") and status.observedGeneration == generation
+-- The second is KubeRay's name for it on a RayCluster.
+for _, name in ipairs({"Suspended", "RayClusterSuspended"}) do
+  if holds(name) and not stalled then
+    return health("Suspended", name, "suspended")
+  end
 end
 if status.observedGeneration ~= generation then
   return health("Progressing", "Reconciling", "The operator has not finished this generation")
@@ -36,7 +35,7 @@ end
 if holds("Reconciling") then
   return health("Progressing", "Reconciling", "Reconciling")
 end
-if holds("Stalled") then
+if stalled then
   return health("Degraded", "Stalled", "Stalled")
 end
 local ready = found["Ready"]
