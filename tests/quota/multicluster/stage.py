@@ -39,6 +39,7 @@ from tests.quota.engine.building import groups
 from tests.quota.engine.stage import install as install_queues
 from tests.quota.gate.stage import EMBEDDED, FLAVOR, GateStage, queued_service, release
 
+_URGENT: Final = "urgent"
 MANAGED_BY: Final = "kueue.x-k8s.io/multikueue"
 
 
@@ -165,6 +166,42 @@ class MulticlusterStage:
         found = (await self.client.list(WORKLOADS, self.namespace)).items
         return [one for one in found if condition(one, "Finished").get("status") != "True"]
 
+    async def held(self) -> int:
+        """Pods that claims of the manager cluster have quota for."""
+        reserved = [one for one in await self.claims() if condition(one, "QuotaReserved").get("status") == "True"]
+        return sum(_pods(one) for one in reserved if one["metadata"]["name"] != _URGENT)
+
+    async def until_held(self, pods: int) -> None:
+        async def holds() -> bool:
+            return await self.held() == pods
+
+        await self.east.eventually(holds)
+
+    async def until_asked(self, pods: int) -> None:
+        """Wait until the only claim that waits asks for so many."""
+
+        async def holds() -> bool:
+            waiting = [one for one in await self.claims() if condition(one, "QuotaReserved").get("status") != "True"]
+            return [_pods(one) for one in waiting] == [pods]
+
+        await self.east.eventually(holds)
+
+    async def until_urgent_is_admitted(self) -> None:
+        async def holds() -> bool:
+            found = await self.client.get(WORKLOADS, _URGENT, self.namespace)
+            return condition(found, "QuotaReserved").get("status") == "True"
+
+        await self.east.eventually(holds)
+
+    async def until_remote_replicas(self, worker: GateStage, replicas: int) -> None:
+        """Wait until the only RayCluster of a worker cluster asks for so many workers."""
+
+        async def holds() -> bool:
+            found = [one["spec"]["workerGroupSpecs"][0]["replicas"] for one in await worker.clusters()]
+            return found == [replicas]
+
+        await worker.eventually(holds)
+
     async def remote_image(self, worker: GateStage) -> str:
         """The image of the RayService of a worker cluster; empty where there is none."""
         try:
@@ -213,6 +250,10 @@ class MulticlusterStage:
         await self.client.apply(resource, body, field_manager="tests", force=True)
 
 
+def _pods(workload: Object) -> int:
+    return sum(one["count"] for one in workload["spec"]["podSets"])
+
+
 async def _prepared(stack: AsyncExitStack, access: Access) -> Client:
     client = await stack.enter_async_context(Client.connect(access))
     await install(client)
@@ -227,7 +268,7 @@ def priority_workload(namespace: str, cpu: int) -> Object:
     return {
         "apiVersion": WORKLOADS.api_version,
         "kind": WORKLOADS.kind,
-        "metadata": {"name": "urgent", "namespace": namespace, "labels": {labels.ROLE: "other"}},
+        "metadata": {"name": _URGENT, "namespace": namespace, "labels": {labels.ROLE: "other"}},
         "spec": {"queueName": "q", "priority": 100, "podSets": [{"name": "main", "count": 1, "template": template}]},
     }
 

@@ -130,6 +130,39 @@ async def test_more_workers_are_admitted_on_the_manager_cluster_before_they_reac
         await clusters.until_done("1", clusters.east)
 
 
+async def test_fewer_workers_give_the_managers_quota_back_when_their_pods_are_gone(clusters: MulticlusterStage) -> None:
+    await clusters.quota(4, east=5)
+    async with clusters.running():
+        await clusters.create(groups=[group(replicas=3)])
+        await clusters.until_done("1", clusters.east)
+        [cluster] = await clusters.east.names()
+        await clusters.client.create(WORKLOADS, priority_workload(clusters.namespace, 2), clusters.namespace)
+        clusters.east.kubelet.ends = lambda pod: False
+        await clusters.edit(rayClusterConfig=release(groups=[group(replicas=1)]))
+        await clusters.until_remote_replicas(clusters.east, 1)
+        assert await clusters.held() == 4, "its pods still run"
+        clusters.east.kubelet.ends = lambda pod: True
+        clusters.east.kubelet.look_again()
+        await clusters.until_held(2)
+        await clusters.until_urgent_is_admitted()
+        assert len(await clusters.east.pods_of(cluster)) == 2
+
+
+async def test_a_wish_for_more_workers_that_waits_may_become_smaller_and_go(clusters: MulticlusterStage) -> None:
+    await clusters.quota(2, east=6)
+    async with clusters.running():
+        await clusters.create(groups=[group(replicas=1)])
+        await clusters.until_done("1", clusters.east)
+        await clusters.edit(rayClusterConfig=release(groups=[group(replicas=5)]))
+        await clusters.until_asked(6)
+        await clusters.edit(rayClusterConfig=release(groups=[group(replicas=2)]))
+        await clusters.until_asked(3)
+        await clusters.edit(rayClusterConfig=release(groups=[group(replicas=1)]))
+        await clusters.until_done("1", clusters.east)
+        assert await clusters.held() == 2
+        assert await clusters.east.used() == 2
+
+
 async def test_another_service_of_that_name_on_the_worker_cluster_is_never_taken_over(
     clusters: MulticlusterStage,
 ) -> None:
