@@ -17,8 +17,10 @@ from tests.kube.real import build
 from tests.operator.conftest import buried
 from tests.operator.service import servers
 from tests.operator.service.conftest import CONTROLLERS, embedded_kubeconfig, real_kubeconfig
-from tests.quota.gate.stage import ON_ALL, GateStage, KueueStage
+from tests.quota.gate.stage import ON_ALL, GateStage, KueueStage, KueueWithDefaultStage
 
+_STAGES = {"kueue": KueueStage, "kueue_here": KueueStage, "kueue_default": KueueWithDefaultStage}
+_SERVERS = {"kueue_default": "kueue"}
 __all__ = ["buried", "embedded_kubeconfig", "real_kubeconfig"]
 
 
@@ -56,11 +58,10 @@ def engine(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def access(engine: str, request: pytest.FixtureRequest) -> Access:
-    return find_access(request.getfixturevalue(f"{engine}_kubeconfig"))
+    return find_access(request.getfixturevalue(f"{_SERVERS.get(engine, engine)}_kubeconfig"))
 
 
 @pytest.fixture
 async def ray(engine: str, access: Access) -> AsyncGenerator[GateStage]:
-    stage = KueueStage if engine.startswith("kueue") else GateStage
-    async with stage.on(access) as made:
+    async with _STAGES.get(engine, GateStage).on(access) as made:
         yield made

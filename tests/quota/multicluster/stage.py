@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
@@ -36,18 +37,28 @@ from rayward.quota import engine, multicluster
 from tests.operator.service.stage import NAME
 from tests.operator.stage import condition, fresh_name, install, running
 from tests.quota.engine.building import groups
-from tests.quota.engine.stage import install as install_queues
 from tests.quota.gate.stage import EMBEDDED, FLAVOR, GateStage, queued_service, release
 
 _URGENT: Final = "urgent"
+ENGINES: Final = ("embedded", pytest.param("real", marks=pytest.mark.kube))
+"""The embedded engine everywhere; the manager cluster's server is ours, or real."""
+KUEUE_TOO: Final = (*ENGINES, pytest.param("kueue", marks=pytest.mark.kube))
+"""Kueue on the manager cluster, a real server, and on a worker cluster; on the other one the embedded engine."""
 MANAGED_BY: Final = "kueue.x-k8s.io/multikueue"
 
 
 class MulticlusterStage:
     """One namespace, on the manager cluster and on every worker cluster."""
 
-    def __init__(self, client: Client, workers: Mapping[str, GateStage], files: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        workers: Mapping[str, GateStage],
+        files: Mapping[str, Path],
+        admits: type[GateStage],
+    ) -> None:
         self.client = client
+        self.queueing = admits.queueing
         self.workers = workers
         self._files = files
         self.east, self.west = workers["east"], workers["west"]
@@ -55,18 +66,25 @@ class MulticlusterStage:
 
     @classmethod
     @asynccontextmanager
-    async def on(cls, manager: Path, workers: Mapping[str, Path], folder: Path) -> AsyncGenerator[Self]:
+    async def on(
+        cls,
+        manager: Path,
+        workers: Mapping[str, tuple[Path, type[GateStage]]],
+        folder: Path,
+        admits: type[GateStage] = GateStage,
+    ) -> AsyncGenerator[Self]:
+        """``admits`` says who admits on the manager cluster; each worker cluster says it of itself."""
         async with AsyncExitStack() as stack:
-            files = {name: Path(shutil.copy(path, folder / name)) for name, path in workers.items()}
+            files = {name: Path(shutil.copy(path, folder / name)) for name, (path, _) in workers.items()}
             namespace = fresh_name()
             stages: dict[str, GateStage] = {}
-            for name, path in workers.items():
+            for name, (path, stage) in workers.items():
                 access = find_access(path)
-                client = await _prepared(stack, access)
-                stages[name] = await stack.enter_async_context(GateStage.among(client, access, namespace))
-            client = await _prepared(stack, find_access(manager))
+                client = await _prepared(stack, access, stage)
+                stages[name] = await stack.enter_async_context(stage.among(client, access, namespace))
+            client = await _prepared(stack, find_access(manager), admits)
             await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-            made = cls(client, stages, files)
+            made = cls(client, stages, files, admits)
             await made._configure()
             yield made
             await made._forget()
@@ -133,7 +151,9 @@ class MulticlusterStage:
         """The process of the manager cluster alone."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-operator")
-        entries = [multicluster.registration(EMBEDDED, RAY_SERVICES_WHOLE), engine.REGISTRATION]
+        entries = [multicluster.registration(self.queueing, RAY_SERVICES_WHOLE)]
+        if self.queueing is EMBEDDED:
+            entries.append(engine.REGISTRATION)
         made = Manager(client, entries, recorder=recorder, metrics=Metrics(CollectorRegistry()), workers=WORKERS)
         async with running(made.run, recorder.run):
             yield
@@ -254,10 +274,11 @@ def _pods(workload: Object) -> int:
     return sum(one["count"] for one in workload["spec"]["podSets"])
 
 
-async def _prepared(stack: AsyncExitStack, access: Access) -> Client:
+async def _prepared(stack: AsyncExitStack, access: Access, stage: type[GateStage]) -> Client:
     client = await stack.enter_async_context(Client.connect(access))
-    await install(client)
-    await install_queues(client)
+    if stage is GateStage:
+        await install(client)
+    await stage.install(client)
     return client
 
 

@@ -109,11 +109,10 @@ class _Step:
 
     def _ask(self, goal: Goal) -> list[Write]:
         mine = [one for one in self.live if release_of(one) == goal.release and not one.deleting]
-        running = [
-            one for one in mine if bound_to(one) and not self._waits_to_replace(one) and is_form(one, goal.demand)
-        ]
+        settled = [one for one in mine if not self._waits_to_replace(one)]
+        running = [one for one in settled if bound_to(one) and is_form(one, goal.demand)]
         if running:
-            covered = any(self._is_for(one, goal) for one in mine if not self._waits_to_replace(one))
+            covered = any(self._is_for(one, goal) for one in settled)
             writes = self._supersede(running[-1]) if covered else self._grow(goal, running[-1])
             return writes or self._uncovered()
         waiting = [one for one in mine if not (one.reserved or bound_to(one)) and is_form(one, goal.demand)]
