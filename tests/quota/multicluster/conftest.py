@@ -10,11 +10,10 @@ import pytest
 from tests.contract.kubectl import targets
 from tests.operator.conftest import buried
 from tests.operator.service.servers import embedded
-from tests.quota.gate.conftest import kueue_here_kubeconfig, kueue_kubeconfig, kueue_on_real
 from tests.quota.gate.stage import GateStage, KueueStage
 from tests.quota.multicluster.stage import ENGINES, MulticlusterStage
 
-__all__ = ["buried", "kueue_here_kubeconfig", "kueue_kubeconfig", "kueue_on_real"]
+__all__ = ["buried"]
 
 
 @pytest.fixture(scope="session")
