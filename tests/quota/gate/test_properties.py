@@ -61,7 +61,7 @@ def _walk(seed: int, steps: int) -> None:
     world.teardown()
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(24))
 def test_quota_covers_what_runs_on_long_walks(seed: int) -> None:
     _walk(seed, 1000)
 

@@ -312,7 +312,9 @@ class GateWorld(RuleBasedStateMachine):
                 assert not self._is_admissible(one), f"{one.metadata.name} of {name} waits, and could be admitted"
 
     def _settle(self) -> None:
+        """Everybody gets to work until nobody does anything any more."""
         for _ in range(_ROUNDS):
+            before = dict(self.clusters), dict(self.workloads), list(self.pods)
             for name in NAMES:
                 self.gate(name, 99)
                 self.refresh(name)
@@ -322,6 +324,9 @@ class GateWorld(RuleBasedStateMachine):
             self.pods = [pod for pod in self.pods if not pod.leaving]
             self.quota_covers_what_runs()
             self.no_more_is_reserved_than_there_is()
+            if before == (self.clusters, self.workloads, self.pods):
+                return
+        raise AssertionError(f"somebody still acts after {_ROUNDS} rounds")
 
     def _is_admissible(self, workload: Workload) -> bool:
         """Whether there is room, or those have it who may be preempted: the less important, and borrowers."""
