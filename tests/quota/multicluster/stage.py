@@ -276,8 +276,7 @@ def _pods(workload: Object) -> int:
 
 async def _prepared(stack: AsyncExitStack, access: Access, stage: type[GateStage]) -> Client:
     client = await stack.enter_async_context(Client.connect(access))
-    if stage is GateStage:
-        await install(client)
+    await install(client)
     await stage.install(client)
     return client
 
