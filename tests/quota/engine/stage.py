@@ -226,3 +226,8 @@ class KueueQuotaStage(QuotaStage):
         assert client is None
         assert settings is None
         yield None
+
+    async def stopped(self, name: str) -> None:
+        """Its reconciler of jobs clears both conditions (UnsetQuotaReservationWithCondition in pkg/workload)."""
+        await super().stopped(name)
+        await self.set_condition(name, "Admitted", False, "NoReservation")

@@ -182,17 +182,16 @@ async def test_a_circle_of_cohorts_admits_nothing_until_it_is_broken(quota: Quot
     await quota.queue("q", cpu=1, cohort="left")
     await quota.ask("w", 1)
     await quota.until_condition("w", "QuotaReserved", False)
-    await _cohort(quota, "right", "")
+    await quota.patch(COHORTS, quota.queue_name("right"), {"spec": {"parentName": None}})
     await quota.until_admitted("w")
 
 
 async def _cohort(quota: QuotaStage, name: str, parent: str) -> None:
-    spec = {"parentName": quota.queue_name(parent)} if parent else {}
     body = {
         "apiVersion": COHORTS.api_version,
         "kind": COHORTS.kind,
         "metadata": {"name": quota.queue_name(name)},
-        "spec": spec,
+        "spec": {"parentName": quota.queue_name(parent)},
     }
     await quota.client.apply(COHORTS, body, field_manager="tests", force=True)
 

@@ -144,13 +144,13 @@ class GateStage(ServiceStage):
         }
         await self.client.apply(LOCAL_QUEUES, local, field_manager="tests", force=True)
 
-    async def add_check(self) -> None:
-        """An AdmissionCheck of a controller that is at work: the test."""
+    async def add_check(self, controller: str = "tests.rayward.dev/check") -> None:
+        """An AdmissionCheck of a controller that is at work, by default the test."""
         body: Object = {
             "apiVersion": ADMISSION_CHECKS.api_version,
             "kind": ADMISSION_CHECKS.kind,
             "metadata": {"name": self.namespace},
-            "spec": {"controllerName": "tests.rayward.dev/check"},
+            "spec": {"controllerName": controller},
         }
         await self.client.create(ADMISSION_CHECKS, body)
         active = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": _AT}

@@ -16,13 +16,6 @@ TestGateWorld = GateWorld.TestCase
 TestGateWorld.settings = settings(max_examples=20, stateful_step_count=30, deadline=None)
 
 
-@pytest.mark.soak
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("part", range(10))
-def test_quota_covers_what_runs_for_10_000_steps(part: int) -> None:
-    run_state_machine_as_test(GateWorld, settings=settings(max_examples=100, stateful_step_count=100, deadline=None))
-
-
 def _step(world: GateWorld, chance: random.Random) -> None:
     """Chance with weights that let the world come far: what users do is rarer than what controllers do."""
     name = chance.choice(NAMES)
@@ -59,6 +52,15 @@ def _walk(seed: int, steps: int) -> None:
         world.quota_covers_what_runs()
         world.no_more_is_reserved_than_there_is()
     world.teardown()
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("part", range(10))
+def test_quota_covers_what_runs_for_100_000_steps(part: int) -> None:
+    """Ten times ten thousand, and a thousand worlds that Hypothesis draws."""
+    _walk(1_000 + part, 10_000)
+    run_state_machine_as_test(GateWorld, settings=settings(max_examples=100, stateful_step_count=100, deadline=None))
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -155,6 +155,8 @@ class GateReconciler:
         elif state.terms is None:
             if message := self._queueing.left_to_kueue(state.cluster.metadata):
                 self._emit(key, state, [("Warning", BY_KUEUE, message)])
+        elif state.problem is not None:
+            self._emit(key, state, [("Warning", *state.problem)])
         elif state.standing.never_fits:
             self._emit(key, state, [("Warning", "ExceedsMaxQuota", state.standing.never_fits)])
 
