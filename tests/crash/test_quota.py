@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -49,7 +49,7 @@ class Processes:
         self.kills = 0
 
     @asynccontextmanager
-    async def running(self) -> Any:
+    async def running(self) -> AsyncGenerator[None]:
         """A process that is killed at the end, wherever it is then."""
         flags = [f"--kubeconfig={self._kubeconfig}", "--admission=embedded", "--leader-election=false"]
         log = self._folder / f"operator-{self.kills}.log"

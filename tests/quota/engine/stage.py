@@ -88,7 +88,7 @@ class QuotaStage:
     @asynccontextmanager
     async def engine(
         self, client: Client | None = None, settings: EngineSettings | None = None
-    ) -> AsyncGenerator[Manager | None]:
+    ) -> AsyncGenerator[Manager]:
         """An engine, over all namespaces, as it always is."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-quota")
@@ -218,14 +218,6 @@ class QuotaStage:
 
 class KueueQuotaStage(QuotaStage):
     """The same where Kueue's own manager admits, which is there already."""
-
-    @asynccontextmanager
-    async def engine(
-        self, client: Client | None = None, settings: EngineSettings | None = None
-    ) -> AsyncGenerator[Manager | None]:
-        assert client is None
-        assert settings is None
-        yield None
 
     async def stopped(self, name: str) -> None:
         """Its reconciler of jobs clears both conditions (UnsetQuotaReservationWithCondition in pkg/workload)."""

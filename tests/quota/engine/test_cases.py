@@ -20,15 +20,23 @@ _RECLAIM: Final[dict[str, Any]] = {"reclaimWithinCohort": "Any"}
 
 
 @pytest.fixture(params=["embedded", pytest.param("kueue", marks=pytest.mark.kube)])
-def access(request: pytest.FixtureRequest) -> Access:
-    return find_access(request.getfixturevalue(f"{request.param}_kubeconfig"))
+def admits(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture
-async def quota(access: Access, request: pytest.FixtureRequest) -> AsyncGenerator[QuotaStage]:
-    stage = KueueQuotaStage if "kueue" in request.node.callspec.id else QuotaStage
-    async with stage.on(access, kinds=stage is KueueQuotaStage) as made, made.engine():
-        yield made
+def access(admits: str, request: pytest.FixtureRequest) -> Access:
+    return find_access(request.getfixturevalue(f"{admits}_kubeconfig"))
+
+
+@pytest.fixture
+async def quota(admits: str, access: Access) -> AsyncGenerator[QuotaStage]:
+    if admits == "kueue":
+        async with KueueQuotaStage.on(access, kinds=True) as made:
+            yield made
+    else:
+        async with QuotaStage.on(access) as made, made.engine():
+            yield made
 
 
 async def test_a_strict_queue_waits_for_its_first(quota: QuotaStage) -> None:

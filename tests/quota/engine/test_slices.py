@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from rayward.kinds.kueue import Workload
 from tests.quota.engine.building import Laboratory, cluster_queue, pod_set, workload
 
 
-def _admitted(name: str, queue: str, count: int) -> object:
+def _admitted(name: str, queue: str, count: int) -> Workload:
     return workload(name, queue, [pod_set("p", count, {"cpu": 1})], admitted={"queue": queue, "flavor": "default"})
 
 

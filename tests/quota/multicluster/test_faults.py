@@ -24,10 +24,10 @@ def bad_days(monkeypatch: pytest.MonkeyPatch) -> list[FaultyTransport]:
     """Of the connections that the dispatcher opens to worker clusters."""
     made: list[FaultyTransport] = []
 
-    class Unlucky(Client):
-        @classmethod
-        def connect(cls, access: Access, **options: object) -> Client:
-            good = Client.connect(access, **options)  # type: ignore[arg-type]
+    class Unlucky:
+        @staticmethod
+        def connect(access: Access, user_agent: str) -> Client:
+            good = Client.connect(access, user_agent=user_agent)
             transport = FaultyTransport(good.transport, _CHANCE, Random(len(made)))
             made.append(transport)
             return Client(transport, namespace=good.namespace)

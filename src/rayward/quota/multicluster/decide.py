@@ -150,8 +150,7 @@ class _Step:
         Before the worker cluster was told of it, what it runs may still grow to what was asked for before.
         """
         goal, held = self.state.goal, counts_of(claim)
-        told = goal is not None and self._remote_digest() == goal.digest
-        if not told or not self._is_of(claim, goal):
+        if goal is None or self._remote_digest() != goal.digest or not self._is_of(claim, goal):
             return held
         assert self.pinned is not None
         uid = bound_to(claim)
