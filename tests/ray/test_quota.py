@@ -14,7 +14,7 @@ from tests.ray.stack import PATIENCE, SAMPLES, RayStack, sample_cluster
 from tests.ray.underload import asked
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.ray, pytest.mark.soak, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(1200)]
 
 Object = dict[str, Any]
 _API: Final = "kueue.x-k8s.io/v1beta2"
