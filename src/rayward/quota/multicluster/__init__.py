@@ -54,5 +54,6 @@ def registration(queueing: Queueing, services: Source[RayService]) -> Registrati
             rule(("update",), RAY_SERVICES, subresource="finalizers"),
         ),
         build=build,
+        decisions=frozenset({"ChoseWorkerCluster", "AppliedOnWorkerCluster"}),
         optional=True,
     )
