@@ -154,11 +154,15 @@ class Kueue:
                     raise
                 self.stop()
 
+    def change(self, **change: Any) -> None:
+        """Have it run with ``change`` in its configuration, as ``start`` does, unless it already does."""
+        if self._process is None or self._change != change:
+            self.stop()
+            self.start(**change)
+
     def restore(self) -> None:
         """Have it run as it was shipped, whatever a test did to it."""
-        if self._process is None or self._change:
-            self.stop()
-            self.start()
+        self.change()
 
     def stop(self) -> None:
         """Kill it; nobody holds its lease afterwards."""

@@ -14,11 +14,13 @@ from tests.ray.stack import PATIENCE, SAMPLES, RayStack, sample_cluster
 from tests.ray.underload import asked
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.ray, pytest.mark.soak, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(1200)]
 
 Object = dict[str, Any]
 _API: Final = "kueue.x-k8s.io/v1beta2"
 _LABELS: Final = {"rayward.dev/queue-name": "team"}
+_DONE: Final = "/tmp/done"
+"""Of the job's head alone: every pod has its own."""
 _RELEASE_CPUS: Final = 2
 """Of the sample: a head and a worker."""
 
@@ -43,10 +45,10 @@ def queue(stack: RayStack) -> Generator[None]:
 
 
 def _job(name: str) -> Object:
-    """One that runs until it is stopped, and takes as much as a release."""
+    """One that ends well once its file is there, and takes as much as a release."""
     made: Object = yaml.safe_load((SAMPLES / "rayjob.yaml").read_text())
     made["metadata"] |= {"name": name, "labels": _LABELS}
-    made["spec"] |= {"entrypoint": "sleep 3600", "backoffLimit": 0}
+    made["spec"] |= {"entrypoint": f"sh -c 'until [ -e {_DONE} ]; do sleep 0.2; done'", "backoffLimit": 0}
     _resize(made["spec"]["rayClusterSpec"])
     return made
 
@@ -78,7 +80,10 @@ def test_an_upgrade_waits_for_a_job_and_one_that_is_preempted_leaves_the_old_rel
         (waiting,) = service.clusters() - {first}
         assert not stack.pods(waiting)
         assert service.active == first
-        stack.rayward("stop", "sleeps")
+        job = stack.client.get(RAY_JOBS, "sleeps", "default")["status"]
+        (head,) = stack.pods(job["rayClusterName"])
+        stack.rayward("exec", head["metadata"]["name"], "--", "touch", _DONE)
+        eventually(lambda: running() == "SUCCEEDED", PATIENCE)
         service.serves("2")
         eventually(lambda: service.clusters() == {waiting}, PATIENCE)
 

@@ -280,3 +280,15 @@ async def test_a_server_that_cannot_stream_a_list_is_listed_in_pages(server: Sim
     assert followed.held == followed.wanted
     assert followed.reflector.state.listing is Step.LIST
     await followed.stop()
+
+
+@simulated
+async def test_an_error_is_over_once_the_next_watch_is_open(server: Simulated) -> None:
+    """Whoever asks whether a server can be relied upon would wait until that watch ends, minutes later."""
+    followed = Followed(server)
+    await followed.settle()
+    server.break_watches(ConnectionLost("x"))
+    await followed.settle(30)
+    assert followed.reflector.last_error is None
+    assert not followed.task.done()
+    await followed.stop()

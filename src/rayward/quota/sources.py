@@ -5,8 +5,17 @@ from __future__ import annotations
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload, WorkloadPriorityClass
+from rayward.kinds.kueue import (
+    AdmissionCheck,
+    ClusterQueue,
+    Cohort,
+    LocalQueue,
+    ResourceFlavor,
+    Workload,
+    WorkloadPriorityClass,
+)
 from rayward.kinds.resources import (
+    ADMISSION_CHECKS,
     CLUSTER_QUEUES,
     COHORTS,
     LOCAL_QUEUES,
@@ -33,6 +42,8 @@ ALL_WORKLOADS: Final = Source(
 ALL_CLUSTER_QUEUES: Final = Source(CLUSTER_QUEUES, ClusterQueue)
 ALL_LOCAL_QUEUES: Final = Source(LOCAL_QUEUES, LocalQueue)
 ALL_COHORTS: Final = Source(COHORTS, Cohort)
+# A right that came later, too.
+ALL_CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck, optional=True)
 ALL_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
 # Rights that came later: with those of before, quota is counted as it was.
 ALL_LIMIT_RANGES: Final = Source(LIMIT_RANGES, LimitRange, optional=True)

@@ -7,13 +7,13 @@ import random
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import msgspec
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds import crds
-from rayward.kinds.kueue import Workload
+from rayward.kinds.kueue import Workload, names
 from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RESOURCE_FLAVORS, WORKLOADS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
@@ -70,7 +70,7 @@ class QuotaStage:
 
     @classmethod
     @asynccontextmanager
-    async def on(cls, access: Access, *, kinds: bool = False) -> AsyncGenerator[QuotaStage]:
+    async def on(cls, access: Access, *, kinds: bool = False) -> AsyncGenerator[Self]:
         """``kinds`` are there already, as somebody else installed them."""
         async with Client.connect(access) as client:
             await (add_first_flavor(client) if kinds else install(client))
@@ -78,7 +78,7 @@ class QuotaStage:
             await client.create(NAMESPACES, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
             made = cls(client, access, name)
             yield made
-            for resource in (CLUSTER_QUEUES, COHORTS):
+            for resource in (CLUSTER_QUEUES, COHORTS, RESOURCE_FLAVORS):
                 for found in (await client.list(resource)).items:
                     if found["metadata"]["name"].startswith(name):
                         await client.delete(resource, found["metadata"]["name"])
@@ -134,9 +134,10 @@ class QuotaStage:
         made = pod_set("main", count, {"cpu": str(cpu)})
         made["template"]["spec"] |= {"containers": [{"image": "i", **made["template"]["spec"]["containers"][0]}]}
         made["template"]["spec"]["restartPolicy"] = "Never"
-        meta: Object = {"name": name, "namespace": self.namespace}
+        annotations = {names.ELASTIC_JOB: "true"}
         if replaces:
-            meta["annotations"] = {"kueue.x-k8s.io/workload-slice-replacement-for": f"{self.namespace}/{replaces}"}
+            annotations[names.SLICE_REPLACEMENT_FOR] = f"{self.namespace}/{replaces}"
+        meta: Object = {"name": name, "namespace": self.namespace, "annotations": annotations}
         body = {
             "apiVersion": _VERSION,
             "kind": "Workload",
@@ -213,3 +214,12 @@ class QuotaStage:
         except TimeoutError:
             shown = {name: one.status for name, one in (await self.workloads()).items()}
             raise AssertionError(f"it did not become so; there is {shown}") from None
+
+
+class KueueQuotaStage(QuotaStage):
+    """The same where Kueue's own manager admits, which is there already."""
+
+    async def stopped(self, name: str) -> None:
+        """Its reconciler of jobs clears both conditions (UnsetQuotaReservationWithCondition in pkg/workload)."""
+        await super().stopped(name)
+        await self.set_condition(name, "Admitted", False, "NoReservation")

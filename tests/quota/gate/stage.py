@@ -58,6 +58,8 @@ ON_ALL: Final = (*ENGINES, pytest.param("real", id="real", marks=_kube))
 """The embedded engine on a real server, too."""
 HERE_TOO: Final = (*ON_ALL, pytest.param("kueue_here", id="kueue-on-embedded", marks=_kube))
 """Kueue on the embedded server, too."""
+WITH_DEFAULT: Final = (*ENGINES, pytest.param("kueue_default", id="kueue-default-queue", marks=_kube))
+"""Kueue on a real server with a LocalQueue named ``default``, too: for what happens to a RayService alone."""
 KUEUE_ONLY: Final = ENGINES[1:]
 KUEUE_ON_BOTH: Final = (ENGINES[1], HERE_TOO[-1])
 
@@ -103,6 +105,16 @@ class GateStage(ServiceStage):
         async with running(*works):
             yield made
 
+    @asynccontextmanager
+    async def operator_alone(self) -> AsyncGenerator[None]:
+        """The operator in this namespace, where neither a gate nor an engine of ours runs."""
+        recorder = EventRecorder(self.client, "rayward-operator")
+        ours = registrations(self.reach, self.queueing)
+        measured = Metrics(CollectorRegistry())
+        made = Manager(self.client, ours, self.namespace, recorder=recorder, metrics=measured, workers=WORKERS)
+        async with running(made.run, recorder.run):
+            yield
+
     def _engine(self) -> Registration:
         settings = engine.EngineSettings(pods_ready=self.pods_ready)
 
@@ -132,13 +144,13 @@ class GateStage(ServiceStage):
         }
         await self.client.apply(LOCAL_QUEUES, local, field_manager="tests", force=True)
 
-    async def add_check(self) -> None:
-        """An AdmissionCheck of a controller that is at work: the test."""
+    async def add_check(self, controller: str = "tests.rayward.dev/check") -> None:
+        """An AdmissionCheck of a controller that is at work, by default the test."""
         body: Object = {
             "apiVersion": ADMISSION_CHECKS.api_version,
             "kind": ADMISSION_CHECKS.kind,
             "metadata": {"name": self.namespace},
-            "spec": {"controllerName": "tests.rayward.dev/check"},
+            "spec": {"controllerName": controller},
         }
         await self.client.create(ADMISSION_CHECKS, body)
         active = {"type": "Active", "status": "True", "reason": "Active", "message": "", "lastTransitionTime": _AT}
@@ -182,15 +194,15 @@ class GateStage(ServiceStage):
         }
         return await self.client.create(RAY_CLUSTERS, body, self.namespace)
 
-    async def create_job(self, name: str, head: Any) -> Object:
-        """A RayJob in the queue whose entrypoint is submitted by the operator itself."""
+    async def create_job(self, name: str, head: Any, mode: str = "HTTPMode") -> Object:
+        """A RayJob in the queue; by default the operator itself submits its entrypoint."""
         body = {
             "apiVersion": "ray.io/v1",
             "kind": "RayJob",
             "metadata": {"name": name, "labels": {labels.QUEUE_NAME: "q"}},
             "spec": {
                 "entrypoint": "python -c 1",
-                "submissionMode": "HTTPMode",
+                "submissionMode": mode,
                 "shutdownAfterJobFinishes": True,
                 "rayClusterSpec": release(head),
             },
@@ -328,6 +340,22 @@ class GateStage(ServiceStage):
         change = [{"op": "replace", "path": f"/spec/workerGroupSpecs/{group}/replicas", "value": replicas}]
         await self.client.patch(RAY_CLUSTERS, cluster, change, PatchType.JSON, self.namespace)
 
+    async def add_default_queue(self) -> None:
+        """A LocalQueue named ``default``: where Kueue admits, it labels every new Ray object from now on."""
+        local: Object = {
+            "apiVersion": LOCAL_QUEUES.api_version,
+            "kind": LOCAL_QUEUES.kind,
+            "metadata": {"name": "default", "namespace": self.namespace},
+            "spec": {"clusterQueue": self.namespace},
+        }
+        await self.client.create(LOCAL_QUEUES, local, self.namespace)
+
+        async def is_seen() -> bool:
+            found = await self.client.get(LOCAL_QUEUES, "default", self.namespace)
+            return condition(found, "Active").get("status") == "True"
+
+        await self.eventually(is_seen)
+
 
 class KueueStage(GateStage):
     """The same where Kueue's own manager admits, which is there already, with its kinds."""
@@ -337,6 +365,19 @@ class KueueStage(GateStage):
     @classmethod
     async def install(cls, client: Client) -> None:
         await add_flavor(client)
+
+
+class KueueWithDefaultStage(KueueStage):
+    """Kueue, where a LocalQueue named ``default`` appears once the service of the test is there.
+
+    Objects of before are ours. Kueue takes every new one for its own but those of a RayService
+    (ApplyDefaultLocalQueue in pkg/controller/jobframework/defaults.go, Kueue v0.18.2).
+    """
+
+    async def create(self, manifest: Object) -> Object:
+        made = await super().create(manifest)
+        await self.add_default_queue()
+        return made
 
 
 def sized(cpu: Any, image: str = "rayproject/ray:1") -> Object:

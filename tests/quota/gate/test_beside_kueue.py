@@ -10,30 +10,13 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.admission import BY_KUEUE
 from rayward.kinds.kueue import names
-from rayward.kinds.resources import LOCAL_QUEUES, RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS
 from tests.kube.kueue import Kueue
-from tests.operator.stage import condition
 from tests.quota.gate.stage import KUEUE_ON_BOTH, KUEUE_ONLY, GateStage, group, queued_service, release
 
 pytestmark = pytest.mark.anyio
 
 _on_kueue = pytest.mark.parametrize("engine", KUEUE_ONLY, indirect=True)
-
-
-async def _until_default_queue(ray: GateStage) -> None:
-    local = {
-        "apiVersion": LOCAL_QUEUES.api_version,
-        "kind": "LocalQueue",
-        "metadata": {"name": "default", "namespace": ray.namespace},
-        "spec": {"clusterQueue": ray.namespace},
-    }
-    await ray.client.create(LOCAL_QUEUES, local, ray.namespace)
-
-    async def is_seen() -> bool:
-        found = await ray.client.get(LOCAL_QUEUES, "default", ray.namespace)
-        return condition(found, "Active").get("status") == "True"
-
-    await ray.eventually(is_seen)
 
 
 @_on_kueue
@@ -42,7 +25,7 @@ async def test_a_queue_named_default_makes_new_objects_kueues_own_and_leaves_tho
     async with ray.operator():
         await ray.create(queued_service(rayClusterDeletionDelaySeconds=0))
         old = await ray.until_settled()
-        await _until_default_queue(ray)
+        await ray.add_default_queue()
         await ray.create_cluster("one")
         found = await ray.until_quota("one", "Unknown", BY_KUEUE)
         assert names.QUEUE_NAME in found["message"]

@@ -7,13 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from rayward.kinds import labels
 from rayward.kinds.admission import BY_KUEUE, Admission, Queueing
 from rayward.kinds.kueue import names
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import NAMESPACES
 from rayward.quota.engine.lifecycle import PodsReady
 from tests.kube.kueue import Kueue
-from tests.quota.gate.stage import ENGINES, KUEUE_ONLY, GateStage
+from tests.operator.stage import condition
+from tests.quota.gate.stage import ENGINES, KUEUE_ONLY, GateStage, queued_service, release
 
 pytestmark = pytest.mark.anyio
 
@@ -21,17 +23,47 @@ _TAKEN = "tests.rayward.dev/kueue-takes-all"
 
 
 @pytest.fixture(scope="module")
-def reconfigured(kueue_on_real: tuple[Path, Kueue]) -> Iterator[None]:
-    """Until the module ends, in which no other test needs Kueue as it is shipped."""
+def as_shipped(kueue_on_real: tuple[Path, Kueue]) -> Iterator[Kueue]:
+    """Kueue, which runs as it is shipped again when the module ends."""
     _, manager = kueue_on_real
-    manager.stop()
-    manager.start(
+    yield manager
+    manager.restore()
+
+
+@pytest.fixture
+def reconfigured(as_shipped: Kueue) -> None:
+    as_shipped.change(
         manageJobsWithoutQueueName=True,
         managedJobsNamespaceSelector={"matchLabels": {_TAKEN: "true"}},
         waitForPodsReady={"timeout": "1s"},
     )
-    yield
-    manager.restore()
+
+
+@pytest.mark.parametrize("engine", ENGINES, indirect=True)
+async def test_a_new_release_that_does_not_come_up_gives_its_place_up_while_the_old_one_serves(
+    ray: GateStage, engine: str, request: pytest.FixtureRequest
+) -> None:
+    """Told of each RayCluster alone: the service stays ready by its old release."""
+    if engine == "kueue":
+        request.getfixturevalue("as_shipped").restore()
+    await ray.queue(2)
+    async with ray.operator():
+        await ray.create(queued_service(rayClusterDeletionDelaySeconds=0))
+        old = await ray.until_settled()
+        await ray.until_workload(old, names.PODS_READY, "True", names.STARTED)
+    if engine == "kueue":
+        request.getfixturevalue("reconfigured")
+    ray.pods_ready = PodsReady(timeout=1)
+    ray.kubelet.starts = lambda pod: pod.metadata.label(labels.CLUSTER) == old
+    async with ray.operator():
+        await ray.edit(rayClusterConfig=release(image="rayproject/ray:2"))
+        (new,) = await ray.until_names(lambda found: len(found) == 2) - {old}
+        await ray.until_workload(new, names.REQUEUED, "False", names.BY_PODS_READY_TIMEOUT)
+        await ray.until_pods_of(new, 0)
+        assert await ray.serving() == old
+        assert len(await ray.pods_of(old)) == 1
+        assert (await ray.conditions("Ready"))[0] == "True"
+        assert condition(await ray.workload_of(old), names.QUOTA_RESERVED)["status"] == "True"
 
 
 @pytest.mark.parametrize("engine", KUEUE_ONLY, indirect=True)

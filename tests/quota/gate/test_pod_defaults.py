@@ -12,7 +12,7 @@ from rayward.kube.machinery.quantity import ZERO
 from tests.operator.stage import template
 from tests.quota.gate.stage import ENGINES, GateStage
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ENGINES[:1], indirect=True)]
+pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ENGINES, indirect=True)]
 
 
 async def test_a_cluster_holds_what_its_pods_really_ask_for(ray: GateStage) -> None:

@@ -8,9 +8,11 @@ import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
-from tests.quota.gate.stage import ENGINES, GateStage, group, queued_service, release
+from tests.quota.gate.stage import ENGINES, WITH_DEFAULT, GateStage, group, queued_service, release
 
-pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("engine", ENGINES, indirect=True)]
+pytestmark = pytest.mark.anyio
+on_both = pytest.mark.parametrize("engine", ENGINES, indirect=True)
+with_default = pytest.mark.parametrize("engine", WITH_DEFAULT, indirect=True)
 
 _IMAGE = "rayproject/ray:2"
 
@@ -20,6 +22,7 @@ async def _serving(ray: GateStage) -> str:
     return await ray.until_settled()
 
 
+@with_default
 @pytest.mark.parametrize(
     "edit",
     [
@@ -39,6 +42,7 @@ async def test_an_upgrade_that_fits_beside_the_release_that_serves_is_admitted(
         assert await ray.until_settled() != old
 
 
+@with_default
 @pytest.mark.parametrize(("cpu", "head", "needs"), [(5, 1, 3), (6, 2, 4)], ids=["too little for two", "a larger head"])
 async def test_an_upgrade_that_never_fits_beside_the_release_that_serves_is_told_so(
     ray: GateStage, cpu: int, head: int, needs: int
@@ -53,6 +57,7 @@ async def test_an_upgrade_that_never_fits_beside_the_release_that_serves_is_told
         assert await ray.serving() == old
 
 
+@on_both
 async def test_a_second_edit_while_the_first_waits_asks_for_no_more(ray: GateStage) -> None:
     await ray.queue(6)
     async with ray.operator(), ray.within(6):
@@ -72,6 +77,7 @@ async def test_a_second_edit_while_the_first_waits_asks_for_no_more(ray: GateSta
         assert await ray.until_settled() != old
 
 
+@on_both
 async def test_the_release_that_serves_grows_while_an_upgrade_waits(ray: GateStage) -> None:
     await ray.queue(7)
     async with ray.operator(), ray.within(7):
@@ -86,6 +92,7 @@ async def test_the_release_that_serves_grows_while_an_upgrade_waits(ray: GateSta
         assert await ray.serving() == old
 
 
+@on_both
 async def test_a_higher_priority_takes_the_surge_alone(ray: GateStage) -> None:
     await ray.queue(6, preemption={"withinClusterQueue": "LowerPriority"})
     await ray.priority("high", 100)

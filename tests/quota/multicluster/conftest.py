@@ -10,7 +10,8 @@ import pytest
 from tests.contract.kubectl import targets
 from tests.operator.conftest import buried
 from tests.operator.service.servers import embedded
-from tests.quota.multicluster.stage import MulticlusterStage
+from tests.quota.gate.stage import GateStage, KueueStage
+from tests.quota.multicluster.stage import ENGINES, MulticlusterStage
 
 __all__ = ["buried"]
 
@@ -39,12 +40,20 @@ def real_manager() -> Iterator[Path]:
         yield kubeconfig
 
 
-@pytest.fixture(params=["embedded", pytest.param("real", marks=pytest.mark.kube)])
-def manager(request: pytest.FixtureRequest) -> Path:
-    return request.getfixturevalue(f"{request.param}_manager")
+@pytest.fixture(params=ENGINES)
+def admission(request: pytest.FixtureRequest) -> str:
+    return request.param
 
 
 @pytest.fixture
-async def clusters(manager: Path, east: Path, west: Path, tmp_path: Path) -> AsyncGenerator[MulticlusterStage]:
-    async with MulticlusterStage.on(manager, {"east": east, "west": west}, tmp_path) as made:
+async def clusters(
+    admission: str, request: pytest.FixtureRequest, west: Path, tmp_path: Path
+) -> AsyncGenerator[MulticlusterStage]:
+    if admission == "kueue":
+        manager, east = (request.getfixturevalue(f"{name}_kubeconfig") for name in ("kueue", "kueue_here"))
+    else:
+        manager, east = request.getfixturevalue(f"{admission}_manager"), request.getfixturevalue("east")
+    admits = KueueStage if admission == "kueue" else GateStage
+    workers = {"east": (east, admits), "west": (west, GateStage)}
+    async with MulticlusterStage.on(manager, workers, tmp_path, admits) as made:
         yield made

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final, Self
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from rayward.kinds import labels
@@ -36,17 +37,28 @@ from rayward.quota import engine, multicluster
 from tests.operator.service.stage import NAME
 from tests.operator.stage import condition, fresh_name, install, running
 from tests.quota.engine.building import groups
-from tests.quota.engine.stage import install as install_queues
 from tests.quota.gate.stage import EMBEDDED, FLAVOR, GateStage, queued_service, release
 
+_URGENT: Final = "urgent"
+ENGINES: Final = ("embedded", pytest.param("real", marks=pytest.mark.kube))
+"""The embedded engine everywhere; the manager cluster's server is ours, or real."""
+KUEUE_TOO: Final = (*ENGINES, pytest.param("kueue", marks=pytest.mark.kube))
+"""Kueue on the manager cluster, a real server, and on a worker cluster; on the other one the embedded engine."""
 MANAGED_BY: Final = "kueue.x-k8s.io/multikueue"
 
 
 class MulticlusterStage:
     """One namespace, on the manager cluster and on every worker cluster."""
 
-    def __init__(self, client: Client, workers: Mapping[str, GateStage], files: Mapping[str, Path]) -> None:
+    def __init__(
+        self,
+        client: Client,
+        workers: Mapping[str, GateStage],
+        files: Mapping[str, Path],
+        admits: type[GateStage],
+    ) -> None:
         self.client = client
+        self.queueing = admits.queueing
         self.workers = workers
         self._files = files
         self.east, self.west = workers["east"], workers["west"]
@@ -54,18 +66,25 @@ class MulticlusterStage:
 
     @classmethod
     @asynccontextmanager
-    async def on(cls, manager: Path, workers: Mapping[str, Path], folder: Path) -> AsyncGenerator[Self]:
+    async def on(
+        cls,
+        manager: Path,
+        workers: Mapping[str, tuple[Path, type[GateStage]]],
+        folder: Path,
+        admits: type[GateStage] = GateStage,
+    ) -> AsyncGenerator[Self]:
+        """``admits`` says who admits on the manager cluster; each worker cluster says it of itself."""
         async with AsyncExitStack() as stack:
-            files = {name: Path(shutil.copy(path, folder / name)) for name, path in workers.items()}
+            files = {name: Path(shutil.copy(path, folder / name)) for name, (path, _) in workers.items()}
             namespace = fresh_name()
             stages: dict[str, GateStage] = {}
-            for name, path in workers.items():
+            for name, (path, stage) in workers.items():
                 access = find_access(path)
-                client = await _prepared(stack, access)
-                stages[name] = await stack.enter_async_context(GateStage.among(client, access, namespace))
-            client = await _prepared(stack, find_access(manager))
+                client = await _prepared(stack, access, stage)
+                stages[name] = await stack.enter_async_context(stage.among(client, access, namespace))
+            client = await _prepared(stack, find_access(manager), admits)
             await client.create(NAMESPACES, {"metadata": {"name": namespace}})
-            made = cls(client, stages, files)
+            made = cls(client, stages, files, admits)
             await made._configure()
             yield made
             await made._forget()
@@ -132,7 +151,9 @@ class MulticlusterStage:
         """The process of the manager cluster alone."""
         client = client or self.client
         recorder = EventRecorder(client, "rayward-operator")
-        entries = [multicluster.registration(EMBEDDED, RAY_SERVICES_WHOLE), engine.REGISTRATION]
+        entries = [multicluster.registration(self.queueing, RAY_SERVICES_WHOLE)]
+        if self.queueing is EMBEDDED:
+            entries.append(engine.REGISTRATION)
         made = Manager(client, entries, recorder=recorder, metrics=Metrics(CollectorRegistry()), workers=WORKERS)
         async with running(made.run, recorder.run):
             yield
@@ -164,6 +185,42 @@ class MulticlusterStage:
         """Workloads of the manager cluster that are not finished."""
         found = (await self.client.list(WORKLOADS, self.namespace)).items
         return [one for one in found if condition(one, "Finished").get("status") != "True"]
+
+    async def held(self) -> int:
+        """Pods that claims of the manager cluster have quota for."""
+        reserved = [one for one in await self.claims() if condition(one, "QuotaReserved").get("status") == "True"]
+        return sum(_pods(one) for one in reserved if one["metadata"]["name"] != _URGENT)
+
+    async def until_held(self, pods: int) -> None:
+        async def holds() -> bool:
+            return await self.held() == pods
+
+        await self.east.eventually(holds)
+
+    async def until_asked(self, pods: int) -> None:
+        """Wait until the only claim that waits asks for so many."""
+
+        async def holds() -> bool:
+            waiting = [one for one in await self.claims() if condition(one, "QuotaReserved").get("status") != "True"]
+            return [_pods(one) for one in waiting] == [pods]
+
+        await self.east.eventually(holds)
+
+    async def until_urgent_is_admitted(self) -> None:
+        async def holds() -> bool:
+            found = await self.client.get(WORKLOADS, _URGENT, self.namespace)
+            return condition(found, "QuotaReserved").get("status") == "True"
+
+        await self.east.eventually(holds)
+
+    async def until_remote_replicas(self, worker: GateStage, replicas: int) -> None:
+        """Wait until the only RayCluster of a worker cluster asks for so many workers."""
+
+        async def holds() -> bool:
+            found = [one["spec"]["workerGroupSpecs"][0]["replicas"] for one in await worker.clusters()]
+            return found == [replicas]
+
+        await worker.eventually(holds)
 
     async def remote_image(self, worker: GateStage) -> str:
         """The image of the RayService of a worker cluster; empty where there is none."""
@@ -213,10 +270,14 @@ class MulticlusterStage:
         await self.client.apply(resource, body, field_manager="tests", force=True)
 
 
-async def _prepared(stack: AsyncExitStack, access: Access) -> Client:
+def _pods(workload: Object) -> int:
+    return sum(one["count"] for one in workload["spec"]["podSets"])
+
+
+async def _prepared(stack: AsyncExitStack, access: Access, stage: type[GateStage]) -> Client:
     client = await stack.enter_async_context(Client.connect(access))
     await install(client)
-    await install_queues(client)
+    await stage.install(client)
     return client
 
 
@@ -227,7 +288,7 @@ def priority_workload(namespace: str, cpu: int) -> Object:
     return {
         "apiVersion": WORKLOADS.api_version,
         "kind": WORKLOADS.kind,
-        "metadata": {"name": "urgent", "namespace": namespace, "labels": {labels.ROLE: "other"}},
+        "metadata": {"name": _URGENT, "namespace": namespace, "labels": {labels.ROLE: "other"}},
         "spec": {"queueName": "q", "priority": 100, "podSets": [{"name": "main", "count": 1, "template": template}]},
     }
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rayward.kinds import labels
 from rayward.kinds.kueue import Workload
+from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.quota.multicluster.claims import claim_body, twin_body
@@ -29,6 +30,8 @@ from rayward.quota.multicluster.state import (
     Forward,
     Goal,
     Pin,
+    RecountClaim,
+    RecountTwin,
     ReleaseClaim,
     RequeueClaim,
     SetFinalizer,
@@ -36,21 +39,26 @@ from rayward.quota.multicluster.state import (
     Worker,
 )
 from rayward.quota.multicluster.state import RemoteService as Copy
-from tests.quota.gate.stage import queued_service, release
+from tests.quota.gate.stage import group, queued_service, release
 
 _CHECK = "workers"
 _UID = "cluster-1"
 
 
-def _service(image: str = "1", **metadata: Any) -> RayService:
-    body = queued_service(image=f"rayproject/ray:{image}", managedBy="kueue.x-k8s.io/multikueue")
+def _body(image: str = "1", groups: list[Object] | None = None, **metadata: Any) -> Object:
+    image = f"rayproject/ray:{image}"
+    body = queued_service(image=image, groups=groups, managedBy="kueue.x-k8s.io/multikueue")
     body["metadata"] |= {
         "namespace": "team",
         "uid": "service-1",
         "finalizers": [labels.MULTICLUSTER],
         **metadata,
     }
-    return msgspec.convert(body, RayService, strict=False)
+    return body
+
+
+def _service(image: str = "1", **metadata: Any) -> RayService:
+    return msgspec.convert(_body(image, **metadata), RayService, strict=False)
 
 
 def _goal(image: str = "1") -> Goal:
@@ -238,6 +246,145 @@ def test_a_deletion_goes_from_the_worker_cluster_to_the_claim_to_the_finalizer()
     finished = _claim(said=f"{HOLDS} Finished", bound=_UID)
     assert decide(replace(state, claims=(finished,))).writes == (ReleaseClaim(finished),)
     assert decide(replace(state, claims=())).writes == (SetFinalizer(present=False),)
+
+
+def _sized(workers: int) -> Goal:
+    """A release with so many workers."""
+    body = _body(groups=[group(replicas=workers)])
+    found, problem = goal_of(msgspec.convert(body, RayService, strict=False), body)
+    assert found is not None, problem
+    return found
+
+
+def _scaled(
+    goal: Goal, workers: int, said: str = "", *, replaces: Workload | None = None, bound: str = "", name: str = ""
+) -> Workload:
+    """A claim of the release of ``goal``, for so many workers."""
+    demand = goal.demand.with_counts({"head": 1, "w": workers})
+    body = claim_body(_state(), goal.release, demand, replaces)
+    body["metadata"] |= {"uid": f"claim-{workers}", "resourceVersion": "1"}
+    if name:
+        body["metadata"]["name"] = name
+    if bound:
+        body["metadata"]["labels"][labels.CLUSTER_UID] = bound
+    check = {"name": _CHECK, "state": "Ready", "message": "Quota is reserved on worker cluster east"}
+    body["status"] = {"conditions": _said(said), "admissionChecks": [check]}
+    return msgspec.convert(body, Workload)
+
+
+def _running(workers: int) -> RayCluster:
+    body = {"metadata": {"name": "c", "uid": _UID}, "spec": release(groups=[group(replicas=workers)])}
+    return msgspec.convert(body, RayCluster)
+
+
+def _serves(goal: Goal, held: int, there: int, *waiting: Workload, runs: int = -1, told: Goal | None = None) -> State:
+    """A claim of ``held`` workers, by which the worker cluster runs ``there``, and was told of ``told``."""
+    claim = _scaled(goal, held, HOLDS, bound=_UID)
+    twin = _twin(_scaled(goal, there), HOLDS, bound=_UID)
+    copy = Copy("remote-1", ours=True, release=goal.release, forwarded=(told or goal).digest)
+    state = _state(claim, *waiting, pinned="east", goal=goal)
+    return _on(state, "east", twin, service=copy, clusters=(_running(there if runs < 0 else runs),))
+
+
+def _slice_of(goal: Goal, workers: int) -> Workload:
+    return _scaled(goal, workers, replaces=_scaled(goal, 1, HOLDS, bound=_UID))
+
+
+def test_a_slice_that_waits_asks_for_what_the_user_asks_for_now() -> None:
+    waiting = _slice_of(_sized(5), 5)
+    assert decide(_serves(_sized(5), 1, 1, waiting, told=_sized(1))).writes == ()
+    assert decide(_serves(_sized(2), 1, 1, waiting, told=_sized(1))).writes == (
+        RecountClaim(waiting, {"head": 1, "w": 2}),
+    )
+    [withdrawn] = decide(_serves(_sized(1), 1, 1, waiting)).writes
+    assert isinstance(withdrawn, FinishClaim)
+    assert withdrawn.claim is waiting
+
+
+def test_a_slice_goes_with_the_claim_that_it_was_to_replace() -> None:
+    goal = _sized(5)
+    evicted = _scaled(goal, 1, f"{HOLDS} Evicted", bound=_UID)
+    waiting = _slice_of(goal, 5)
+    stopped = _twin(_scaled(goal, 1), bound=_UID, active=False)
+    copy = Copy("remote-1", ours=True, release=goal.release, forwarded=_sized(1).digest)
+    state = _on(_state(evicted, waiting, pinned="east", goal=goal), "east", stopped, service=copy)
+    assert [type(write) for write in decide(state).writes] == [FinishClaim, RequeueClaim]
+
+
+def test_a_slice_that_was_admitted_evicted_and_queued_again_has_nothing_to_replace() -> None:
+    goal = _sized(5)
+    alone = _scaled(goal, 5, replaces=_scaled(goal, 1, HOLDS, bound=_UID))
+    running = _twin(_scaled(goal, 5), bound=_UID)
+    state = _on(
+        _state(alone, pinned="east", goal=goal),
+        "east",
+        running,
+        service=Copy("remote-1", ours=True, release=goal.release, forwarded=goal.digest),
+    )
+    assert decide(state).writes == (ActivateTwin("east", running, active=False),)
+
+
+def test_fewer_pods_give_quota_back_here_when_the_worker_cluster_has_given_back_its_own() -> None:
+    goal = _sized(1)
+    assert [type(one) for one in decide(_serves(goal, 5, 5, told=_sized(5))).writes] == [Forward]
+    assert decide(_serves(goal, 5, 5)).writes == ()
+    assert decide(_serves(goal, 5, 5, runs=1)).writes == (), "its pods still run"
+    assert decide(_serves(goal, 5, 1, runs=5)).writes == (), "its operator may still make pods"
+    state = _serves(goal, 5, 2, runs=1)
+    assert decide(state).writes == (RecountClaim(state.claims[0], {"head": 1, "w": 2}),)
+    state = _serves(goal, 5, 1)
+    assert decide(state).writes == (RecountClaim(state.claims[0], {"head": 1, "w": 1}),)
+
+
+def test_workers_that_the_worker_cluster_added_by_itself_are_not_counted_here() -> None:
+    assert decide(_serves(_sized(1), 1, 3)).writes == ()
+
+
+@pytest.mark.parametrize("workers", [1, 5])
+def test_a_claim_that_waits_is_asked_for_other_counts_in_its_place(workers: int) -> None:
+    waiting = _scaled(_sized(3), 3)
+    state = _state(waiting, goal=_sized(workers))
+    assert decide(state).writes == (RecountClaim(waiting, {"head": 1, "w": workers}),)
+
+
+def test_worker_clusters_are_asked_for_less_when_the_user_asks_for_less() -> None:
+    asked = _scaled(_sized(3), 3, "QuotaReserved")
+    before = _twin(asked)
+    state = _on(_state(asked, goal=_sized(1)), "east", before)
+    assert decide(state).writes == (RecountClaim(asked, {"head": 1, "w": 1}),)
+    lowered = _scaled(_sized(1), 1, "QuotaReserved", name=asked.metadata.name)
+    state = _on(_state(lowered, goal=_sized(1)), "east", before)
+    assert decide(state).writes == (RecountTwin("east", before, {"head": 1, "w": 1}),)
+
+
+def test_a_claim_of_shapes_that_nothing_runs_by_any_more_is_finished() -> None:
+    """A group that was appended runs in the same RayCluster by a claim of its own."""
+    before, now = _claim(said=HOLDS, check="Ready", bound=_UID), _scaled(_sized(1), 1, HOLDS, bound=_UID)
+    goal = _sized(1)
+    copy = Copy("remote-1", ours=True, release=goal.release, forwarded=goal.digest)
+    twin = _twin(now, HOLDS, bound=_UID)
+    state = _on(_state(before, now, pinned="east", goal=goal), "east", twin, service=copy)
+    [finished] = decide(state).writes
+    assert isinstance(finished, FinishClaim)
+    assert finished.claim is before
+
+
+@given(
+    held=st.integers(0, 4),
+    there=st.integers(0, 4),
+    runs=st.integers(0, 4),
+    asked=st.integers(0, 4),
+    told=st.integers(0, 4),
+)
+def test_the_managers_quota_covers_what_the_worker_cluster_may_run_of_it(
+    held: int, there: int, runs: int, asked: int, told: int
+) -> None:
+    goal = _sized(asked)
+    before = min(held, max(there, runs, told))
+    for write in decide(_serves(goal, held, there, runs=runs, told=_sized(told))).writes:
+        if isinstance(write, RecountClaim):
+            assert min(held, max(there, runs, asked)) <= write.counts["w"] < held
+            assert write.counts["w"] >= before or told == asked
 
 
 _WORDS = st.lists(st.sampled_from(("QuotaReserved", "Admitted", "Evicted", "Finished")), unique=True).map(" ".join)

@@ -228,6 +228,8 @@ class Reflector(Generic[T]):
         options["timeout_seconds"] = int(shortest + (longest - shortest) * self._chance())
         options["allow_watch_bookmarks"] = True
         async with self._client.stream(verbs.watch(self.cache.resource, self._namespace, **options)) as stream:
+            # A watch lasts for minutes: the error before it is over once the server has answered.
+            self.last_error = None
             async for part in stream:
                 self._heard()
                 for event in state.feed(part):

@@ -112,6 +112,8 @@ class _Round:
         self._world = world
         self._decisions: list[Decision] = []
         self._preempted: dict[str, Item] = {}
+        self._replaced: set[str] = set()
+        """Slices that another one takes the place of: nobody else gets what they hold."""
         self._planned: list[tuple[Node, Usage]] = []
         self._progress = False
 
@@ -206,14 +208,16 @@ class _Round:
                 self._plan(node, _kept_room(entry))
             self._requeue(item, Requeue.NO_CANDIDATES)
             return
-        if any(target.item.key in self._preempted for target in entry.targets):
+        if any(target.item.key in self._preempted or target.item.key in self._replaced for target in entry.targets):
             self._skip(item, "Workload has overlapping preemption targets with another workload")
             return
         if not fits:
             self._skip(item, "Workload no longer fits after processing another workload")
             return
         victims = [target for target in entry.targets if target.item is not entry.replaced]
-        self._preempted |= {target.item.key: target.item for target in entry.targets}
+        self._preempted |= {target.item.key: target.item for target in victims}
+        if entry.replaced is not None:
+            self._replaced.add(entry.replaced.key)
         if mode is not Mode.FIT:
             self._plan(node, entry.assignment.usage)
             self._preempt(entry, victims)

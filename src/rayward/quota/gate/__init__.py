@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from rayward.kinds.admission import Queueing
 from rayward.kinds.resources import (
+    ADMISSION_CHECKS,
     CLUSTER_QUEUES,
     COHORTS,
     LOCAL_QUEUES,
@@ -48,6 +49,7 @@ def registration(queueing: Queueing, shared: Shared) -> Registration:
             rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
             rule(READ, PODS, LIMIT_RANGES, NAMESPACES),
             rule(READ, RUNTIME_CLASSES),
+            rule(READ, ADMISSION_CHECKS),
         ),
         build=build,
         metrics=GateMetrics,

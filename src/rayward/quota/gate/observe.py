@@ -9,6 +9,7 @@ from typing import Any, Final
 from rayward.kinds import labels
 from rayward.kinds.admission import Queueing, is_acknowledged, read_grant
 from rayward.kinds.kueue import (
+    AdmissionCheck,
     ClusterQueue,
     Cohort,
     LocalQueue,
@@ -30,9 +31,11 @@ from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
+from rayward.quota.checks import UNSUPPORTED, unsupported_check
 from rayward.quota.gate.demand import Terms, counted
 from rayward.quota.gate.state import PodUse, State
 from rayward.quota.sources import (
+    ALL_CHECKS,
     ALL_CLUSTER_QUEUES,
     ALL_COHORTS,
     ALL_FLAVORS,
@@ -106,6 +109,7 @@ class Caches:
     cluster_queues: Cache[ClusterQueue]
     local_queues: Cache[LocalQueue]
     cohorts: Cache[Cohort]
+    checks: Cache[AdmissionCheck]
     priorities: Cache[WorkloadPriorityClass]
     limit_ranges: Cache[LimitRange]
     runtime_classes: Cache[RuntimeClass]
@@ -128,6 +132,7 @@ def caches_of(informers: Informers, shared: Shared) -> Caches:
         cluster_queues=cache(ALL_CLUSTER_QUEUES),
         local_queues=cache(ALL_LOCAL_QUEUES),
         cohorts=cache(ALL_COHORTS),
+        checks=cache(ALL_CHECKS),
         priorities=cache(ALL_PRIORITIES),
         limit_ranges=cache(ALL_LIMIT_RANGES),
         runtime_classes=cache(ALL_RUNTIME_CLASSES),
@@ -180,7 +185,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
         cluster=cluster,
         terms=Terms(queue, role_of(caches, cluster), *priority) if queue else None,
         demand=demand,
-        problem=problem or (unknown if queue else None),
+        problem=problem or ((unknown or _foreign(caches, Key(key.namespace, queue))) if queue else None),
         stopped=stopped or ("spec.suspend is true" if cluster.spec.suspend else ""),
         grant=grant,
         acknowledged=is_acknowledged(grant, cluster.status.conditions),
@@ -287,6 +292,11 @@ def _use(pod: GatePod) -> PodUse:
 def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
     template = job.spec.submitter_pod_template if job is not None else None
     return submitter_spec(cluster.metadata.label(labels.SUBMISSION_MODE), template)
+
+
+def _foreign(caches: Caches, queue: Key) -> tuple[str, str] | None:
+    found = unsupported_check(queue, caches.local_queues, caches.cluster_queues, caches.checks)
+    return (UNSUPPORTED, found) if found else None
 
 
 def _priority(caches: Caches, cluster: RayCluster) -> tuple[tuple[int, str], tuple[str, str] | None]:

@@ -21,6 +21,7 @@ from rayward.kube.runtime.events import EventFilter
 from rayward.kube.runtime.predicates import label_key
 from rayward.kube.runtime.registry import Environment
 from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
+from rayward.quota.checks import where_checks_change
 from rayward.quota.gate.apply import GATE, Applier
 from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.metrics import GateMetrics
@@ -80,6 +81,9 @@ class GateReconciler:
         self.controller.watch(caches.services, self._keys_of_service)
         self.controller.watch(caches.priorities, self._keys_of_priority)
         self.controller.watch(caches.flavors, self._keys_of_flavor)
+        self.controller.watch(caches.cluster_queues, where_checks_change(self._gated))
+        self.controller.watch(caches.local_queues, self._where_one_comes_or_goes)
+        self.controller.watch(caches.checks, self._where_one_comes_or_goes)
         self.controller.watch(caches.jobs, lambda old, new: self._keys_of_job(new or old))
         self._jobs.watch(caches.jobs)
         self._jobs.watch(caches.workloads, self._job_of_workload)
@@ -224,6 +228,12 @@ class GateReconciler:
         )
 
     # whom a change concerns
+
+    def _where_one_comes_or_goes(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        return self._gated() if old is None or new is None else ()
+
+    def _gated(self) -> list[Key]:
+        return [one.key for one in self._caches.clusters if self._queueing.queue_of(one.metadata)]
 
     def _keys_of_cluster(self, old: Any, new: Any) -> Iterable[Key]:
         found = new or old

@@ -14,6 +14,8 @@ from rayward.kinds.admission import Queueing
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import (
     ADMISSION_CHECKS,
+    CLUSTER_QUEUES,
+    LOCAL_QUEUES,
     MULTI_KUEUE_CLUSTERS,
     MULTI_KUEUE_CONFIGS,
     RAY_SERVICES,
@@ -45,6 +47,7 @@ def registration(queueing: Queueing, services: Source[RayService]) -> Registrati
             rule(OWN, WORKLOADS),
             rule(("patch",), WORKLOADS, subresource="status"),
             rule(READ, MULTI_KUEUE_CONFIGS, MULTI_KUEUE_CLUSTERS, ADMISSION_CHECKS, WORKLOAD_PRIORITY_CLASSES),
+            rule(READ, CLUSTER_QUEUES, LOCAL_QUEUES),
             rule(("patch",), ADMISSION_CHECKS, subresource="status"),
             rule((*READ, "patch"), RAY_SERVICES),
             rule(("patch",), RAY_SERVICES, subresource="status"),

@@ -26,6 +26,7 @@ from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.shield import Shield
 from rayward.quota.engine import status as to
 from rayward.quota.gate.apply import requeued
+from rayward.quota.gate.demand import recounted
 from rayward.quota.multicluster.claims import twin_body
 from rayward.quota.multicluster.remote import Remote, Remotes
 from rayward.quota.multicluster.state import (
@@ -39,6 +40,8 @@ from rayward.quota.multicluster.state import (
     FinishClaim,
     Forward,
     Pin,
+    RecountClaim,
+    RecountTwin,
     ReleaseClaim,
     RequeueClaim,
     SetFinalizer,
@@ -87,6 +90,8 @@ class Applier:
                 await self._answer(write, now)
             case RequeueClaim(claim):
                 await self._status(claim, requeued(claim, now))
+            case RecountClaim(claim, counts):
+                await self._patch(WORKLOADS, claim, recounted(claim, counts))
             case FinishClaim(claim, reason, message):
                 await self._status(claim, to.finished(claim, reason, message, now))
             case ReleaseClaim(claim):
@@ -98,9 +103,9 @@ class Applier:
                 remote = self._remote(worker)
                 await self._delete(remote.client, remote.workloads, WORKLOADS, twin.metadata)
             case ActivateTwin(worker, twin, active):
-                remote = self._remote(worker)
-                change = _exactly(twin, {"spec": {"active": active}})
-                await self._send(remote.client, remote.workloads, _merge(WORKLOADS, twin, change))
+                await self._patch_twin(worker, twin, {"spec": {"active": active}})
+            case RecountTwin(worker, twin, counts):
+                await self._patch_twin(worker, twin, recounted(twin, counts))
             case Forward(worker, goal):
                 await self._forward(self._remote(worker), goal.body)
             case DeleteService(worker, uid):
@@ -169,6 +174,10 @@ class Applier:
 
     async def _patch(self, resource: Resource, about: KubeObject, change: Object) -> None:
         await self._send(self._client, self._caches[resource], _merge(resource, about, _exactly(about, change)))
+
+    async def _patch_twin(self, worker: str, twin: Workload, change: Object) -> None:
+        remote = self._remote(worker)
+        await self._send(remote.client, remote.workloads, _merge(WORKLOADS, twin, _exactly(twin, change)))
 
     async def _send(self, client: Client, cache: Cache[Any], request: Request) -> None:
         try:

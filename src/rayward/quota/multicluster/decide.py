@@ -8,13 +8,14 @@ worker cluster of a RayService cannot be reached nothing is changed: it may well
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rayward.kinds import labels
 from rayward.kinds.kueue import Workload, names
-from rayward.quota.gate.demand import counts_of, demand_of, is_form
+from rayward.quota.gate.demand import counts_of, demand_of, form_of, is_form
 from rayward.quota.multicluster.claims import bound_to, claim_body, covers, holds, release_of
+from rayward.quota.multicluster.report import report_of, why_it_waits
 from rayward.quota.multicluster.state import (
     ActivateTwin,
     AnswerCheck,
@@ -29,6 +30,8 @@ from rayward.quota.multicluster.state import (
     Forward,
     Goal,
     Pin,
+    RecountClaim,
+    RecountTwin,
     ReleaseClaim,
     Report,
     RequeueClaim,
@@ -39,7 +42,7 @@ from rayward.quota.multicluster.state import (
 )
 
 _SUPERSEDED = "The RayService no longer asks for this release"
-_GONE = "The RayCluster on the worker cluster is gone"
+_GONE = "Nothing runs by it on the worker cluster any more"
 
 
 def decide(state: State) -> Decision:
@@ -93,33 +96,67 @@ class _Step:
             writes += self._keep(claim)
         goal = self.state.goal
         if goal is None:
-            return Decision(tuple(writes), Report(False, "InvalidSpec", self.state.problem))
+            reason, message = self.state.problem or ("Pending", "")
+            return Decision(tuple(writes), Report(False, reason, message))
         writes += self._ask(goal)
         current = self._remote_digest() == goal.digest
         if not current and self._may_forward(goal):
             assert self.pinned is not None
             writes.append(Forward(self.pinned.name, goal))
-        return Decision(tuple(writes), self._report(goal, current=current))
+        return Decision(tuple(writes), report_of(self.state, self.live, goal, current=current))
 
     # what is asked for
 
     def _ask(self, goal: Goal) -> list[Write]:
         mine = [one for one in self.live if release_of(one) == goal.release and not one.deleting]
-        running = [one for one in mine if bound_to(one) and is_form(one, goal.demand)]
-        if running and not any(covers(one, goal.demand.counts) for one in mine):
-            return self._grow(goal, running[-1], mine)
-        if not any(self._is_for(one, goal) for one in mine) and not running:
+        settled = [one for one in mine if not self._waits_to_replace(one)]
+        running = [one for one in settled if bound_to(one) and is_form(one, goal.demand)]
+        if running:
+            covered = any(self._is_for(one, goal) for one in settled)
+            writes = self._supersede(running[-1]) if covered else self._grow(goal, running[-1])
+            return writes or self._uncovered()
+        waiting = [one for one in mine if not (one.reserved or bound_to(one)) and is_form(one, goal.demand)]
+        if waiting and counts_of(waiting[0]) != goal.demand.counts:
+            return [RecountClaim(waiting[0], goal.demand.counts)]
+        if not any(self._is_for(one, goal) for one in mine):
             return [CreateClaim(claim_body(self.state, goal.release, goal.demand))]
         return self._uncovered()
 
-    def _grow(self, goal: Goal, running: Workload, mine: Sequence[Workload]) -> list[Write]:
+    def _grow(self, goal: Goal, running: Workload) -> list[Write]:
         """More pods of a release that runs: a slice that replaces the claim by which it does."""
-        waiting = [one for one in mine if one.replaces and not one.reserved]
-        if waiting or not holds(running):
-            return []
+        replacing = self._replacing(running)
         counts = {name: max(count, counts_of(running).get(name, 0)) for name, count in goal.demand.counts.items()}
+        if replacing:
+            return [RecountClaim(replacing[0], counts)] if counts_of(replacing[0]) != counts else []
+        if not holds(running):
+            return []
         body = claim_body(self.state, goal.release, goal.demand.with_counts(counts), running)
         return [CreateClaim(body)]
+
+    def _waits_to_replace(self, claim: Workload) -> bool:
+        """Whether a claim is a slice beside the one that it is to replace."""
+        return not claim.reserved and any(claim.replaces == str(one.key) for one in self.live)
+
+    def _replacing(self, claim: Workload) -> list[Workload]:
+        """Slices that wait to replace a claim."""
+        return [one for one in self.live if one.replaces == str(claim.key) and not one.reserved]
+
+    def _supersede(self, claim: Workload) -> list[Write]:
+        return [FinishClaim(one, names.OUT_OF_SYNC, _SUPERSEDED) for one in self._replacing(claim)]
+
+    def _lowered(self, claim: Workload, twins: Sequence[tuple[str, Workload]]) -> Mapping[str, int]:
+        """What a claim still has to ask for: what the user does, and what the worker cluster has not given back yet.
+
+        Before the worker cluster was told of it, what it runs may still grow to what was asked for before.
+        """
+        goal, held = self.state.goal, counts_of(claim)
+        if goal is None or self._remote_digest() != goal.digest or not self._is_of(claim, goal):
+            return held
+        assert self.pinned is not None
+        uid = bound_to(claim)
+        clusters = (demand_of(one).counts for one in self.pinned.clusters if one.metadata.uid == uid)
+        used = [goal.demand.counts, *clusters, *(counts_of(twin) for _, twin in twins)]
+        return {name: min(count, max(one.get(name, 0) for one in used)) for name, count in held.items()}
 
     def _uncovered(self) -> list[Write]:
         """RayClusters that the worker cluster's operator made by itself, to replace a broken one, say."""
@@ -135,6 +172,9 @@ class _Step:
                 release = cluster.metadata.annotation(labels.SPEC_HASH)
                 return [CreateClaim(claim_body(self.state, release, demand))]
         return []
+
+    def _is_of(self, claim: Workload, goal: Goal) -> bool:
+        return release_of(claim) == goal.release and is_form(claim, goal.demand)
 
     def _is_for(self, claim: Workload, goal: Goal) -> bool:
         return is_form(claim, goal.demand) and covers(claim, goal.demand.counts)
@@ -152,7 +192,10 @@ class _Step:
                 return True
             if goal is not None and goal.release == forwarded:
                 return False
-        return goal is None or (release == goal.release and self._is_for(claim, goal))
+        if goal is None:
+            return True
+        # One that waits is asked for other counts in its place.
+        return self._is_of(claim, goal) and (covers(claim, goal.demand.counts) or not claim.reserved)
 
     def _runs(self, uid: str) -> bool:
         return self.pinned is not None and any(
@@ -179,7 +222,7 @@ class _Step:
     def _keep_bound(self, claim: Workload, twins: Sequence[tuple[str, Workload]]) -> list[Write]:
         if not twins:
             return [FinishClaim(claim, names.SUCCEEDED, _GONE)]
-        if claim.replaces and not claim.reserved:
+        if self._waits_to_replace(claim):
             # A slice that waits takes nothing from what runs by the one that it is to replace.
             return []
         active = claim.reserved and not claim.evicted and not claim.deleting
@@ -193,14 +236,24 @@ class _Step:
                 return writes
             if claim.deleting:
                 return [*writes, FinishClaim(claim, names.OUT_OF_SYNC, _GONE)]
-            return [*writes, RequeueClaim(claim)] if claim.reserved else writes
+            if claim.reserved:
+                return [*writes, *self._supersede(claim), RequeueClaim(claim)]
+            return writes or self._give_back(claim, twins)
         worker = twins[0][0]
         if any(holds(twin) for _, twin in twins):
-            return [*writes, *self._answer(claim, "Ready", f"Quota is reserved on worker cluster {worker}")]
+            writes += self._answer(claim, "Ready", f"Quota is reserved on worker cluster {worker}")
+            return writes or self._give_back(claim, twins)
         return [*writes, *self._lost(claim, worker, twins[-1][1])]
+
+    def _give_back(self, claim: Workload, twins: Sequence[tuple[str, Workload]]) -> list[Write]:
+        lowered = self._lowered(claim, twins)
+        return [RecountClaim(claim, lowered)] if lowered != counts_of(claim) else []
 
     def _dispatch(self, claim: Workload, twins: Sequence[tuple[str, Workload]]) -> list[Write]:
         """The first worker cluster that admits a claim's twin gets it; one that runs the RayService is the only one."""
+        fewer = self._ask_less(claim, twins)
+        if fewer:
+            return fewer
         candidates = (self.state.pinned,) if self.state.pinned else self._connected()
         winner = next((worker for worker, twin in twins if holds(twin) and worker in candidates), "")
         if winner:
@@ -218,16 +271,26 @@ class _Step:
                 writes.append(ActivateTwin(worker, twin, active=True))
         if self._answered(claim, "Ready") and twins:
             return [*writes, *self._lost(claim, *twins[0])]
-        message = "; ".join(f"worker cluster {worker}: {_waits(twin)}" for worker, twin in twins)
+        message = "; ".join(f"worker cluster {worker}: {why_it_waits(twin)}" for worker, twin in twins)
         if not candidates:
             message = (
                 f"None of the worker clusters is connected: {', '.join(self.state.allowed) or 'none is configured'}"
             )
         return [*writes, *self._answer(claim, "Pending", message or "Asking worker clusters for quota")]
 
+    def _ask_less(self, claim: Workload, twins: Sequence[tuple[str, Workload]]) -> list[Write]:
+        """Fewer pods than were asked for, while worker clusters are asked and nothing runs."""
+        goal, counts = self.state.goal, counts_of(claim)
+        forwarded = self.pinned.service.release if self.pinned is not None and self.pinned.service is not None else ""
+        if goal is not None and self._is_for(claim, goal) and self._is_of(claim, goal) and forwarded != goal.release:
+            counts = goal.demand.counts
+        if counts != counts_of(claim):
+            return [RecountClaim(claim, counts)]
+        return [RecountTwin(worker, twin, counts) for worker, twin in twins if counts_of(twin) != counts]
+
     def _lost(self, claim: Workload, worker: str, twin: Workload) -> list[Write]:
         """The worker cluster took its quota back, or has not given it again yet."""
-        message = f"worker cluster {worker}: {_waits(twin)}"
+        message = f"worker cluster {worker}: {why_it_waits(twin)}"
         return self._answer(claim, "Retry" if self._answered(claim, "Ready") else "Pending", message)
 
     def _withdraw(self, twins: Iterable[tuple[str, Workload]]) -> list[Write]:
@@ -270,31 +333,6 @@ class _Step:
             return ""
         return self.pinned.service.forwarded
 
-    def _report(self, goal: Goal, *, current: bool) -> Report:
-        where = f" on worker cluster {self.pinned.name}" if self.pinned is not None else ""
-        waiting = [one for one in self.live if not holds(one)]
-        mine = [one for one in waiting if release_of(one) == goal.release]
-        if current and not waiting:
-            return Report(True, "QuotaReserved", f"Quota is reserved here and{where}", current=True)
-        claim = (mine or waiting or [None])[-1]
-        if claim is None:
-            return Report(False, "Pending", "The Workload is being created", current=current)
-        if claim.evicted and claim.reserved:
-            found = claim.condition(names.EVICTED)
-            assert found is not None
-            return Report(False, found.reason, f"Workload {claim.metadata.name} was evicted: {found.message}", current)
-        if claim.reserved:
-            said = next(
-                (one.message for one in claim.status.admission_checks or () if one.name in self.state.checks), ""
-            )
-            message = f"Workload {claim.metadata.name} has quota here and waits for {said or 'a worker cluster'}"
-            return Report(False, "WaitingForWorkerCluster", message, current)
-        found = claim.condition(names.QUOTA_RESERVED)
-        message = (
-            found.message if found is not None and found.message else f"waits in LocalQueue {claim.spec.queue_name}"
-        )
-        return Report(False, "Pending", f"Workload {claim.metadata.name}: {message}", current)
-
 
 def _twins(state: State, claim: Workload, pinned: Worker | None) -> list[tuple[str, Workload]]:
     """The Workloads of worker clusters that stand for a claim, by worker."""
@@ -302,7 +340,12 @@ def _twins(state: State, claim: Workload, pinned: Worker | None) -> list[tuple[s
     if uid:
         workloads = pinned.workloads if pinned is not None else ()
         name = pinned.name if pinned is not None else ""
-        return [(name, one) for one in workloads if bound_to(one) == uid and not one.finished]
+        form = list(form_of(claim).items())
+        return [
+            (name, one)
+            for one in workloads
+            if bound_to(one) == uid and list(form_of(one).items()) == form and not one.finished
+        ]
     return [
         (worker.name, one)
         for worker in state.workers.values()
@@ -315,11 +358,3 @@ def _twins(state: State, claim: Workload, pinned: Worker | None) -> list[tuple[s
 def _has_finalizer(state: State) -> bool:
     assert state.service is not None
     return labels.MULTICLUSTER in (state.service.metadata.finalizers or ())
-
-
-def _waits(twin: Workload) -> str:
-    evicted = twin.condition(names.EVICTED)
-    if evicted is not None and evicted.status == "True":
-        return f"evicted: {evicted.message}"
-    found = twin.condition(names.QUOTA_RESERVED)
-    return (found.message if found is not None else "") or f"waits in LocalQueue {twin.spec.queue_name}"

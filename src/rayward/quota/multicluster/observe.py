@@ -13,32 +13,35 @@ import msgspec
 from rayward.kinds import labels, managedby
 from rayward.kinds.admission import Queueing
 from rayward.kinds.hashing import release_hash
-from rayward.kinds.kueue import AdmissionCheck, MultiKueueConfig, Workload, WorkloadPriorityClass, names
+from rayward.kinds.kueue import (
+    AdmissionCheck,
+    ClusterQueue,
+    LocalQueue,
+    MultiKueueConfig,
+    Workload,
+    WorkloadPriorityClass,
+    names,
+)
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.resources import (
-    ADMISSION_CHECKS,
-    MULTI_KUEUE_CONFIGS,
-    RAY_SERVICES,
-    WORKLOADS,
-)
+from rayward.kinds.resources import MULTI_KUEUE_CONFIGS, RAY_SERVICES, WORKLOADS
 from rayward.kinds.validation import listed, service_problems
 from rayward.kube.core.objects import Key, ObjectMeta
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
+from rayward.quota.checks import UNSUPPORTED, unsupported_check
 from rayward.quota.gate.demand import demand_of
 from rayward.quota.multicluster.claims import ORIGIN
 from rayward.quota.multicluster.remote import BY_SERVICE, Remotes
 from rayward.quota.multicluster.state import Goal, RemoteService, State, Worker
-from rayward.quota.sources import ALL_PRIORITIES
+from rayward.quota.sources import ALL_CHECKS, ALL_CLUSTER_QUEUES, ALL_LOCAL_QUEUES, ALL_PRIORITIES
 
 _NOT_FORWARDED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration", labels.WORKER_CLUSTER})
 _CLAIMS: Final = Source(
     WORKLOADS, Workload, {"label_selector": labels.RELEASE}, indexes={BY_SERVICE: by_label(labels.ORIGIN_NAME)}
 )
-_CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
 _CONFIGS: Final = Source(MULTI_KUEUE_CONFIGS, MultiKueueConfig)
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
@@ -53,12 +56,22 @@ class Caches:
     checks: Cache[AdmissionCheck]
     configs: Cache[MultiKueueConfig]
     priorities: Cache[WorkloadPriorityClass]
+    cluster_queues: Cache[ClusterQueue]
+    local_queues: Cache[LocalQueue]
 
 
 def caches_of(informers: Informers, services: Source[RayService]) -> Caches:
     """The caches of the manager cluster; its worker clusters have their own."""
     cache = informers.cache
-    return Caches(cache(services), cache(_CLAIMS), cache(_CHECKS), cache(_CONFIGS), cache(ALL_PRIORITIES))
+    return Caches(
+        services=cache(services),
+        claims=cache(_CLAIMS),
+        checks=cache(ALL_CHECKS),
+        configs=cache(_CONFIGS),
+        priorities=cache(ALL_PRIORITIES),
+        cluster_queues=cache(ALL_CLUSTER_QUEUES),
+        local_queues=cache(ALL_LOCAL_QUEUES),
+    )
 
 
 def our_checks(caches: Caches) -> list[AdmissionCheck]:
@@ -95,8 +108,14 @@ def observe(caches: Caches, remotes: Remotes, key: Key, queueing: Queueing) -> S
     goal, problem = goal_of(service, caches.services.whole(key) or {})
     found, unknown = _priority(caches, service)
     queue = queueing.queue_of(service.metadata)
+    foreign = unsupported_check(Key(key.namespace, queue), caches.local_queues, caches.cluster_queues, caches.checks)
+    refused = problem or unknown or foreign
     return dataclasses.replace(
-        state, goal=None if unknown else goal, problem=problem or unknown, queue=queue, priority=found
+        state,
+        goal=None if refused else goal,
+        problem=("InvalidSpec" if problem or unknown else UNSUPPORTED, refused) if refused else None,
+        queue=queue,
+        priority=found,
     )
 
 

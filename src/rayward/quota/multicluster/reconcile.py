@@ -23,6 +23,7 @@ from rayward.kube.runtime.events import EventFilter
 from rayward.kube.runtime.predicates import label_key
 from rayward.kube.runtime.registry import Environment, Source
 from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
+from rayward.quota.checks import UNSUPPORTED, where_checks_change
 from rayward.quota.multicluster.apply import MANAGER, Applier
 from rayward.quota.multicluster.decide import decide
 from rayward.quota.multicluster.observe import caches_of, is_dispatched, observe, our_checks, workers_of
@@ -31,6 +32,7 @@ from rayward.quota.multicluster.state import Decision, Forward, Pin, State
 from rayward.quota.multicluster.status import status_of
 
 NAME: Final = "multicluster"
+_WARNED_OF: Final = ("NameConflict", "WorkerUnreachable", "InvalidSpec", UNSUPPORTED)
 _CLUSTERS: Final = Source(MULTI_KUEUE_CLUSTERS, MultiKueueCluster)
 
 
@@ -60,6 +62,8 @@ class MulticlusterReconciler:
         self.controller.watch(caches.services, self._dispatched)
         self.controller.watch(caches.claims, label_key(labels.ORIGIN_NAME))
         self.controller.watch(caches.checks, lambda old, new: self._all_services())
+        self.controller.watch(caches.cluster_queues, where_checks_change(self._all_services))
+        self.controller.watch(caches.local_queues, self._where_one_comes_or_goes)
         self.controller.watch(caches.configs, lambda old, new: self._all_services())
         self._checks.watch(caches.checks)
         self._checks.watch(caches.configs, lambda old, new: self._all_checks())
@@ -98,7 +102,7 @@ class MulticlusterReconciler:
             elif isinstance(write, Forward):
                 message = f"Applied the RayService on worker cluster {write.worker}"
                 self._emit(service, "Normal", "AppliedOnWorkerCluster", message)
-        if report.reason in ("NameConflict", "WorkerUnreachable", "InvalidSpec"):
+        if report.reason in _WARNED_OF:
             self._emit(service, "Warning", report.reason, report.message)
         whole = self._caches.services.whole(key)
         if whole is None:
@@ -166,6 +170,9 @@ class MulticlusterReconciler:
     def _dispatched(self, old: RayService | None, new: RayService | None) -> Iterable[Key]:
         found = new or old
         return (found.key,) if found is not None and self._is_ours(found) else ()
+
+    def _where_one_comes_or_goes(self, old: KubeObject | None, new: KubeObject | None) -> Iterable[Key]:
+        return self._all_services() if old is None or new is None else ()
 
     def _all_services(self) -> list[Key]:
         return [one.key for one in self._caches.services if self._is_ours(one)]

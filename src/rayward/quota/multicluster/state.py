@@ -62,8 +62,8 @@ class State:
     """None once it is gone."""
     goal: Goal | None = None
     """None where the spec is invalid, or a deletion is under way."""
-    problem: str = ""
-    """Why there is no goal."""
+    problem: tuple[str, str] | None = None
+    """Reason and message of why there is no goal."""
     queue: str = ""
     priority: tuple[int, str] = (0, "")
     claims: tuple[Workload, ...] = ()
@@ -125,6 +125,14 @@ class RequeueClaim:
 
 
 @dataclass(frozen=True, slots=True)
+class RecountClaim:
+    """Ask for other counts in the same place, or give back what is not used any more."""
+
+    claim: Workload
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class FinishClaim:
     """A claim that is never needed again."""
 
@@ -166,6 +174,15 @@ class ActivateTwin:
 
 
 @dataclass(frozen=True, slots=True)
+class RecountTwin:
+    """Have a worker cluster hold no more than the claim does, before any RayCluster runs by it."""
+
+    worker: str
+    twin: Workload
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Forward:
     """Make the RayService of a worker cluster what the manager's is."""
 
@@ -188,11 +205,13 @@ Write = (
     | BindClaim
     | AnswerCheck
     | RequeueClaim
+    | RecountClaim
     | FinishClaim
     | ReleaseClaim
     | CreateTwin
     | DeleteTwin
     | ActivateTwin
+    | RecountTwin
     | Forward
     | DeleteService
 )
