@@ -69,8 +69,7 @@ bench-upgrade: .venv/dev.stamp .venv/ray.stamp
 # 500 RayJobs at once with simulated Ray, then ten in turn with real Ray: our operator beside KubeRay's.
 bench-jobs: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
-	@$(PY) -m bench.jobs
-	@$(PY) -m bench.joblatency
+	@failed=0; $(PY) -m bench.jobs || failed=1; $(PY) -m bench.joblatency || failed=1; exit $$failed
 
 # Kueue's own benchmark: our engine beside Kueue; then 200 upgrades that wait for quota.
 bench-quota: .venv/dev.stamp

@@ -80,10 +80,10 @@ def command(
         ref = Ref("RayJob", name_of(made), session.namespace)
         tell(f"{ref} created")
         if detach:
-            tell(how_to_return(ref))
+            tell(how_to_return(ref, target))
             answer(f"rayjob.ray.io/{ref.name}")
             return 0
-        return follow(client, ref)
+        return follow(client, ref, target)
 
 
 def _is_file(word: str) -> bool:

@@ -89,7 +89,7 @@ def _deleted(view: RayView, seconds: int, submitter: Submitter = Submitter.NONE,
         pytest.param(RayView(), 9999, Submitter.NONE, [], True, id="a head that was not asked yet is asked first"),
         pytest.param(UNKNOWN, 5, Submitter.NONE, ["RemoveFinalizer"], False, id="Ray does not have it"),
         pytest.param(UNKNOWN, 5, Submitter.ACTIVE, ["DeleteSubmitter"], True, id="a submitter goes first"),
-        pytest.param(UNKNOWN, 31, Submitter.ACTIVE, ["DeleteSubmitter", "RemoveFinalizer"], False, id="not for long"),
+        pytest.param(UNKNOWN, 301, Submitter.ACTIVE, ["DeleteSubmitter", "RemoveFinalizer"], False, id="not for long"),
     ],
 )
 def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
