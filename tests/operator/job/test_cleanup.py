@@ -49,7 +49,7 @@ def test_an_end_that_no_rule_speaks_of_is_told(status: str, rules: list[Any], to
     ended = msgspec.structs.replace(state.status, reason="DeadlineExceeded", ray_cluster_name="j-1")
     text = unmatched(state.spec, ended)
     assert (told in text) if told else text == ""
-    assert not told or "RayCluster j-1 stays; add a rule for jobDeploymentStatus Failed" in text
+    assert not told or "RayCluster j-1 stays; " in text
 
 
 @pytest.mark.parametrize(

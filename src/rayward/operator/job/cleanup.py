@@ -92,10 +92,12 @@ def unmatched(spec: RayJobSpec, status: RayJobStatus) -> str:
     if not ruled or status.job_status in (JobStatus.SUCCEEDED, JobStatus.FAILED) or policies(spec, status):
         return ""
     ended = f"jobStatus {status.job_status}" if status.job_status else f"reason {status.reason} and no jobStatus"
-    phase = status.job_deployment_status
+    cluster = status.ray_cluster_name
+    # A rule cannot name a job that was stopped: the definitions know jobDeploymentStatus Failed only.
+    rule = "add a rule for jobDeploymentStatus Failed, or " if status.job_deployment_status == "Failed" else ""
     return (
-        f"The job ended with {ended}, and no rule of spec.deletionStrategy matches: RayCluster "
-        f"{status.ray_cluster_name} stays; add a rule for jobDeploymentStatus {phase}, or delete the RayCluster"
+        f"The job ended with {ended}, and no rule of spec.deletionStrategy matches: RayCluster {cluster} stays; "
+        f"{rule}delete it: kubectl delete raycluster {cluster}"
     )
 
 
