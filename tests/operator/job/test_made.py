@@ -20,7 +20,7 @@ pytestmark = pytest.mark.anyio
 Object = dict[str, Any]
 
 _ENTRIES: Final[dict[str, Object]] = json.loads(gzip.decompress(RECORDED.read_bytes()))
-_REACHED: Final = ("Running", "Waiting")
+_REACHED: Final = ("Running", "Waiting", "Complete")
 
 
 async def test_the_children_that_our_operator_makes_are_kuberays(ray: JobStage) -> None:
