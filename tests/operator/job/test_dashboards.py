@@ -142,7 +142,7 @@ async def test_the_jobs_of_one_head_are_asked_for_in_one_request(ray: JobStage) 
             return len(ray.heads.asked) >= 10
 
         await ray.eventually(asked_often)
-        assert {(method, path) for _, method, path in ray.heads.asked} == {("GET", "/api/jobs/")}
+        assert {path for _, _, path in ray.heads.asked if path.startswith("/api/jobs/")} == {"/api/jobs/"}
 
 
 async def test_a_job_goes_on_when_another_operator_takes_the_lead(ray: JobStage) -> None:
