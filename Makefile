@@ -69,8 +69,7 @@ bench-upgrade: .venv/dev.stamp .venv/ray.stamp
 # 500 RayJobs at once with simulated Ray, then ten in turn with real Ray: our operator beside KubeRay's.
 bench-jobs: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
-	@$(PY) -m bench.jobs
-	@$(PY) -m bench.joblatency
+	@failed=0; $(PY) -m bench.jobs || failed=1; $(PY) -m bench.joblatency || failed=1; exit $$failed
 
 # Workers that join a cluster of real Ray, idle and with all cores busy: our init container beside KubeRay's.
 bench-joining: .venv/dev.stamp .venv/ray.stamp

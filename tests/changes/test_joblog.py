@@ -19,7 +19,7 @@ class _Shown:
 
 
 def _row(number: int, job_id: str, tail: str, **more: Any) -> dict[str, Any]:
-    return {"number": number, "jobId": job_id, "logTail": tail, **more}
+    return {"number": number, "rayClusterName": f"c-{number}", "jobId": job_id, "logTail": tail, **more}
 
 
 def _follow(world: RayWorld, *changes: Any) -> _Shown:
@@ -81,6 +81,25 @@ def test_every_attempt_is_shown_and_none_twice() -> None:
 
     def ends() -> None:
         world.ends(attempts=[_row(1, "id-1", "first\n", exitCode=3), _row(2, "id-2", "second\n")])
+
+    assert _follow(world, fails, lambda: None, again, ends, lambda: None).log == b"first\nsecond\n"
+
+
+def test_attempts_under_an_id_of_the_users_are_told_apart_by_their_clusters() -> None:
+    world = RayWorld()
+    world.runs("mine")
+    world.say(b"first\n")
+
+    def fails() -> None:
+        world.ray, world.cluster = "FAILED", None
+        world.status |= {"jobDeploymentStatus": "Retrying", "attempts": [_row(1, "mine", "first\n", exitCode=3)]}
+
+    def again() -> None:
+        world.log = b"second\n"
+        world.runs("mine", "c-2")
+
+    def ends() -> None:
+        world.ends(attempts=[_row(1, "mine", "first\n", exitCode=3), _row(2, "mine", "second\n")])
 
     assert _follow(world, fails, lambda: None, again, ends, lambda: None).log == b"first\nsecond\n"
 

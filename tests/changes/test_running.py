@@ -77,8 +77,9 @@ def test_a_name_is_taken_once(client: SyncClient, namespace: str) -> None:
 def test_a_rerun_starts_from_the_beginning(client: SyncClient, namespace: str) -> None:
     ref = _ref(namespace)
     made = run(client, start(ref, manifest(RUN, ref, None), None))
+    ours = ("rayward.dev/attempt", "rayward.dev/transaction", "rayward.dev/suspended-by")
     change = {
-        "metadata": {"annotations": {"rayward.dev/attempt": "{}", "mine": "kept"}},
+        "metadata": {"annotations": {"mine": "kept", **dict.fromkeys(ours, "{}")}},
         "spec": {"suspend": True, "jobId": "taken"},
     }
     found = client.patch(RAY_JOBS, "train", change, PatchType.MERGE, namespace)

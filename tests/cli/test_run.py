@@ -55,7 +55,11 @@ def test_a_run_is_a_ray_job_with_its_code(client: SyncClient, rayward: Rayward, 
     assert done.code == 0, done.err
     assert done.out == "rayjob.ray.io/mine\n"
     assert "1 files, 0.0 kB" in done.err
-    assert "rayward logs rayjob/mine -f" in done.err
+    assert "a failed attempt is not tried again (--retries N)" in done.err
+    # an answer to "how do I get back" that works from anywhere
+    where = done.err.partition("rayward logs rayjob/mine -f")[2].partition("   #")[0]
+    assert "-n" in where.split()
+    assert f"rayward stop mine{where}" in done.err
     spec = client.get(RAY_JOBS, "mine", rayward.namespace)["spec"]
     assert spec["entrypoint"] == "python train.py"
     assert spec["rayClusterSpec"]["workerGroupSpecs"][0]["replicas"] == 2

@@ -29,6 +29,7 @@ from rayward.net.errors import NetworkError
 
 Write = Callable[[bytes], None]
 Tell = Callable[[str], None]
+_Key = tuple[str, str]
 
 _POLL: Final = 1.0
 _REMEMBERED: Final = 64 * 1024
@@ -70,7 +71,7 @@ def follow(ref: Ref, write: Write, tell: Tell | None = None) -> Operation[Waited
         JobFailed: It failed, was stopped, or will never start.
         NotFound: It is not there any more.
     """
-    printed: dict[str, _Printed] = {}
+    printed: dict[_Key, _Printed] = {}
     told, patience, may_read = "", _LOG_PATIENCE, True
     while True:
         live = yield from writing.read(ref)
@@ -83,7 +84,7 @@ def follow(ref: Ref, write: Write, tell: Tell | None = None) -> Operation[Waited
         if now and now != told and tell is not None:
             tell(now)
         told = now or told
-        mine = printed.setdefault(job_id, _Printed())
+        mine = printed.setdefault(_key(status), _Printed())
         if job_id and (status.get("jobStatus") or over) and not mine.whole and may_read:
             try:
                 yield from _stream(ref, str(status.get("rayClusterName") or ""), job_id, mine, write)
@@ -177,9 +178,14 @@ def remainder(written: bytes, tail: bytes) -> bytes:
     return tail
 
 
-def _write_kept(row: Object, printed: dict[str, _Printed], write: Write) -> None:
-    job_id, tail = str(row.get("jobId") or ""), str(row.get("logTail") or "").encode()
-    mine = printed.setdefault(job_id, _Printed())
+def _key(attempt: Object) -> _Key:
+    """What tells attempts apart: each has a cluster of its own, or an id that its cluster never had."""
+    return str(attempt.get("rayClusterName") or ""), str(attempt.get("jobId") or "")
+
+
+def _write_kept(row: Object, printed: dict[_Key, _Printed], write: Write) -> None:
+    tail = str(row.get("logTail") or "").encode()
+    mine = printed.setdefault(_key(row), _Printed())
     if mine.whole or not tail:
         return
     rest = remainder(mine.end, tail)

@@ -33,6 +33,8 @@ _NOT_COPIED: Final = frozenset(
         labels.ATTEMPT,
         labels.ATTEMPTS,
         labels.CONDITIONS,
+        labels.SUSPENDED_BY,
+        labels.TRANSACTION,
     )
 )
 _INTERPRETERS: Final = re.compile(r"(?:.*/)?(?:python[\d.]*|sh|bash|uv|env)$").match

@@ -12,13 +12,14 @@ from rayward.changes.refs import Ref
 from rayward.cli import terminal
 from rayward.cli.failure import Code
 from rayward.cli.output import tell
+from rayward.cli.target import Target
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.sdk import Client
 
 _SECOND_THOUGHTS = 3.0
 
 
-def follow(client: Client, ref: Ref) -> int:
+def follow(client: Client, ref: Ref, target: Target) -> int:
     """Show a job until it has ended; Ctrl-C leaves it running, a second one asks whether to stop it.
 
     Raises:
@@ -27,19 +28,20 @@ def follow(client: Client, ref: Ref) -> int:
     try:
         ended = client.follow(ref, write, tell)
     except KeyboardInterrupt:
-        return _leave(client, ref)
+        return _leave(client, ref, target)
     tell(f"{ref} succeeded{_took(ended.object)}")
     return 0
 
 
-def how_to_return(ref: Ref) -> str:
+def how_to_return(ref: Ref, target: Target) -> str:
     """What to run later."""
-    return f"follow it: rayward logs {ref} -f   # stop it: rayward stop {ref.name}"
+    where = target.words
+    return f"follow it: rayward logs {ref} -f{where}   # stop it: rayward stop {ref.name}{where}"
 
 
-def _leave(client: Client, ref: Ref) -> int:
+def _leave(client: Client, ref: Ref, target: Target) -> int:
     try:
-        tell(f"\n{ref} is still running; {how_to_return(ref)}")
+        tell(f"\n{ref} is still running; {how_to_return(ref, target)}")
         if not terminal.is_terminal():
             return Code.INTERRUPTED
         tell("press Ctrl-C once more to stop it")

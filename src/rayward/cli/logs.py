@@ -142,7 +142,7 @@ def _job_log(name: str, target: Target, *, follow: bool) -> int:
     with changing(target) as (client, session):
         ref = Ref("RayJob", name, session.namespace)
         if follow:
-            return following.follow(client, ref)
+            return following.follow(client, ref, target)
         client.job_log(ref, following.write)
     return 0
 

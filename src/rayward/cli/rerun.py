@@ -31,7 +31,7 @@ def command(job: str, name: str, detach: bool, target: Target) -> int:
         ref = Ref("RayJob", name_of(made), session.namespace)
         tell(f"{ref} created")
         if detach:
-            tell(how_to_return(ref))
+            tell(how_to_return(ref, target))
             answer(f"rayjob.ray.io/{ref.name}")
             return 0
-        return follow(client, ref)
+        return follow(client, ref, target)

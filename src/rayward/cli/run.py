@@ -78,12 +78,19 @@ def command(
         session.say_where()
         made = client.run(wanted, name=name, working_dir=package)
         ref = Ref("RayJob", name_of(made), session.namespace)
-        tell(f"{ref} created")
+        tell(f"{ref} created: {_retry_policy(retries)}")
         if detach:
-            tell(how_to_return(ref))
+            tell(how_to_return(ref, target))
             answer(f"rayjob.ray.io/{ref.name}")
             return 0
-        return follow(client, ref)
+        return follow(client, ref, target)
+
+
+def _retry_policy(retries: int) -> str:
+    if not retries:
+        return "a failed attempt is not tried again (--retries N)"
+    times = "once" if retries == 1 else f"up to {retries} times"
+    return f"a failed attempt is tried again {times}, on a new cluster; one whose outcome is unknown is not"
 
 
 def _is_file(word: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,6 +61,17 @@ class Target:
         access = find_access(self.kubeconfig, self.context)
         named = f"context {self.context}, " if self.context else ""
         return access, f"{named}{access.server}", False
+
+    @property
+    def words(self) -> str:
+        """What another command needs to be about the same server and namespace, with a space before it."""
+        given = (
+            ("-n", self.namespace),
+            ("--context", self.context),
+            ("--kubeconfig", self.kubeconfig),
+            ("--data-dir", self.data),
+        )
+        return "".join(f" {flag} {shlex.quote(str(value))}" for flag, value in given if value)
 
     @contextmanager
     def open(self) -> Generator[Session]:

@@ -67,6 +67,25 @@ async def test_what_of_a_schedule_does_not_do_what_it_seems_to_is_told(ray: JobS
         assert "spec.jobTemplate.jobId" in told["message"]
 
 
+async def test_jobs_for_another_operator_are_made_on_schedule_and_left_to_it(ray: JobStage) -> None:
+    """As KubeRay does: ``managedBy`` of the template is of the RayJobs."""
+    template = ray_job(managedBy="kueue.x-k8s.io/multikueue")["spec"]
+    metadata = {"name": "tick", "annotations": {"rayward.dev/run-now": "1"}}
+    spec = {"schedule": "0 0 29 2 *", "jobTemplate": template}
+    manifest = {"apiVersion": "ray.io/v1", "kind": "RayCronJob", "metadata": metadata, "spec": spec}
+    async with ray.operator():
+        await ray.client.create(RAY_CRON_JOBS, manifest, ray.namespace)
+
+        async def made() -> bool:
+            return len(await ray.objects(RAY_JOBS)) == 1
+
+        await ray.eventually(made)
+        await ray.create(ray_job(name="ours"))
+        await ray.until("Complete", "ours")
+        (left,) = [job for job in await ray.objects(RAY_JOBS) if job["metadata"]["name"] != "ours"]
+        assert not left.get("status")
+
+
 async def test_a_job_that_a_quota_forbids_is_reported_and_made_later(ray: JobStage) -> None:
     hard = {"count/rayjobs.ray.io": "0"}
     quota = {"metadata": {"name": "none"}, "spec": {"hard": hard}}

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final
 
+import msgspec
 import orjson
 import pytest
 
+from rayward.kinds import labels
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.request import Request, Response
@@ -22,10 +24,11 @@ from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.apply import Applier
+from rayward.operator.job.ending import MOST_ROWS, recorded
 from rayward.operator.job.facts import Submitter
 from rayward.operator.job.observe import Local, Observed
 from rayward.operator.job.state import Action, Decision, State
-from tests.operator.job.world import job
+from tests.operator.job.world import START, job
 
 pytestmark = pytest.mark.anyio
 
@@ -72,6 +75,10 @@ def _late(request: Request) -> Response:
 
 
 async def _does(action: Action, answer: Answer, local: Local) -> None:
+    await _applies(Decision(_JOB.status, _ATTEMPT, (action,)), answer, local)
+
+
+async def _applies(decision: Decision, answer: Answer, local: Local) -> None:
     async def at_once(seconds: float) -> None:
         del seconds
 
@@ -84,7 +91,7 @@ async def _does(action: Action, answer: Answer, local: Local) -> None:
     observed = Observed(_JOB, _ATTEMPT, None, head, None, "h", None, "", None)
     state = State(_JOB, _ATTEMPT, _JOB.spec, submitter=Submitter.ENDED)
     applier = Applier(client, writer, observed, state, local, None, lambda: None, "", told, lambda: ("", 0))
-    await applier.apply(Decision(_JOB.status, _ATTEMPT, (action,)))
+    await applier.apply(decision)
 
 
 async def test_a_child_that_turns_out_to_be_there_is_not_said_to_be_refused() -> None:
@@ -95,6 +102,28 @@ async def test_a_child_that_turns_out_to_be_there_is_not_said_to_be_refused() ->
     assert local.uncreated == {"RayCluster": "exceeded quota"}
     await _does(Action.CREATE_CLUSTER, _refuses(409, "AlreadyExists", "it is there"), local)
     assert local.uncreated == {}
+
+
+async def test_rows_in_an_annotation_are_bounded_and_the_latest_stay() -> None:
+    """Where KubeRay's definition is installed: all annotations of an object have 256 KiB together."""
+    status, rows = _JOB.status, range(1, 31)
+    for number in rows:
+        attempt = msgspec.structs.replace(_ATTEMPT, number=number)
+        state = State(_JOB, attempt, _JOB.spec, log_tail='"\n' * 50_000)
+        status = recorded(state, status, START, "AppFailed", "exit code 3")
+    assert [row.number for row in status.attempts or ()] == [*rows][-MOST_ROWS:]
+    bodies: list[dict[str, Any]] = []
+
+    def answer(request: Request) -> Response:
+        bodies.append(orjson.loads(request.body or b"{}"))
+        return _took(request)
+
+    await _applies(Decision(status, _ATTEMPT), answer, Local(reported=True))
+    text = next(kept for body in bodies if (kept := body["metadata"].get("annotations", {}).get(labels.ATTEMPTS)))
+    kept = [row["number"] for row in orjson.loads(text)]
+    assert len(text.encode()) <= 64 * 1024
+    assert kept == [*rows][-len(kept) :]
+    assert len(kept) > 1
 
 
 async def test_a_submitters_log_that_cannot_be_read_now_is_read_again() -> None:

@@ -108,7 +108,7 @@ def test_what_users_write_reaches_ray_and_not_the_shell() -> None:
     )
     words = submission.job_command(job.spec, "i", "http://h:1", "s")
     done = subprocess.run(
-        ["/bin/bash", "-c", 'ray() { printf "%s\\n" "$@"; }; python() { return 1; }; ' + words],
+        ["/bin/bash", "-c", 'ray() { printf "%s\\n" "$@"; }; python() { return 10; }; ' + words],
         capture_output=True,
         text=True,
         check=True,
@@ -122,38 +122,78 @@ def test_what_users_write_reaches_ray_and_not_the_shell() -> None:
 
 @pytest.mark.anyio
 async def test_a_later_pod_submits_nothing_to_a_head_that_began_anew() -> None:
-    """The guard of the submitter's command, run as it is."""
-    clock = {"now": 0.0}
-    head = SimulatedHead(lambda: clock["now"], token="secret")
-    job, _ = _job()
-    ran: list[list[str]] = []
+    head = SimulatedHead(lambda: 0.0, token="secret")
     async with listening(head) as port:
-        address = f"http://127.0.0.1:{port}"
-
-        async def submitter(session: str) -> int:
-            words = submission.job_command(job.spec, "train-abcde", address, session)
-            script = f'ray() {{ echo "$@"; }}; python() {{ {sys.executable} "$@"; }}; {words}'
-            process = await asyncio.create_subprocess_exec(
-                "/bin/bash", "-ce", script, stdout=asyncio.subprocess.PIPE, env={"RAY_AUTH_TOKEN": "secret"}
-            )
-            output, _ = await process.communicate()
-            ran.append([line.split()[1] for line in output.decode().splitlines() if line.startswith("job")])
-            return process.returncode or 0
-
         first = head.session
-        assert await submitter(first) == 0
-        assert ran[-1] == ["submit", "logs"]
+        assert await _submitter(port, first) == (0, ["submit", "logs"])
         head.answer(
             "POST",
             "/api/jobs/",
             {"authorization": "Bearer secret"},
             b'{"entrypoint": "x", "submission_id": "train-abcde"}',
         )
-        assert await submitter(first) == 0
-        assert ran[-1] == ["logs"], "what Ray has is followed"
+        assert await _submitter(port, first) == (0, ["logs"]), "what Ray has is followed"
         head.restart()
-        assert await submitter(first) == submission.LOST
-        assert ran[-1] == [], "and nothing is submitted twice"
+        assert await _submitter(port, first) == (submission.LOST, []), "and nothing is submitted twice"
+
+
+_RESPONSES: dict[str, bytes | None] = {
+    "500": b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n",
+    "404 of a dashboard that has no jobs yet": b"HTTP/1.1 404 No\r\nContent-Length: 14\r\n\r\n404: Not Found",
+    "garbage": b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n<html",
+    "no HTTP": b"hello\n",
+    "cut off": b"",
+    "silence": None,
+}
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("response", _RESPONSES)
+async def test_a_pod_that_gets_no_answer_of_ray_submits_nothing(response: str) -> None:
+    """The first pod may have submitted, and the head may be about to begin anew: nobody can tell."""
+    said = _RESPONSES[response]
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if said is not None:
+            writer.write(said)
+        elif await reader.read(1 << 16):
+            # until the guard has given up
+            await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        code, ran = await _submitter(server.sockets[0].getsockname()[1], "s")
+    assert (code, ran) == (1, [])
+
+
+@pytest.mark.anyio
+async def test_a_pod_that_reaches_no_head_submits_nothing_and_the_next_one_asks_again() -> None:
+    head = SimulatedHead(lambda: 0.0, token="secret")
+    async with listening(head) as port:
+        pass
+    assert await _submitter(port, head.session) == (1, [])
+    async with listening(head) as port:
+        assert await _submitter(port, head.session) == (0, ["submit", "logs"])
+
+
+async def _submitter(port: int, session: str) -> tuple[int, list[str]]:
+    """Run a submitter's command as it is, with an impatient guard; its exit code, and what it had ``ray job`` do."""
+    job, _ = _job()
+    words = submission.job_command(job.spec, "train-abcde", f"http://127.0.0.1:{port}", session)
+    assert "timeout=30" in words
+    words = words.replace("timeout=30", "timeout=1")
+    script = f'ray() {{ echo "$@"; }}; python() {{ {sys.executable} "$@"; }}; {words}'
+    process = await asyncio.create_subprocess_exec(
+        "/bin/bash",
+        "-ce",
+        script,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        env={"RAY_AUTH_TOKEN": "secret"},
+    )
+    output, _ = await process.communicate()
+    return process.returncode or 0, [line.split()[1] for line in output.decode().splitlines() if line.startswith("job")]
 
 
 def test_the_service_leads_to_the_cluster_of_the_attempt() -> None:

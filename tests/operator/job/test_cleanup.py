@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
 
 from rayward.kinds.rayjob import JobStatus, RayJob
 from rayward.operator.job.annotations import Attempt, stamp
-from rayward.operator.job.cleanup import after_the_end
+from rayward.operator.job.cleanup import after_the_end, unmatched
 from rayward.operator.job.facts import Cluster, Submitter
 from rayward.operator.job.state import Action, RayView, State
 from tests.operator.job.world import START, job
@@ -28,6 +28,28 @@ def _state(status: str = "SUCCEEDED", **spec: Any) -> State:
     )
     ended: RayJob = msgspec.structs.replace(made, status=told)
     return State(ended, Attempt(1), ended.spec, cluster=Cluster.READY, log_tail="the end")
+
+
+_DEPLOYMENT: Final = {"policy": "DeleteCluster", "condition": {"jobDeploymentStatus": "Failed"}}
+
+
+@pytest.mark.parametrize(
+    ("status", "rules", "told"),
+    [
+        ("", [RULE], "reason DeadlineExceeded and no jobStatus"),
+        ("STOPPED", [RULE], "jobStatus STOPPED"),
+        ("", [RULE, _DEPLOYMENT], ""),
+        ("SUCCEEDED", [RULE], ""),
+        ("FAILED", [RULE], ""),
+        ("", [], ""),
+    ],
+)
+def test_an_end_that_no_rule_speaks_of_is_told(status: str, rules: list[Any], told: str) -> None:
+    state = _state(status, **({"deletionStrategy": {"deletionRules": rules}} if rules else {}))
+    ended = msgspec.structs.replace(state.status, reason="DeadlineExceeded", ray_cluster_name="j-1")
+    text = unmatched(state.spec, ended)
+    assert (told in text) if told else text == ""
+    assert not told or "RayCluster j-1 stays; " in text
 
 
 @pytest.mark.parametrize(

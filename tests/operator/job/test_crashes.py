@@ -117,6 +117,54 @@ async def _from_its_head(ray: JobStage) -> None:
     await ray.until("Complete")
 
 
+async def _from_its_user(ray: JobStage) -> None:
+    """The user submits once, and names the job; whoever looks."""
+    status: Object = {}
+
+    async def begun() -> bool:
+        nonlocal status
+        status = (await ray.job()).get("status") or {}
+        asked = any(name.startswith(f"{status.get('rayClusterName')}-head") for name in ray.heads.heads)
+        return asked and status["jobDeploymentStatus"] in ("Waiting", "Running", "Complete")
+
+    await ray.eventually(begun)
+    body = b'{"entrypoint": "succeed", "submission_id": "mine"}'
+    ray.heads.of(status["rayClusterName"]).answer("POST", "/api/jobs/", {}, body)
+    await ray.edit(jobId="mine")
+    await ray.until("Complete")
+
+
+_SELECTED: Final[dict[str, Any]] = {"clusterSelector": {"ray.io/cluster": "plain"}}
+
+
+async def _runs_on_plain(ray: JobStage) -> None:
+    await ray.client.create(RAY_CLUSTERS, manifest(groups=[]), ray.namespace)
+    await _running(ray)
+
+
+async def _stopped_on_plain(ray: JobStage) -> None:
+    assert b'"STOPPED"' in ray.heads.of("plain").answer("GET", "/api/jobs/", {}, None).body
+    assert await ray.clusters() == ["plain"]
+
+
+async def _suspended_on_plain(ray: JobStage) -> None:
+    await ray.until("Suspended")
+    await _stopped_on_plain(ray)
+
+
+async def _gone_from_plain(ray: JobStage) -> None:
+    async def gone() -> bool:
+        return await ray.objects(RAY_JOBS) == []
+
+    await ray.eventually(gone)
+    await _stopped_on_plain(ray)
+
+
+async def _handed_over(ray: JobStage) -> None:
+    assert ray.submit(await ray.submitter(), "run").status == 200
+    await _running(ray)
+
+
 _RULES: Final = {
     "deletionRules": [
         {"policy": "DeleteWorkers", "condition": {"jobStatus": "SUCCEEDED", "ttlSeconds": 0}},
@@ -140,6 +188,21 @@ _CHANGES: Final[dict[str, Change[JobStage]]] = {
         ray_job("run"), _is_suspended, lambda ray: ray.edit(suspend=False, entrypoint="succeed"), _resumed
     ),
     "selector": Change(ray_job(), None, _on_plain, _shared),
+    "suspend on a selector": Change(
+        ray_job("run", **_SELECTED), _runs_on_plain, lambda ray: ray.edit(suspend=True), _suspended_on_plain
+    ),
+    "delete on a selector": Change(
+        ray_job("run", **_SELECTED),
+        _runs_on_plain,
+        lambda ray: ray.client.delete(RAY_JOBS, NAME, ray.namespace),
+        _gone_from_plain,
+    ),
+    "suspend a submitter": Change(
+        ray_job("run", submissionMode="K8sJobMode"), _handed_over, lambda ray: ray.edit(suspend=True), _suspended
+    ),
+    "interactive": Change(
+        ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="InteractiveMode")), _from_its_user
+    ),
     "sidecar": Change(ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="SidecarMode")), _from_its_head),
     "rules": Change(ray_job(), None, _made_with_rules, _gone),
     "delete": Change(ray_job("run"), _running, lambda ray: ray.client.delete(RAY_JOBS, NAME, ray.namespace), _gone),
@@ -190,7 +253,7 @@ async def _dies_everywhere(access: Access, name: str, moment: Moment) -> None:
             return await _end(ray), died
 
     # Of a deleted job only its finalizer is written: the rest is collected.
-    ends = await every_death(access, play, fewest=1 if name == "delete" else 2)
+    ends = await every_death(access, play, fewest=1 if name.startswith("delete") else 2)
     assert all(end == ends[0] for end in ends.values()), ends
 
 

@@ -37,6 +37,18 @@ async def test_a_job_succeeds_and_its_log_is_kept(ray: JobStage) -> None:
     assert len(ray.heads.runs()) == 1
 
 
+async def test_a_job_that_was_suspended_from_birth_runs_when_it_is_resumed(ray: JobStage) -> None:
+    async with ray.operator():
+        await ray.create(ray_job(suspend=True))
+        found = await ray.until("Suspended")
+        assert (await ray.condition("Suspended"), await ray.clusters()) == (("True", "Suspended"), [])
+        assert "attempts" not in found["status"]
+        await ray.edit(suspend=False)
+        found = await ray.until("Complete")
+        assert [(row["number"], row["reason"]) for row in found["status"]["attempts"]] == [(1, "Succeeded")]
+    assert len(ray.heads.runs()) == 1
+
+
 async def test_a_job_that_fails_says_why_and_keeps_its_cluster(ray: JobStage) -> None:
     async with ray.operator():
         await ray.create(ray_job("fail"))
@@ -249,10 +261,12 @@ async def test_nobody_asks_for_a_job_that_was_deleted_while_it_ran(ray: JobStage
         await ray.eventually(left_alone)
 
 
-async def test_a_deadline_stops_the_job(ray: JobStage) -> None:
+async def test_a_deadline_stops_the_job_and_a_cluster_that_no_rule_deletes_is_told(ray: JobStage) -> None:
+    rule = {"policy": "DeleteCluster", "condition": {"jobStatus": "FAILED"}}
     async with ray.operator():
-        await ray.create(ray_job("run", activeDeadlineSeconds=3))
+        await ray.create(ray_job("run", activeDeadlineSeconds=3, deletionStrategy={"deletionRules": [rule]}))
         found = await ray.until("Failed")
+        await ray.until_reasons("NoDeletionRule")
         assert found["status"]["reason"] == "DeadlineExceeded"
         head = ray.heads.of(found["status"]["rayClusterName"])
 

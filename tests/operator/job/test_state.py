@@ -89,7 +89,7 @@ def _deleted(view: RayView, seconds: int, submitter: Submitter = Submitter.NONE,
         pytest.param(RayView(), 9999, Submitter.NONE, [], True, id="a head that was not asked yet is asked first"),
         pytest.param(UNKNOWN, 5, Submitter.NONE, ["RemoveFinalizer"], False, id="Ray does not have it"),
         pytest.param(UNKNOWN, 5, Submitter.ACTIVE, ["DeleteSubmitter"], True, id="a submitter goes first"),
-        pytest.param(UNKNOWN, 31, Submitter.ACTIVE, ["DeleteSubmitter", "RemoveFinalizer"], False, id="not for long"),
+        pytest.param(UNKNOWN, 301, Submitter.ACTIVE, ["DeleteSubmitter", "RemoveFinalizer"], False, id="not for long"),
     ],
 )
 def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
@@ -97,6 +97,57 @@ def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
 ) -> None:
     mode = "HTTPMode" if submitter is Submitter.NONE else "K8sJobMode"
     assert _deleted(view, seconds, submitter, mode=mode) == (does, waits)
+
+
+def test_a_deletion_that_gives_up_on_a_silent_head_says_what_may_still_run() -> None:
+    world = World(job(clusterSelector={"ray.io/cluster": "shared"}))
+    world.clusters["shared"] = Cluster.READY
+    for _ in range(4):
+        world.step()
+        world.settle()
+    (run,) = world.runs
+    world.down = True
+    world.delete()
+    began = world.now
+    while not world.gone:
+        world.settle(10)
+        world.step()
+    assert timedelta(seconds=300) <= world.now - began < timedelta(seconds=330)
+    (told,) = world.decisions[-1].events
+    assert (told.reason, told.warning) == ("NotStopped", True)
+    assert f"Job {run.job_id} may still run on RayCluster shared" in told.message
+
+
+def test_a_preemption_counts_for_no_failure_and_leaves_the_rows_of_before() -> None:
+    """The quota gate suspends and resumes as a user does."""
+    world = World(job(backoffLimit=1))
+
+    def plays(until: Phase) -> None:
+        for _ in range(20):
+            world.step()
+            world.settle()
+            if world.phase is until and (until is not Phase.RUNNING or world.run is not None):
+                return
+
+    plays(Phase.RUNNING)
+    world.end(JobStatus.FAILED)
+    world.step()
+    (before,) = list(world.job.status.attempts or ())
+    assert world.job.status.failed == 1
+    plays(Phase.RUNNING)
+    for _ in range(3):
+        world.edit(suspend=True)
+        plays(Phase.SUSPENDED)
+        world.edit(suspend=False)
+        plays(Phase.RUNNING)
+    first, *others = list(world.job.status.attempts or ())
+    assert world.job.status.failed == 1
+    assert [row.reason for row in others] == ["Suspended"] * 3
+    # the log of the first is read before its cluster goes; nothing else of its row changes
+    assert msgspec.structs.replace(first, log_tail=before.log_tail) == before
+    world.end(JobStatus.SUCCEEDED)
+    world.step()
+    assert (world.phase, world.job.status.failed, len(world.runs)) == (Phase.COMPLETE, 1, 5)
 
 
 def test_a_head_that_runs_once_is_lost_once_its_submitter_had_its_time() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
@@ -28,7 +29,8 @@ def _all() -> Iterator[Facts]:
         Phase, Intent, Hand, Cluster, Ray, Deadline, (False, True), (False, True), (False, True)
     ):
         for submitter in Submitter if hand in (Hand.JOB, Hand.SIDECAR) else (Submitter.NONE,):
-            yield Facts(phase, intent, cluster, submitter, ray, deadline, hand, selected, armed, patient)
+            for unstopped in (False, True) if phase is Phase.SUSPENDED else (False,):
+                yield Facts(phase, intent, cluster, submitter, ray, deadline, hand, selected, armed, unstopped, patient)
 
 
 @cache
@@ -209,6 +211,11 @@ CASES: Final[tuple[tuple[Facts, Step], ...]] = (
     (Facts(Phase.SUSPENDING, Intent.RUN), Step.SUSPENDED),
     (Facts(Phase.SUSPENDED), Step.START),
     (Facts(Phase.SUSPENDED, Intent.INVALID), Step.WAIT),
+    # It was suspended while its head was silent: the next attempt waits until the job is stopped, or its head gone.
+    (Facts(Phase.SUSPENDED, cluster=Cluster.READY, ray=Ray.RUNNING, selected=True, unstopped=True), Step.STOP),
+    (Facts(Phase.SUSPENDED, cluster=Cluster.READY, selected=True, unstopped=True), Step.WAIT),
+    (Facts(Phase.SUSPENDED, selected=True, unstopped=True), Step.START),
+    (Facts(**_S, cluster=Cluster.STARTING, ray=Ray.RUNNING, selected=True), Step.STOP),
     (Facts(Phase.RETRYING, cluster=Cluster.READY), Step.READ_LOG),
     (Facts(Phase.RETRYING, cluster=Cluster.READY, patient=False), Step.TEAR_DOWN),
     (Facts(Phase.RETRYING, patient=False), Step.RETRY),
@@ -258,6 +265,34 @@ def test_the_page_of_docs_is_the_table_of_the_code() -> None:
     assert rendered() in PAGE.read_text()
 
 
+DIGESTS: Final = {
+    "New": "7be58d13ebfd47a2",
+    "Initializing": "fa720107717393db",
+    "Waiting": "a988ec43144c9f01",
+    "Running": "37992bf66a5e66cc",
+    "Complete": "479c173bb75d7a10",
+    "Failed": "41f33ae8786502bf",
+    "ValidationFailed": "7dc88a27a8343d4c",
+    "Suspending": "4ee78c9a7d15b0d9",
+    "Suspended": "814ba3b234141f11",
+    "Retrying": "0d709bbc4414a8d1",
+}
+"""Of every cell of a phase: a row that moves changes cells that no case names."""
+
+
+def _digests() -> dict[str, str]:
+    found = {phase.value or "New": hashlib.sha256() for phase in Phase}
+    for facts, row in _cells():
+        found[facts.phase.value or "New"].update(f"{facts}: {row.step}\n".encode())
+    return {phase: digest.hexdigest()[:16] for phase, digest in found.items()}
+
+
+def test_no_cell_changes_unseen() -> None:
+    """After a change that is meant: python -m tests.operator.job.test_table."""
+    assert _digests() == DIGESTS
+
+
 if __name__ == "__main__":
+    print(_digests())
     head, _, _ = PAGE.read_text().partition("| phase |")
     PAGE.write_text(head + rendered())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rayward.kinds.rayjob import DeploymentStatus as Phase
@@ -18,6 +18,8 @@ SHARED = "shared"
 KINDS = {
     "http": {"submissionMode": "HTTPMode"},
     "job": {"submissionMode": "K8sJobMode"},
+    "http with an id": {"submissionMode": "HTTPMode", "jobId": "chosen"},
+    "job with an id": {"submissionMode": "K8sJobMode", "jobId": "chosen"},
     "sidecar": {"submissionMode": "SidecarMode"},
     "user": {"submissionMode": "InteractiveMode"},
     "http on a cluster that is there": {"submissionMode": "HTTPMode", "clusterSelector": {"ray.io/cluster": SHARED}},
@@ -27,6 +29,10 @@ KINDS = {
         "clusterSelector": {"ray.io/cluster": SHARED},
     },
 }
+SELECTED = "http on a cluster that is there"
+RUNS = ["reconcile", "time"] * 3
+SILENCED = ["head down", "suspend", "reconcile", *["time", "reconcile"] * 3, *["long time", "reconcile"] * 2]
+"""A job is suspended while its head is silent."""
 THINGS = st.sampled_from(
     [
         "reconcile",
@@ -45,6 +51,7 @@ THINGS = st.sampled_from(
         "submitter ends",
         "submitter fails",
         "submitter says it",
+        "submitter contradicts ray",
         "job succeeds",
         "job fails",
         "head restarts",
@@ -61,17 +68,17 @@ THINGS = st.sampled_from(
 )
 
 
-def _happens(world: World, thing: str, old: list[RayView]) -> None:
+def _happens(world: World, thing: str) -> None:
     match thing:
         case "reconcile":
-            old.append(world.view())
+            world.looks.append(world.view())
             world.step()
         case "reconcile blind":
             world.step(RayView())
         case "reconcile with an old view":
             # a poller forgets what it saw of another cluster
-            known = [view for view in old if view.session.startswith(f"{world.name}#")]
-            world.step(known[len(old) % len(known)] if known else None)
+            known = [view for view in world.looks if view.session.startswith(f"{world.name}#")]
+            world.step(known[world.made % len(known)] if known else None)
         case "reconcile with an old cluster":
             world.step(cluster=world.lagging)
         case "user submits":
@@ -90,7 +97,9 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
         case "operator is away":
             world.away()
         case "reconcile without a cluster in sight":
-            world.step(cluster=Cluster.ABSENT)
+            # one that was just made; a cluster that clusterSelector names was there before
+            if not world.job.spec.cluster_selector:
+                world.step(cluster=Cluster.ABSENT)
         case "head blinks":
             world.down = True
             world.step()
@@ -103,12 +112,11 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
         case "submitter ends":
             if world.submitter is Submitter.ACTIVE:
                 world.submitter = Submitter.UNREAD
-                # what was seen before does not count
-                old.clear()
+                world.looks.clear()
         case "submitter fails":
             if world.submitter in (Submitter.ACTIVE, Submitter.UNREAD):
                 world.submitter = Submitter.FAILED
-                old.clear()
+                world.looks.clear()
         case "submitter says it":
             run = world.run
             words = {
@@ -118,6 +126,13 @@ def _happens(world: World, thing: str, old: list[RayView]) -> None:
             }
             if world.submitter in (Submitter.ACTIVE, Submitter.UNREAD) and run is not None and run.status in words:
                 world.submitter = words[run.status]
+        case "submitter contradicts ray":
+            run, before = world.run, world.submitter
+            if before is not Submitter.NONE and run is not None and world.view().answered:
+                wrong = Submitter.SAID_FAILED if run.status is JobStatus.SUCCEEDED else Submitter.SAID_SUCCEEDED
+                world.submitter = wrong
+                world.step()
+                world.submitter = before
         case "job succeeds":
             world.end(JobStatus.SUCCEEDED)
         case "job fails":
@@ -168,6 +183,9 @@ def _check(world: World) -> None:
             assert truth is said[row.reason]
         if row.reason == "SubmissionFailed":
             assert truth is None, "it was submitted after all"
+    suspended = status.job_deployment_status == Phase.SUSPENDED
+    if suspended and not (world.attempt is not None and world.attempt.unstopped):
+        assert not world.left_running, "suspended, and it runs"
     reasons = [row.reason for row in status.attempts or ()]
     if not world.retry_unknown:
         assert "OutcomeUnknown" not in reasons[:-1], "it was tried again and nobody asked for that"
@@ -192,11 +210,11 @@ def test_every_life_ends_once_and_truly(
 ) -> None:
     spec: dict[str, Any] = {**KINDS[kind], "backoffLimit": limit if kind in ("http", "job", "sidecar") else 0}
     spec |= {"activeDeadlineSeconds": deadlines[0], "preRunningDeadlineSeconds": deadlines[1]}
-    world, old = World(job(**spec), retry_unknown=retry_unknown), list[RayView]()
+    world = World(job(**spec), retry_unknown=retry_unknown)
     if "clusterSelector" in spec:
         world.clusters[SHARED] = Cluster.READY
     for thing in things:
-        _happens(world, thing, old)
+        _happens(world, thing)
         _check(world)
     # Then nothing breaks any more: the job must come to its end within a bound.
     world.problems, world.down = "", False
@@ -224,32 +242,63 @@ def test_every_life_ends_once_and_truly(
     things=st.lists(THINGS, max_size=40),
     after=st.lists(THINGS, max_size=20),
 )
+@example(SELECTED, RUNS, ["head down", *["reconcile", "time"] * 8, "head up"])
+@example(SELECTED, [*RUNS, *SILENCED], ["head up"])
+@example("job on a cluster that is there", RUNS, ["head down", *["reconcile", "time"] * 8, "head up"])
 def test_a_job_that_is_deleted_goes_and_leaves_nothing_that_runs_on_a_head_that_answers(
     kind: str, things: list[str], after: list[str]
 ) -> None:
     spec = KINDS[kind]
-    world, old = World(job(**spec)), list[RayView]()
+    world = World(job(**spec))
     if "clusterSelector" in spec:
         world.clusters[SHARED] = Cluster.READY
     for thing in things:
-        _happens(world, thing, old)
+        _happens(world, thing)
     world.delete()
     for thing in after:
-        if world.gone:
-            return
-        _happens(world, thing, old)
-        _check(world)
+        if not world.gone:
+            _happens(world, thing)
+            _check(world)
     world.down = False
-    for _ in range(60):
+    for _ in range(80):
         if world.gone:
             break
         world.step()
         world.submitter_works()
         world.settle()
     assert world.gone
-    running = [run for run in world.runs if run.status is JobStatus.RUNNING and run.session == world.session]
-    if "clusterSelector" in spec and world.cluster is Cluster.READY and not after:
-        assert running == [] or world.phase not in (Phase.RUNNING, Phase.SUSPENDING)
+    # What belongs to the job goes with it: a cluster of its own, a submitter that has not come.
+    given_up = any(event.reason == "NotStopped" for event in world.decisions[-1].events)
+    if "clusterSelector" in spec and not given_up and not world.phase.ended:
+        assert not world.left_running, "deleted, and it runs"
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(kind=st.sampled_from(sorted(KINDS)), things=st.lists(THINGS, max_size=40))
+@example(SELECTED, [*RUNS, *SILENCED])
+@example(SELECTED, [*RUNS, *SILENCED, "resume", "reconcile", "time", "reconcile"])
+@example("job on a cluster that is there", [*RUNS, "submitter works", *SILENCED])
+@example("user on a cluster that is there", [*RUNS, "user submits", "job succeeds"])
+@example("user on a cluster that is there", [*RUNS, "user submits", "suspend", *["reconcile", "time"] * 3, "resume"])
+def test_a_job_that_is_suspended_leaves_nothing_that_runs_once_its_head_answers(kind: str, things: list[str]) -> None:
+    world = World(job(**KINDS[kind]))
+    if "clusterSelector" in KINDS[kind]:
+        world.clusters[SHARED] = Cluster.READY
+    for thing in things:
+        _happens(world, thing)
+        _check(world)
+    world.problems, world.down = "", False
+    world.edit(suspend=True)
+    for _ in range(60):
+        world.step()
+        _check(world)
+        world.submitter_works()
+        if world.submitter is Submitter.UNREAD:
+            world.submitter = Submitter.ENDED
+        world.settle()
+    assert world.phase is Phase.SUSPENDED or world.phase.ended
+    if world.phase is Phase.SUSPENDED:
+        assert not world.left_running
 
 
 HARMLESS = st.sampled_from(
@@ -277,11 +326,11 @@ def test_while_nothing_is_lost_the_first_attempt_ends_as_ray_said(
     kind: str, slow: bool, things: list[str], then: JobStatus
 ) -> None:
     """Whatever takes long, and however often the operator dies: nothing is given up that goes on."""
-    world, old = World(job(**KINDS[kind])), list[RayView]()
+    world = World(job(**KINDS[kind]))
     if "clusterSelector" in KINDS[kind]:
         world.clusters[SHARED] = Cluster.READY
     for thing in ["reconcile", "nothing starts for long", *things] if slow else things:
-        _happens(world, thing, old)
+        _happens(world, thing)
         assert not world.phase.ended, world.decisions[-1]
     for _ in range(40):
         world.step()

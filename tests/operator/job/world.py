@@ -18,7 +18,7 @@ from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster, Submitter
-from rayward.operator.job.state import Action, Decision, RayView, State
+from rayward.operator.job.state import Action, Decision, RayView, State, had
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 _ALL = 99
@@ -61,6 +61,8 @@ class World:
     runs: list[Run] = field(default_factory=list[Run])
     submitter: Submitter = Submitter.NONE
     submitter_session: str = ""
+    leaving: bool = False
+    """Whether the submitter is being deleted: until it is gone it may still submit."""
     down: bool = False
     dead: set[str] = field(default_factory=set[str])
     """Clusters whose head died and is not made again: in SidecarMode its pod runs once."""
@@ -72,7 +74,8 @@ class World:
     lost: datetime | None = None
     """What it remembers of a head that is lost."""
     made: int = 0
-    shown: list[RayView] = field(default_factory=list[RayView])
+    looks: list[RayView] = field(default_factory=list[RayView])
+    """What the operator's process saw since it last sent something or a submitter ended: nothing before that counts."""
     decisions: list[Decision] = field(default_factory=list[Decision])
 
     @property
@@ -94,7 +97,9 @@ class World:
     @property
     def job_id(self) -> str:
         """The id that Ray is asked for: in InteractiveMode the one that the user gave."""
-        return (self.attempt.job_id if self.attempt is not None else "") or self.job.spec.job_id
+        given = self.job.spec.job_id
+        began = self.attempt.job_id if self.attempt is not None else ""
+        return began or ("" if self.attempt is not None and had(self.job.status, given, self.name) else given)
 
     @property
     def session(self) -> str:
@@ -130,6 +135,19 @@ class World:
         if self.submitter is Submitter.ACTIVE and self.submitter_session == self.session:
             self.submit()
 
+    @property
+    def left_running(self) -> list[Run]:
+        """What this job's attempts have running on heads that are there."""
+        mine = {row.job_id for row in self.job.status.attempts or ()} | {self.attempt.job_id if self.attempt else ""}
+        return [
+            run
+            for run in self.runs
+            if run.status is JobStatus.RUNNING
+            and run.job_id in mine
+            and self.clusters.get(run.cluster) is Cluster.READY
+            and run.session == f"{run.cluster}#{self.sessions.get(run.cluster, 0)}"
+        ]
+
     def end(self, status: JobStatus) -> None:
         if self.run is not None and self.run.status is JobStatus.RUNNING:
             self.run.status = status
@@ -138,6 +156,7 @@ class World:
         """The operator is not there for a while, and the world goes on without it."""
         self.settle(400)
         self.unanswered = self.lost = None
+        self.looks.clear()
 
     def delete(self) -> None:
         """The user deletes the RayJob; what it owns goes with it."""
@@ -192,6 +211,7 @@ class World:
         self.decisions.append(decision)
         if dies_after < _ALL:
             self.unanswered = self.lost = None
+            self.looks.clear()
         writes = 0
         if decision.attempt != self.attempt:
             if writes >= dies_after:
@@ -227,13 +247,16 @@ class World:
             # whoever acts asks for the session right before
             if self.session == self.attempt.session:
                 self.submit()
+            self.looks.clear()
         elif action is Action.CREATE_SUBMITTER:
             if self.submitter is Submitter.NONE:
                 self.submitter, self.submitter_session = Submitter.ACTIVE, self.attempt.session
         elif action is Action.DELETE_SUBMITTER:
-            self.submitter = Submitter.NONE
-        elif action is Action.STOP and not self.down:
-            self.end(JobStatus.STOPPED)
+            self.leaving = True
+        elif action is Action.STOP:
+            if not self.down:
+                self.end(JobStatus.STOPPED)
+            self.looks.clear()
         elif action is Action.READ_LOG:
             self.log = "the end"
         elif action is Action.READ_SUBMITTER_LOG and self.submitter is Submitter.UNREAD:
@@ -250,6 +273,9 @@ class World:
                 self._turns(name, Cluster.ABSENT)
                 if self.mode == "SidecarMode":
                     self.submitter = Submitter.NONE
+        if self.leaving:
+            self.submitter, self.leaving = Submitter.NONE, False
+            self.looks.clear()
         self.now += timedelta(seconds=seconds)
 
     def _turns(self, name: str, cluster: Cluster) -> None:
@@ -257,6 +283,8 @@ class World:
             self.lagging = self.cluster
         if cluster is Cluster.ABSENT:
             del self.clusters[name]
+            # who makes one of this name again gets a new head
+            self.sessions[name] = self.sessions.get(name, 0) + 1
         else:
             self.clusters[name] = cluster
 

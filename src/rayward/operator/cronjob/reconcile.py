@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rayward.kinds import labels
-from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycronjob import RayCronJob, RayCronJobStatus
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
@@ -66,10 +65,6 @@ class CronJobReconciler(Reconciler[RayCronJob, Local]):
     def caches(self) -> Mapping[Resource, Cache[Any]]:
         """Where its writes show."""
         return {RAY_CRON_JOBS: self.objects, RAY_JOBS: self._jobs}
-
-    def manages(self, found: RayCronJob) -> bool:
-        """Whether its jobs are left to this operator."""
-        return is_managed_here(found.spec.job_template.managed_by)
 
     async def reconcile(self, found: RayCronJob, local: Local) -> Result:
         """Delete what goes, create what is due, then say so: the same end wherever it is cut off."""

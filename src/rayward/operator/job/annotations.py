@@ -54,6 +54,8 @@ class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
     """Since when Ray does not answer; empty while it does."""
     session: str = ""
     """The session of Ray that the job is handed to; empty until it is chosen."""
+    unstopped: bool = False
+    """Whether the head of a selected cluster was silent when the attempt was suspended: its job may run still."""
     spec: str = ""
     """The spec in force but for the cluster, whose own object has it."""
     digests: dict[str, str] = {}

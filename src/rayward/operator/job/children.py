@@ -31,6 +31,7 @@ _NOT_COPIED: Final = frozenset(
         labels.STATUS_CHECK_TIMEOUT,
         labels.RETRY_UNKNOWN,
         labels.SUSPENDED_BY,
+        labels.TRANSACTION,
         labels.ADMITTED,
     )
 )

@@ -50,9 +50,7 @@ def may_run(state: State, now: datetime) -> bool:
     ended = moment(state.status.end_time) or now
     if state.status.reason not in STOPS or now >= ended + state.timeout:
         return False
-    if state.cluster is not Cluster.READY or state.ray.driver_lost:
-        return False
-    return not state.ray.answered or state.ray.status in (JobStatus.PENDING, JobStatus.RUNNING) or _may_come(state)
+    return state.cluster is Cluster.READY and (not state.ray.rests or _may_come(state))
 
 
 def _may_come(state: State) -> bool:
@@ -85,6 +83,22 @@ def policies(spec: RayJobSpec, status: RayJobStatus) -> list[tuple[DeletionPolic
     if spec.cluster_selector:
         found = [(policy, delay) for policy, delay in found if policy == DeletionPolicy.SELF]
     return [(DeletionPolicy(policy), delay) for policy, delay in found if policy in _ACTIONS]
+
+
+def unmatched(spec: RayJobSpec, status: RayJobStatus) -> str:
+    """What stays where no rule speaks of an end that its author may not have thought of; empty where one does."""
+    strategy = spec.deletion_strategy
+    ruled = strategy is not None and strategy.deletion_rules and not spec.cluster_selector
+    if not ruled or status.job_status in (JobStatus.SUCCEEDED, JobStatus.FAILED) or policies(spec, status):
+        return ""
+    ended = f"jobStatus {status.job_status}" if status.job_status else f"reason {status.reason} and no jobStatus"
+    cluster = status.ray_cluster_name
+    # A rule cannot name a job that was stopped: the definitions know jobDeploymentStatus Failed only.
+    rule = "add a rule for jobDeploymentStatus Failed, or " if status.job_deployment_status == "Failed" else ""
+    return (
+        f"The job ended with {ended}, and no rule of spec.deletionStrategy matches: RayCluster {cluster} stays; "
+        f"{rule}delete it: kubectl delete raycluster {cluster}"
+    )
 
 
 def _done(state: State, policy: DeletionPolicy) -> bool:

@@ -12,14 +12,15 @@ from msgspec.structs import replace
 from rayward.kinds import labels, names
 from rayward.kinds.packing import packed
 from rayward.kinds.rayjob import DeploymentStatus as Phase
-from rayward.kinds.rayjob import JobStatus, RayJobInfo
+from rayward.kinds.rayjob import JobStatus, RayJobInfo, RayJobStatus
 from rayward.operator.job import annotations as memory
 from rayward.operator.job import cleanup, ending
-from rayward.operator.job.annotations import Attempt, moment, stamp
-from rayward.operator.job.facts import Cluster, Facts, Hand, Ray, Submitter
+from rayward.operator.job.annotations import Attempt, stamp
+from rayward.operator.job.facts import Cluster, Facts, Hand, Ray
+from rayward.operator.job.finalize import finalize
 from rayward.operator.job.progress import progress
-from rayward.operator.job.state import NOTICE, PATIENCE, READ_AGAIN, STOP_AGAIN, Action, Decision, Event, State
-from rayward.operator.job.status import news, reported
+from rayward.operator.job.state import NOTICE, READ_AGAIN, STOP_AGAIN, Action, Decision, Event, State
+from rayward.operator.job.status import news, reported, taken
 from rayward.operator.job.table import Step, choose
 
 _NAMING: Final = frozenset(("spec.clusterSelector", "spec.jobId", "spec.submissionMode"))
@@ -31,9 +32,9 @@ _SUSPENDED: Final = ("Suspended", "Suspended by spec.suspend")
 def decide(state: State, now: datetime) -> Decision:
     """What to do about a RayJob. The caller writes the attempt, then the status, and only then acts."""
     now = now.astimezone(UTC).replace(microsecond=0)
-    state = _remembering(_listening(state, now))
+    state = _settling(_remembering(_listening(state, now)))
     if state.deleting:
-        return _finalized(state, now)
+        return finalize(state, now)
     facts = state.facts(now)
     decision = _STEPS[choose(facts).step](state, now, facts)
     if decision.attempt is not None and decision.status.job_deployment_status != state.status.job_deployment_status:
@@ -41,6 +42,7 @@ def decide(state: State, now: datetime) -> Decision:
     decision = dataclasses.replace(
         decision,
         wake_at=_earliest(decision.wake_at, *_timers(state, decision)),
+        stopping=decision.stopping or _is_owed(decision),
         progress=progress(
             decision.status,
             decision.attempt,
@@ -52,7 +54,8 @@ def decide(state: State, now: datetime) -> Decision:
         ),
     )
     status = reported(state, decision, now)
-    return dataclasses.replace(decision, status=status, events=(*decision.events, *news(state.status, status)))
+    events = (*decision.events, *news(state.status, status), *_leftovers(state, status))
+    return dataclasses.replace(decision, status=status, events=events)
 
 
 def _listening(state: State, now: datetime) -> State:
@@ -77,6 +80,27 @@ def _remembering(state: State) -> State:
         return state
     text = packed(state.spec)
     return state if text == attempt.spec else _attempting(state, replace(attempt, spec=text))
+
+
+def _settling(state: State) -> State:
+    """With the stop that a silent head owed taken off the record, once Ray says that the job does not run."""
+    attempt = state.attempt
+    if attempt is None or not attempt.unstopped or not state.ray.rests:
+        return state
+    return _attempting(state, replace(attempt, unstopped=False))
+
+
+def _is_owed(decision: Decision) -> bool:
+    """Whether the head has still to be asked for the stop of an attempt that is suspended."""
+    suspended = decision.status.job_deployment_status == Phase.SUSPENDED
+    return suspended and decision.attempt is not None and decision.attempt.unstopped
+
+
+def _leftovers(state: State, status: RayJobStatus) -> tuple[Event, ...]:
+    """What an end leaves there that its user may not expect, told once."""
+    ended = Phase(status.job_deployment_status).ended and not state.phase.ended
+    text = cleanup.unmatched(state.spec, status) if ended else ""
+    return (Event("NoDeletionRule", text, warning=True),) if text else ()
 
 
 def _attempting(state: State, attempt: Attempt) -> State:
@@ -171,7 +195,7 @@ def _arm(state: State, now: datetime, facts: Facts) -> Decision:
     """The session is on record before anything is sent there; what Ray already has is followed at once."""
     attempt = state.attempt or Attempt(number=1, cluster=state.status.ray_cluster_name, job_id=state.status.job_id)
     if state.rival and not attempt.session and state.hand is not Hand.USER:
-        return ending.fail(state, now, "SubmissionFailed", _taken(state, f" of {state.rival}"))
+        return ending.fail(state, now, "SubmissionFailed", taken(state.status, f" of {state.rival}"))
     if not attempt.session:
         attempt = replace(attempt, session=state.ray.session)
     if state.hand is Hand.USER:
@@ -233,8 +257,8 @@ def _suspend(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _stop(state: State, now: datetime, facts: Facts) -> Decision:
-    again = _earliest(state.patient_until(), now + STOP_AGAIN)
-    return Decision(state.status, state.attempt, state.stop(now), wake_at=again)
+    until = state.patient_until() if facts.patient else None
+    return Decision(state.status, state.attempt, state.stop(now), wake_at=_earliest(until, now + STOP_AGAIN))
 
 
 def _tear_down(state: State, now: datetime, facts: Facts) -> Decision:
@@ -249,7 +273,12 @@ def _tear_down(state: State, now: datetime, facts: Facts) -> Decision:
 
 
 def _suspended(state: State, now: datetime, facts: Facts) -> Decision:
-    status = state.status
+    status, attempt = state.status, state.attempt
+    events = (Event("Suspended", "Suspended the RayJob"),)
+    if state.id_taken:
+        events += (Event("JobIdTaken", taken(status), warning=True),)
+    if attempt is not None and facts.selected and facts.armed and not state.ray.rests:
+        attempt = replace(attempt, unstopped=True)
     if state.phase is Phase.SUSPENDING:
         status = ending.recorded(state, status, now, *_SUSPENDED)
     status = replace(
@@ -262,34 +291,16 @@ def _suspended(state: State, now: datetime, facts: Facts) -> Decision:
         ray_cluster_status=None,
         ray_job_info=None,
     )
-    return Decision(status, state.attempt, events=(Event("Suspended", "Suspended the RayJob"),))
+    return Decision(status, attempt, events=events)
 
 
 def _clean_up(state: State, now: datetime, facts: Facts) -> Decision:
     return cleanup.after_the_end(state, now)
 
 
-def _finalized(state: State, now: datetime) -> Decision:
-    """The object goes: a job on somebody else's cluster is stopped first, one's own goes with its cluster."""
-    began = (moment(state.job.metadata.deletion_timestamp), state.unanswered_since)
-    # The operator may have been away since: it asks for a while, too.
-    until = max((time for time in began if time is not None), default=now) + PATIENCE
-    runs = state.phase in (Phase.RUNNING, Phase.SUSPENDING) or cleanup.may_run(state, now)
-    waits = state.selected and runs and state.cluster is Cluster.READY
-    submits = state.hand is Hand.JOB and state.submitter is Submitter.ACTIVE
-    ended = state.ray.answered and state.ray.status not in (JobStatus.PENDING, JobStatus.RUNNING)
-    if not waits or (ended and not submits):
-        return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,))
-    actions = (Action.DELETE_SUBMITTER,) if submits else ()
-    actions += state.stop(now) if state.ray.answered and not ended else ()
-    if now < until:
-        return Decision(state.status, state.attempt, actions, wake_at=min(now + STOP_AGAIN, until), stopping=True)
-    return Decision(state.status, state.attempt, (*actions, Action.REMOVE_FINALIZER))
-
-
 def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:
     if facts.phase is Phase.INITIALIZING and facts.ray is not Ray.SILENT:
-        text = _taken(state, "")
+        text = taken(state.status)
     elif facts.phase is Phase.INITIALIZING:
         text = (
             f"The dashboard of RayCluster {state.status.ray_cluster_name} has not answered, and nothing was submitted"
@@ -298,13 +309,6 @@ def _fail_submission(state: State, now: datetime, facts: Facts) -> Decision:
         said = f": {state.submitter_message}" if state.submitter_message else ""
         text = f"The submitter ended and Ray has no job {state.status.job_id}{said}"
     return ending.fail(state, now, "SubmissionFailed", text)
-
-
-def _taken(state: State, whose: str) -> str:
-    return (
-        f"RayCluster {state.status.ray_cluster_name} already has a job with id {state.status.job_id}{whose}: "
-        "write another spec.jobId, or none"
-    )
 
 
 def _fail_unknown(state: State, now: datetime, facts: Facts) -> Decision:

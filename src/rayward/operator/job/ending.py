@@ -62,6 +62,9 @@ def recorded(
     ray, attempt = state.ray, state.attempt
     number = attempt.number if attempt is not None else 1
     before = next((each for each in status.attempts or () if each.number == number), AttemptStatus())
+    if not status.job_id:
+        # A user's job that ended, or was suspended, before it was followed.
+        status = replace(status, job_id=before.job_id or (state.chosen if ray.status is not JobStatus.NEW else ""))
     row = AttemptStatus(
         number=number,
         ray_cluster_name=status.ray_cluster_name,

@@ -97,5 +97,7 @@ class Facts:
     """Whether the cluster is somebody else's, named by clusterSelector."""
     armed: bool = False
     """Whether the session that gets the job is on record."""
+    unstopped: bool = False
+    """Whether the attempt was suspended while its head was silent, so that its job may run still."""
     patient: bool = True
     """Whether what a phase waits for may still come: a stop that Ray was asked for, a log, a submitter's last words."""

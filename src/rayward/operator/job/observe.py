@@ -114,7 +114,10 @@ class Local:
     uncreated: dict[str, str] = field(default_factory=dict[str, str])
     """Why children could not be created, by their kind."""
     sent: tuple[str, int] = ("", 0)
-    """The cluster to whose head something was last sent, and its turn: what was seen there before does not count."""
+    """The uid of the cluster to whose head something was last sent, and its turn: what was seen there before does not
+    count."""
+    submitting: str = ""
+    """The uid of the submitter that was last seen at work."""
     unanswered_since: datetime | None = None
     """Since when the head is asked and does not answer."""
     lost_since: datetime | None = None
@@ -141,7 +144,7 @@ class Observed:
     """Another RayJob that has the same id on the same cluster."""
 
 
-def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tuple[Observed, RayView]:
+def observe(caches: Caches, found: RayJob, latest: JobsSeen) -> Observed:
     """Look at one job; ``latest`` is what its head answered last."""
     job = _whole(found)
     attempt = memory.read(job.metadata.annotations) or _adopted(job)
@@ -157,7 +160,7 @@ def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tu
     if attempt is not None and not attempt.job_id and had(job.status, job_id, name):
         # Of a job that was suspended: the user has not given another id yet.
         job_id = ""
-    observed = Observed(
+    return Observed(
         job=job,
         attempt=attempt,
         cluster=cluster,
@@ -169,7 +172,36 @@ def observe(caches: Caches, found: RayJob, latest: JobsSeen, local: Local) -> tu
         info=latest.jobs.get(job_id),
         rival=_rival(caches, job, name, job_id) if selected and job_id else "",
     )
-    return observed, _view(observed, latest, local)
+
+
+def view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
+    """What the head says of the job, unless it said so before something was sent to it."""
+    job_id, cluster = observed.job_id, observed.cluster
+    outdated = cluster is not None and local.sent[0] == cluster.metadata.uid and latest.turn < local.sent[1]
+    if latest.failure is not None or not latest.session or outdated:
+        return RayView()
+    if job_id not in latest.jobs:
+        # In InteractiveMode there is no id to ask for until the user gives one.
+        return RayView(answered=not job_id, session=latest.session)
+    info = latest.jobs[job_id]
+    if info is None:
+        return RayView(True, latest.session)
+    return RayView(
+        True,
+        latest.session,
+        JobStatus(info.status) if info.status in _STATUSES else JobStatus.RUNNING,
+        info.message or "",
+        info.driver_exit_code,
+        _time(info.start_time),
+        _time(info.end_time),
+        info.driver_node_id in latest.dead_nodes,
+    )
+
+
+def submitting(observed: Observed) -> str:
+    """The uid of the Kubernetes Job that may still submit; empty once it ended or is gone with its pods."""
+    job = observed.submitter
+    return job.metadata.uid if job is not None and job.finished() is None else ""
 
 
 def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> State:
@@ -305,30 +337,6 @@ def _cluster_status(observed: Observed) -> Object | None:
     if observed.cluster is None or observed.job.status.job_deployment_status not in _BEGINNING:
         return None
     return status_body(observed.cluster.status)
-
-
-def _view(observed: Observed, latest: JobsSeen, local: Local) -> RayView:
-    job_id = observed.job_id
-    cluster = observed.attempt.cluster if observed.attempt is not None else ""
-    outdated = local.sent[0] == cluster and latest.turn < local.sent[1]
-    if latest.failure is not None or not latest.session or outdated:
-        return RayView()
-    if job_id not in latest.jobs:
-        # In InteractiveMode there is no id to ask for until the user gives one.
-        return RayView(answered=not job_id, session=latest.session)
-    info = latest.jobs[job_id]
-    if info is None:
-        return RayView(True, latest.session)
-    return RayView(
-        True,
-        latest.session,
-        JobStatus(info.status) if info.status in _STATUSES else JobStatus.RUNNING,
-        info.message or "",
-        info.driver_exit_code,
-        _time(info.start_time),
-        _time(info.end_time),
-        info.driver_node_id in latest.dead_nodes,
-    )
 
 
 def _time(milliseconds: int | None) -> datetime | None:

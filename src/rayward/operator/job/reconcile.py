@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from rayward.kinds import labels
 from rayward.kinds.managedby import is_managed_here
+from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_JOBS
@@ -27,7 +28,17 @@ from rayward.operator.job.apply import Applier
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Submitter
 from rayward.operator.job.metrics import JobMetrics
-from rayward.operator.job.observe import BY_SELECTED, RAY_JOBS_WHOLE, Local, Observed, caches_of, observe, state_of
+from rayward.operator.job.observe import (
+    BY_SELECTED,
+    RAY_JOBS_WHOLE,
+    Local,
+    Observed,
+    caches_of,
+    observe,
+    state_of,
+    submitting,
+    view,
+)
 from rayward.operator.job.state import Action, Decision
 from rayward.operator.ray.jobprobe import JobProbe, JobsSeen, JobTarget
 from rayward.operator.ray.jobs import JobDashboard
@@ -82,9 +93,14 @@ class JobReconciler(Reconciler[RayJob, Local]):
         """Observe, decide, write and act, then look after what may change."""
         attempt = memory.read(found.metadata.annotations)
         on = Key(found.metadata.namespace, attempt.cluster if attempt is not None else found.status.ray_cluster_name)
-        observed, ray = observe(self._caches, found, self.poller.latest(on), local)
+        latest = self.poller.latest(on)
+        observed = observe(self._caches, found, latest)
+        if local.submitting not in ("", submitting(observed)):
+            # What Ray said before the submitter's end does not tell what it submitted: the same below.
+            local.sent = self._next_turn(observed.cluster)
+        local.submitting = submitting(observed)
         now = self.clock.utc()
-        state = state_of(observed, ray, local, now)
+        state = state_of(observed, view(observed, latest, local), local, now)
         decision = decide(state, now)
         if local.warnings and not state.phase.ended:
             self._record(found, local, "UnexpectedRayJobSpec", local.warnings, warning=True)
@@ -101,11 +117,10 @@ class JobReconciler(Reconciler[RayJob, Local]):
             lambda: self.objects.whole(found.key),
             self._domain,
             partial(self._record, found, local),
-            lambda: self._next_turn(on),
+            lambda: self._next_turn(observed.cluster),
         )
         if state.submitter is Submitter.UNREAD and observed.submitter_uid not in local.unread_since:
-            # What Ray said before the submitter's end does not tell what it submitted.
-            local.unread_since[observed.submitter_uid], local.sent = now, self._next_turn(on)
+            local.unread_since[observed.submitter_uid], local.sent = now, self._next_turn(observed.cluster)
         await applier.apply(decision)
         if Action.STOP in decision.actions:
             local.stop_sent = now
@@ -171,10 +186,12 @@ class JobReconciler(Reconciler[RayJob, Local]):
             name for job, name in found if job is not None and job.spec.submission_mode == SubmissionMode.HTTP
         )
 
-    def _next_turn(self, cluster: Key) -> tuple[str, int]:
+    def _next_turn(self, cluster: RayCluster | None) -> tuple[str, int]:
         """Something is being sent to a head: from its answer on it is looked at anew."""
-        self._turns[cluster] = turn = self._turns.get(cluster, 0) + 1
-        return cluster.name, turn
+        if cluster is None:
+            return "", 0
+        self._turns[cluster.key] = turn = self._turns.get(cluster.key, 0) + 1
+        return cluster.metadata.uid, turn
 
     def _leave(self, key: Key, cluster: Key) -> None:
         jobs = self._followed.get(cluster)

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
+from rayward.kinds import labels
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob, RayJobSpec, RayJobStatus, SubmissionMode
 from rayward.kube.core.objects import Condition
@@ -46,6 +47,16 @@ class RayView:
     """Whether the node of the driver died, whatever ``status`` says."""
     head_lost: bool = False
     """Whether the head is gone and no other one comes, as in SidecarMode."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether Ray says that the job goes on."""
+        return self.answered and self.status in (JobStatus.PENDING, JobStatus.RUNNING) and not self.driver_lost
+
+    @property
+    def rests(self) -> bool:
+        """Whether Ray says that the job does not go on; a head that is silent says neither."""
+        return self.answered and not self.runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +125,15 @@ class State:
         return bool(self.spec.cluster_selector)
 
     @property
+    def id_taken(self) -> bool:
+        """Whether the next attempt by the spec of now would find the id of this one on its cluster."""
+        attempt, asked = self.attempt, self.job.spec
+        if attempt is None or not attempt.session or self.hand not in (Hand.OPERATOR, Hand.JOB):
+            return False
+        selected = (asked.cluster_selector or {}).get(labels.CLUSTER)
+        return (selected, asked.job_id) == (attempt.cluster, attempt.job_id)
+
+    @property
     def hand(self) -> Hand:
         return _HANDS.get(self.spec.submission_mode, Hand.JOB)
 
@@ -129,6 +149,7 @@ class State:
             hand=self.hand,
             selected=self.selected,
             armed=self.attempt is not None and bool(self.attempt.session),
+            unstopped=self.attempt is not None and self.attempt.unstopped,
             patient=self._patient(now),
         )
 
@@ -138,7 +159,7 @@ class State:
         return not self.ray.answered and (
             self.phase is Phase.RUNNING
             or (self.phase in (Phase.INITIALIZING, Phase.WAITING) and self.cluster is Cluster.READY)
-            or (self.phase is Phase.SUSPENDING and self.selected)
+            or ((self.phase is Phase.SUSPENDING or self.deleting) and self.selected)
         )
 
     def waiting_since(self, before: datetime | None, now: datetime) -> State:

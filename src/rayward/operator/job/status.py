@@ -13,7 +13,7 @@ from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJobStatus
 from rayward.kube.core.meta import condition_of, is_true, with_condition, without_condition
 from rayward.kube.core.objects import Condition
-from rayward.operator.job.annotations import ignored
+from rayward.operator.job.annotations import Attempt, ignored
 from rayward.operator.job.state import Decision, Event, State
 
 COMPLETE: Final = "Complete"
@@ -83,7 +83,7 @@ def _conditions(state: State, decision: Decision) -> list[Condition]:
         said(RECONCILING, phase in _MOVING and not state.problems, phase.value or "New", decision.progress),
         # A job that failed does not get there by itself: kstatus knows no other word for that.
         said(STALLED, True, why, status.message) if lost else _stalled(state, phase, said, unused),
-        _suspended(state, phase, said),
+        _suspended(state, decision.attempt, phase, said),
     ]
     if state.quota is not None and not phase.ended:
         found.append(said(QUOTA_RESERVED, state.quota.status == "True", state.quota.reason, state.quota.message))
@@ -152,9 +152,27 @@ _NEWS: Final = {
 }
 
 
-def _suspended(state: State, phase: Phase, said: _Said) -> Condition:
+def _how_to_resume(state: State, attempt: Attempt | None) -> str:
+    if attempt is not None and attempt.unstopped:
+        left = f"job {attempt.job_id} may still run on RayCluster {attempt.cluster}, which does not answer"
+        stops = "the job is stopped when the RayCluster answers"
+        return f"{left}: {stops}" if state.job.spec.suspend else f"{left}: {stops}, and a new attempt starts after that"
+    if state.id_taken:
+        return f"{taken(state.status)}; then set spec.suspend to false to start a new attempt"
+    return "set spec.suspend to false to start a new attempt"
+
+
+def taken(status: RayJobStatus, whose: str = "") -> str:
+    """That an id cannot be used again, and what to do."""
+    return (
+        f"RayCluster {status.ray_cluster_name} already has a job with id {status.job_id}{whose}: "
+        "write another spec.jobId, or none"
+    )
+
+
+def _suspended(state: State, attempt: Attempt | None, phase: Phase, said: _Said) -> Condition:
     if phase is Phase.SUSPENDED:
-        return said(SUSPENDED, True, "Suspended", "set spec.suspend to false to start a new attempt")
+        return said(SUSPENDED, True, "Suspended", _how_to_resume(state, attempt))
     if phase.ended and state.job.spec.suspend:
         return said(SUSPENDED, False, "AlreadyEnded", "the job has ended: spec.suspend has no effect")
     return said(SUSPENDED, False, "Suspending" if phase is Phase.SUSPENDING else "NotSuspended")

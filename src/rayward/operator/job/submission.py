@@ -2,7 +2,8 @@
 
 Commands are KubeRay's but for two things. What is put into them is quoted for the shell. And before it submits, the
 submitter asks the head for its session and for the job: a pod that comes after the first one submits nothing to a head
-that has begun anew, because the job may have run on the one before.
+that has begun anew, because the job may have run on the one before. Where the head does not answer it submits nothing
+either, and fails: the Kubernetes Job's next pod asks again.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from rayward.kinds.rayjob import RayJobSpec
 from rayward.operator.ray.jobs import Submission
 
 SHELL: Final = ("/bin/bash", "-ce", "--")
+GO: Final = 10
+"""The exit code of the guard when the job is to be submitted. Python's own is 1, whatever went wrong."""
 LOST: Final = 75
 """The exit code of a submitter that found another session than its own."""
 _GUARD: Final = (
@@ -30,9 +33,9 @@ _GUARD: Final = (
     "try:\n"
     "    get('/api/jobs/'+i)\n"
     "except urllib.error.HTTPError as e:\n"
-    "    if e.code!=404: raise\n"
+    "    if e.code!=404 or b'does not exist' not in e.read(): raise\n"
     "    n=get('/api/version')['session_name']\n"
-    f"    sys.exit(1 if s in ('',n) else print('Ray session',n,'is not',s,': job',i,'is lost') or {LOST})\n"
+    f"    sys.exit({GO} if s in ('',n) else print('Ray session',n,'is not',s,': job',i,'is lost') or {LOST})\n"
 )
 _HEALTHY: Final = (
     "import urllib.request; r=urllib.request.urlopen('http://localhost:{port}/api/gcs_healthz', timeout=10); "
@@ -61,7 +64,7 @@ def job_command(spec: RayJobSpec, job_id: str, address: str, session: str) -> st
     submit = f"ray job submit --address {where} --no-wait {_options(spec, job_id)} -- {spec.entrypoint.strip()}"
     return (
         f"known=0 ; {known} || known=$? ; "
-        f"if [ $known -eq 1 ] ; then {submit} ; elif [ $known -ne 0 ] ; then exit $known ; fi ; "
+        f"if [ $known -eq {GO} ] ; then {submit} ; elif [ $known -ne 0 ] ; then exit $known ; fi ; "
         f"ray job logs --address {where} --follow {name}"
     )
 

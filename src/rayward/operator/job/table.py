@@ -164,7 +164,7 @@ TABLE: Final = (
     _row(Step.FAIL_UNKNOWN, "Ray has no such job any more", R, ray=Ray.UNKNOWN),
     #
     _row(Step.STOP, "", S, ray=frozenset((Ray.PENDING, Ray.RUNNING)), cluster=Cluster.READY, patient=True),
-    _row(Step.STOP, "", S, ray=frozenset((Ray.PENDING, Ray.RUNNING)), cluster=Cluster.READY, selected=True),
+    _row(Step.STOP, "", S, ray=frozenset((Ray.PENDING, Ray.RUNNING)), cluster=_ALIVE, selected=True),
     _row(Step.WAIT, "for the dashboard", S, ray=Ray.NO_ANSWER, cluster=_ALIVE, selected=True),
     _row(Step.WAIT, "for the dashboard", S, ray=Ray.NO_ANSWER, cluster=Cluster.READY, armed=True, patient=True),
     _row(Step.READ_LOG, "it goes with the cluster", S, cluster=Cluster.READY, armed=True, patient=True),
@@ -172,6 +172,15 @@ TABLE: Final = (
     _row(Step.SUSPENDED, "", S, selected=True),
     _row(Step.SUSPENDED, "", S, cluster=Cluster.ABSENT),
     _row(Step.TEAR_DOWN, "", S),
+    _row(
+        Step.STOP,
+        "its head was silent when it was suspended",
+        Phase.SUSPENDED,
+        unstopped=True,
+        cluster=_ALIVE,
+        ray=frozenset((Ray.PENDING, Ray.RUNNING)),
+    ),
+    _row(Step.WAIT, "for a head that may still run the job", Phase.SUSPENDED, unstopped=True, cluster=_ALIVE),
     _row(Step.START, "resumed", Phase.SUSPENDED, intent=Intent.RUN),
     _row(Step.WAIT, "until it is resumed, with a valid spec", Phase.SUSPENDED),
     #
