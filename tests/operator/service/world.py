@@ -94,7 +94,7 @@ class World:
             name = f"c{self.made}"
             self.clusters[name] = ChildCluster(
                 name, decision.create.cluster_hash, decision.create.config, created=self.now, released=self.now,
-                remedies=decision.remedies, applications=frozenset({"app"}),
+                remedies=decision.remedies, applications=frozenset({"app"}), code=decision.create.code,
             )  # fmt: skip
         for target in decision.serve_configs:
             cluster = self.clusters[target.cluster]
@@ -138,7 +138,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     before = AnnotationChange(
         cluster.name, config=cluster.config, good_config=cluster.good_config, promoted=cluster.promoted,
         delete_at=cluster.delete_at, progress=cluster.progress, unhealthy_since=cluster.unhealthy_since,
-        deserted_since=cluster.deserted_since, remedies=cluster.remedies,
+        deserted_since=cluster.deserted_since, remedies=cluster.remedies, started_in=cluster.started_in,
     )  # fmt: skip
     written = annotation_patch(before, _Itself(), cluster.progressed_at or now)
     if cluster.progressed_at is None:
@@ -148,7 +148,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     return dataclasses.replace(
         cluster, config=found.config, good_config=found.good_config, promoted=found.promoted, delete_at=found.delete_at,
         progress=found.progress, progressed_at=found.progressed_at, unhealthy_since=found.unhealthy_since,
-        deserted_since=found.deserted_since, remedies=found.remedies,
+        deserted_since=found.deserted_since, remedies=found.remedies, started_in=found.started_in,
     )  # fmt: skip
 
 

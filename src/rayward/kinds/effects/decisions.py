@@ -1,13 +1,18 @@
-"""The two questions behind every effect, on typed specs, cheap enough for every reconcile."""
+"""The questions behind every effect, on typed specs, cheap enough for every reconcile."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Effect
 from rayward.kinds.hashing import is_hash_of, release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kube.machinery.jsonvalue import Object
+
+Code = frozenset[tuple[str, str]]
+"""The import path of each application of a Serve config, by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,21 @@ def _is_of_workers(running: RayClusterSpec, wanted: RayClusterSpec) -> bool:
     # hosts of one replica start and end together: another number of them is no replacement one by one
     places = [[(group.group_name, group.num_of_hosts or 1) for group in groups] for groups in (before, after)]
     return places[0] == places[1][: len(before)]
+
+
+def code_of(applications: Iterable[Object]) -> Code:
+    """The code of a Serve config's applications."""
+    return frozenset((str(app.get("name", "default")), str(app.get("import_path", ""))) for app in applications)
+
+
+def replaced_code(running: Code, wanted: Code) -> str:
+    """An application that stays and gets another import path; empty where each keeps its own.
+
+    Its deployments may have other names, and Ray deletes the old ones before a replica of the new ones is up: in place,
+    requests are lost if those fail.
+    """
+    before = dict(running)
+    return next((name for name, path in sorted(wanted) if before.get(name, path) != path), "")
 
 
 def renewal(cluster: RayCluster) -> Effect:

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from rayward.kinds.effects import Code, code_of
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 REDEPLOYMENT: Final = "RAYWARD_REDEPLOYMENT"
@@ -19,14 +20,19 @@ def config_hash(text: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def application_names(config: str) -> frozenset[str]:
-    """The applications that a config asks for."""
+def application_code(config: str) -> Code:
+    """The applications that a config asks for, and their import paths."""
     try:
         whole: Any = orjson.loads(config) if config else {}
     except orjson.JSONDecodeError:
         return frozenset()
     found = entries(whole, "applications") if is_object(whole) else []
-    return frozenset(str(app.get("name", "default")) for app in found if is_object(app))
+    return code_of(app for app in found if is_object(app))
+
+
+def application_names(config: str) -> frozenset[str]:
+    """The applications that a config asks for."""
+    return frozenset(name for name, _ in application_code(config))
 
 
 def deploy_key(config: str, redeployment: int, refresh: str = "") -> str:
