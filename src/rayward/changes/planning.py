@@ -109,6 +109,7 @@ def plan(
     *,
     rules: Rules = Rules.RAYWARD,
     running: Object | None = None,
+    serving: Object | None = None,
     beside: Sequence[Object] = (),
     budgets: Sequence[Budget] = (),
     nodes: Sequence[Amounts] | None = None,
@@ -125,6 +126,7 @@ def plan(
         wanted: It as it would be, with the server's defaults.
         rules: Whose operator acts on it.
         running: Of a RayService the spec of the RayCluster that serves.
+        serving: The Serve config that last ran there.
         beside: Of a RayService the specs of its other RayClusters: one that is made ready, or kept for a way back.
         budgets: Limits that count for its pods.
         nodes: What is free on each node; None where that is not known.
@@ -138,7 +140,7 @@ def plan(
         found = Effects()
         now, before_shapes = dict[str, Any](), ()
     else:
-        found = effects(ref.kind, live, wanted, rules, running=running, problems=problems)
+        found = effects(ref.kind, live, wanted, rules, running=running, serving=serving, problems=problems)
         before_shapes = _shapes(ref, live)
         now = total(before_shapes)
         if ref.kind == "RayService" and (running is not None or beside):

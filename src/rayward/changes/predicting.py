@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from rayward.changes import writing
 from rayward.changes.capacity import free_on_nodes
 from rayward.changes.costs import Amounts, Budget
@@ -20,7 +22,7 @@ from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
 from rayward.kube.machinery import quantity
-from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,8 @@ def predict(
         versions.live,
         versions.wanted,
         rules=rules or clusters.rules,
-        running=clusters.serving,
+        running=clusters.running,
+        serving=clusters.serving,
         beside=clusters.beside,
         budgets=budgets,
         nodes=nodes,
@@ -111,9 +114,10 @@ def rules_of(version: str) -> Rules:
 
 @dataclass(frozen=True, slots=True)
 class _Clusters:
-    """Whose operator acts; of a RayService also the specs of the cluster that serves and of those beside it."""
+    """Whose operator acts; of a RayService also the cluster that serves, its last config, and those beside it."""
 
     rules: Rules = Rules.RAYWARD
+    running: Object | None = None
     serving: Object | None = None
     beside: tuple[Object, ...] = ()
 
@@ -153,7 +157,17 @@ def _clusters_of(ref: Ref, live: Object) -> Operation[_Clusters]:
     serving = next((one for one in own if section(one, "metadata").get("name") == name), None)
     marked: Object = serving or (own[0] if own else {})
     beside = tuple(section(one, "spec") for one in own if one is not serving)
-    return _Clusters(rules_of(_mark(marked)), None if serving is None else section(serving, "spec"), beside)
+    running = None if serving is None else section(serving, "spec")
+    return _Clusters(rules_of(_mark(marked)), running, _config(serving or {}), beside)
+
+
+def _config(cluster: Object) -> Object | None:
+    """The Serve config that last ran on a cluster, as our operator has recorded it."""
+    try:
+        found: Any = orjson.loads(section(section(cluster, "metadata"), "annotations")[labels.SERVE_CONFIG_RUNNING])
+    except (KeyError, orjson.JSONDecodeError):
+        return None
+    return found if is_object(found) else None
 
 
 def _mark(obj: Object) -> str:

@@ -67,8 +67,8 @@ ABORT: Final = "rayward.dev/abort"
 PROGRESS_DEADLINE: Final = "rayward.dev/progress-deadline"
 """On a RayService: how long an upgrade may make no progress."""
 SERVE_CONFIG_UPGRADE: Final = "rayward.dev/serve-config-upgrade"
-"""On a RayService: ``NewCluster`` makes a new cluster for each edit of the Serve config alone, ``InPlace`` for none; unset,
-an edit that gives an application another import path makes one."""
+"""On a RayService: ``NewCluster`` makes a new cluster for each edit of the Serve config alone, ``InPlace`` for none.
+Unset, an edit that gives an application another import path makes one."""
 DRAIN_TIMEOUT: Final = "rayward.dev/drain-timeout"
 """On a RayService: how long a replaced cluster may finish its requests."""
 SCHEDULING_TIMEOUT: Final = "rayward.dev/scheduling-timeout"

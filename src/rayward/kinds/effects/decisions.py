@@ -12,7 +12,8 @@ from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kube.machinery.jsonvalue import Object
 
 Code = frozenset[tuple[str, str]]
-"""The import path of each application of a Serve config, by its name."""
+"""What a Serve config has behind each route: the name and the import path of an application. One without a route, which
+others call, counts by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,18 +73,23 @@ def _is_of_workers(running: RayClusterSpec, wanted: RayClusterSpec) -> bool:
 
 
 def code_of(applications: Iterable[Object]) -> Code:
-    """The code of a Serve config's applications."""
-    return frozenset((str(app.get("name", "default")), str(app.get("import_path", ""))) for app in applications)
+    """The code behind the routes of a Serve config."""
+    return frozenset(_code_of(app) for app in applications)
+
+
+def _code_of(app: Object) -> tuple[str, str]:
+    name, route = app.get("name", "default"), app.get("route_prefix", "/")
+    return f"application {name}" if route is None else f"route {route}", f"{name} {app.get('import_path')}"
 
 
 def replaced_code(running: Code, wanted: Code) -> str:
-    """An application that stays and gets another import path; empty where each keeps its own.
+    """What stays and gets an application of another name or import path; empty where all keep their code.
 
-    Its deployments may have other names, and Ray deletes the old ones before a replica of the new ones is up: in place,
-    requests are lost if those fail.
+    Ray deletes the deployments of the old one before a replica of the new ones is up, unless they have the same names:
+    in place, requests are lost if the new ones fail.
     """
     before = dict(running)
-    return next((name for name, path in sorted(wanted) if before.get(name, path) != path), "")
+    return next((what for what, code in sorted(wanted) if before.get(what, code) != code), "")
 
 
 def renewal(cluster: RayCluster) -> Effect:

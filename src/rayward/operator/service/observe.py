@@ -35,7 +35,7 @@ from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
 from rayward.operator.service.routing import required_routes, serve_pod
-from rayward.operator.service.serveconfig import application_code, application_names, config_hash, is_deployed
+from rayward.operator.service.serveconfig import application_names, code_behind_routes, config_hash, is_deployed
 from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
@@ -253,7 +253,7 @@ def _child(
         remedies=noted.remedies,
         applications=application_names(noted.config),
         served=application_names(noted.good_config) if noted.good_config else None,
-        code=application_code(noted.good_config or noted.config),
+        code=code_behind_routes(noted.good_config or noted.config),
         started_in=noted.started_in,
         unreachable=observation.failure.message if observation.failure else "",
     )

@@ -71,7 +71,7 @@ def start_timeout(active: ChildCluster, policy: Policy) -> timedelta:
 
 
 def failure(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
-    """Why the config is taken back while nobody answers; None where nothing is, or where there is none to go back to."""
+    """Why the config is taken back while nobody answers; None where it stays, or where there is no former one."""
     if not active.good_config:
         return None
     return _raised(active) or _starved(active, policy, now)

@@ -137,7 +137,7 @@ class ChildCluster:
     served: frozenset[str] | None = None
     """Those of the config that last ran; None where none did."""
     code: Code = frozenset()
-    """The code of the config that last ran; where none did, of the one that it is to run."""
+    """What is behind the routes of the config that last ran; where none did, of the one that it is to run."""
     started_in: timedelta | None = None
     """How long its first config took, from when Ray had it until all applications were RUNNING."""
 
