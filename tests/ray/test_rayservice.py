@@ -69,6 +69,7 @@ def test_a_change_of_the_serve_config_reaches_the_running_cluster(service: Hello
 def test_a_change_that_replaces_every_replica_is_made_in_place(service: HelloService) -> None:
     active = service.active
     with asked(service) as load:
+        service.annotate(serve_config_upgrade="InPlace")
         service.set(serveConfigV2=tuned("moved", module="again"))
         service.serves(f"{service.release} moved")
         service.set(serveConfigV2=tuned("other", module="again", runtime_env={"env_vars": {"COLOUR": "blue"}}))
@@ -150,6 +151,7 @@ def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloServic
 def test_a_broken_import_in_place_brings_the_former_config_back(service: HelloService) -> None:
     active = service.active
     with asked(service) as load:
+        service.annotate(serve_config_upgrade="InPlace")
         service.set(serveConfigV2=broken("crash"))
         ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "rolled back")
 

@@ -22,9 +22,9 @@ from rayward.operator.service.state import (
     Stage,
 )
 
-_SHORTEST: Final = timedelta(seconds=20)
+_SHORTEST: Final = timedelta(seconds=10)
 _LONGEST: Final = timedelta(minutes=5)
-_AS_LONG_AGAIN: Final = 4
+_AS_LONG_AGAIN: Final = 2
 _JOINING: Final = timedelta(minutes=3)
 """Workers that the same edit asks for take this long to join, at times."""
 
@@ -43,9 +43,7 @@ def desertion(
     since = active.deserted_since
     if not any(app.deserted for app in active.serve.applications):
         return ((AnnotationChange(active.name, answered=True),) if since is not None else ()), ()
-    scheduling = _scheduling_timeout(active, policy)
-    patience = start_timeout(active, policy)
-    waits = (DESERTION, scheduling, patience, scheduling + patience)
+    waits = (DESERTION, _scheduling_timeout(active, policy), _patience(active, policy))
     times = tuple((since or now) + wait for wait in waits)
     return ((AnnotationChange(active.name, deserted_since=now),) if since is None else ()), times
 
@@ -80,7 +78,7 @@ def failure(active: ChildCluster, policy: Policy, now: datetime) -> Failure | No
 def is_stuck(active: ChildCluster, policy: Policy, now: datetime) -> bool:
     """Whether nobody answers because ``reconfigure`` does not return: Ray ends no such replica, so no config helps."""
     since = active.deserted_since
-    if active.serve is None or since is None or now - since < start_timeout(active, policy):
+    if active.serve is None or since is None or now - since < _patience(active, policy):
         return False
     return any(app.reconfiguring for app in _former(active))
 
@@ -105,21 +103,19 @@ def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | N
     if since is not None and active.progressed_at is not None:
         # replicas that were missing before this config came are not held against it
         since = max(since, active.progressed_at)
-    scheduling, patience = _scheduling_timeout(active, policy), start_timeout(active, policy)
-    if since is None:
+    if since is None or now - since < _scheduling_timeout(active, policy):
         return None
     for app in _former(active):
-        if app.unscheduled and now - since >= scheduling:
+        if app.unscheduled:
             message = f"Application {app.name}: {app.unscheduled}; rolled back to the previous Serve config. Ask for "
             return Failure("ReplicasUnschedulable", f"{message}less in ray_actor_options, or for larger workers")
-    if active.serve is None or active.serve.config != active.config:
+    if active.serve is None or active.serve.config != active.config or now - since < _patience(active, policy):
         return None
-    for app in _former(active):
-        if app.reconfiguring and now - since >= patience:
-            return Failure("ReplicasNotStarted", _not_reconfigured(app, patience))
-        if app.deserted and now - since >= scheduling + patience:
-            return Failure("ReplicasNotStarted", _not_started(app, patience))
-    return None
+    deserted = next((app for app in _former(active) if app.deserted), None)
+    if deserted is None:
+        return None
+    says = _not_reconfigured if deserted.reconfiguring else _not_started
+    return Failure("ReplicasNotStarted", says(deserted, start_timeout(active, policy)))
 
 
 def _former(active: ChildCluster) -> Iterator[Application]:
@@ -131,6 +127,10 @@ def _former(active: ChildCluster) -> Iterator[Application]:
 def _scheduling_timeout(active: ChildCluster, policy: Policy) -> timedelta:
     waits_for_workers = active.resizing and active.missing
     return max(policy.scheduling_timeout, _JOINING) if waits_for_workers else policy.scheduling_timeout
+
+
+def _patience(active: ChildCluster, policy: Policy) -> timedelta:
+    return _scheduling_timeout(active, policy) + start_timeout(active, policy)
 
 
 def _not_started(app: Application, patience: timedelta) -> str:
