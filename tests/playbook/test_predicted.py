@@ -50,7 +50,7 @@ _SERVED: Final[dict[str, tuple[Any, ...]]] = {
     "spec.rayClusterConfig.rayVersion": ("2.52.0", "2.53.0"),
     "spec.upgradeStrategy": ({"type": "None"}, {"type": "NewCluster"}),
     "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
-    "metadata.annotations": tuple({labels.SERVE_CONFIG_UPGRADE: how} for how in ("NewCluster", "InPlace")) + ({},),
+    "metadata.annotations": ({}, {labels.SERVE_CONFIG_UPGRADE: "NewCluster"}, {labels.SERVE_CONFIG_UPGRADE: "InPlace"}),
     "metadata.labels": ({"team": "search"}, {"team": "ads"}),
 }
 

@@ -173,6 +173,7 @@ CASES: Final = [
         _serve(in_place=False, import_path="renamed:app"),
         "RuntimeError: no weights",
         _ABANDON,
+        recorded=False,
     ),
     Case(
         "other import path without module",
@@ -273,6 +274,7 @@ CASES: Final = [
         "no replica has started within",
         TAKEN_BACK,
         silent=True,
+        recorded=False,
     ),
     Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", TAKEN_BACK),
     Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", TAKEN_BACK),

@@ -42,6 +42,7 @@ def service(cluster: Object | None = None, serve: Any = None, **spec: Any) -> Ob
     are told apart by that."""
     given = spec.pop("metadata", {})
     annotations = {labels.SERVE_CONFIG_UPGRADE: "InPlace", **given.get("annotations", {})}
+    annotations = {name: value for name, value in annotations.items() if value is not None}
     metadata = {"name": NAME, **given, "annotations": annotations}
     return {
         "apiVersion": "ray.io/v1",
