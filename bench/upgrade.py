@@ -3,6 +3,7 @@
 ``python -m bench.upgrade [N] [--rate R] [--delay SECONDS] [--only ours,kuberay,kuberay-tcp]``: the same real Ray on the
 same API server and node, the same requests, half of them on connections that are kept; nothing is retried. With
 ``kuberay-tcp`` connections are forwarded as they are, as kube-proxy does; with the others our proxy moves each request.
+Ends with 1 where ours loses a request or is beyond a limit.
 """
 
 from __future__ import annotations
@@ -177,6 +178,8 @@ _COLUMNS = (
     ("RUNNING to traffic", 20),
     ("edit to traffic", 17),
 )
+_MOST_HANDOVER = 1.0
+_MOST_RATIO = 1.1
 _HEADER = " " * 20 + "".join(f"{name:>{width}}" for name, width in _COLUMNS)
 
 
@@ -189,6 +192,20 @@ def _row(name: str, figures: Figures, reference: Figures | None) -> str:
     if reference is not None and figures is not reference:
         return f"{line}   {switched / statistics.median(reference.switched):.2f} x ours"
     return f"{line}   {switched / statistics.median(figures.own):.2f} x its Ray cluster's own time"
+
+
+def _beyond(ours: Figures, theirs: Figures | None) -> list[str]:
+    """The limits that our figures do not keep."""
+    found: list[str] = []
+    if ours.tally.lost:
+        found.append(f"{len(ours.tally.lost)} requests were lost")
+    if (handover := statistics.median(ours.handover)) > _MOST_HANDOVER:
+        found.append(f"RUNNING to traffic took {handover:.2f} s, more than {_MOST_HANDOVER} s")
+    references = {"its Ray cluster's own time": ours.own} | ({"KubeRay's": theirs.switched} if theirs else {})
+    for name, times in references.items():
+        if (ratio := statistics.median(ours.switched) / statistics.median(times)) > _MOST_RATIO:
+            found.append(f"edit to traffic took {ratio:.2f} x {name}, more than {_MOST_RATIO} x")
+    return found
 
 
 def main() -> None:
@@ -209,6 +226,8 @@ def main() -> None:
             print(f"  back to a cluster that still stands: {statistics.median(figures.returned):.2f} s", flush=True)
         for reason in sorted({one.partition(": ")[2] for one in figures.tally.lost})[:5]:
             print(f"  lost: {reason}", flush=True)
+    if "ours" in found and (beyond := _beyond(found["ours"], found.get("kuberay"))):
+        raise SystemExit("; ".join(beyond))
 
 
 if __name__ == "__main__":

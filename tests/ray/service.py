@@ -146,6 +146,11 @@ class HelloService:
         found = self.stack.client.list(RAY_CLUSTERS, "default", label_selector=self._origin).items
         return {cluster["metadata"]["name"] for cluster in found if "deletionTimestamp" not in cluster["metadata"]}
 
+    def end_deletion_delay(self, cluster: str) -> None:
+        """Have a replaced cluster deleted now."""
+        change = {"metadata": {"annotations": {"rayward.dev/delete-at": "2000-01-01T00:00:00Z"}}}
+        self.stack.client.patch(RAY_CLUSTERS, cluster, change, PatchType.MERGE, "default")
+
     @property
     def moment(self) -> str:
         """A point in the history of clusters, for ``made_since``."""

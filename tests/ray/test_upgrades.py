@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(1500)]
 
 @pytest.mark.parametrize(("upgrades", "requests"), [(3, 7_000), pytest.param(20, 50_000, marks=pytest.mark.soak)])
 def test_upgrades_in_a_row_lose_no_request(stack: RayStack, upgrades: int, requests: int) -> None:
-    # A replaced cluster outlives its drain, so that an answer after the drain could be seen.
-    service = HelloService(stack, "many", rayClusterDeletionDelaySeconds=2)
+    # A replaced cluster stands until it is ended here, so that it could answer after its drain.
+    service = HelloService(stack, "many", rayClusterDeletionDelaySeconds=3600)
     service.serves("1")
     address = service.address
     with Load(address.host, address.shell_port, rate=100) as load:
@@ -35,6 +35,8 @@ def test_upgrades_in_a_row_lose_no_request(stack: RayStack, upgrades: int, reque
             drained = time.monotonic()
             eventually(lambda count=load.tally.sent: load.tally.sent > count + 50, PATIENCE)
             assert last[old] < drained, "no answer of the former release after its drain"
+            assert before in service.clusters(), "the former release could have answered"
+            service.end_deletion_delay(before)
             eventually(lambda old=before: old not in service.clusters() and service.active != old, PATIENCE)
         eventually(lambda: load.tally.sent >= requests, requests / 50)
         tally = load.stop()

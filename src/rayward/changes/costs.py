@@ -11,9 +11,10 @@ import msgspec
 from rayward.changes.refs import cluster_spec
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
-from rayward.kinds.shapes import PodShape, pod_shapes
+from rayward.kinds.rayjob import submission_mode
+from rayward.kinds.shapes import SUBMITTER, PodShape, pod_shapes, submitter_spec, with_sidecar
 from rayward.kube.core.objects import ObjectMeta
-from rayward.kube.machinery import quantity
+from rayward.kube.machinery import podrequests, quantity
 from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.kube.machinery.quantity import Quantity
 
@@ -45,10 +46,17 @@ class Shortage:
 
 
 def shapes_of(kind: str, obj: Object) -> tuple[PodShape, ...]:
-    """The pods that an object's spec makes; none while it is suspended, or where it has no cluster of its own."""
-    spec = cluster_spec(kind, obj)
-    if not spec or section(obj, "spec").get("suspend"):
+    """The pods that an object's spec makes, a RayJob's submitter among them; none while it is suspended."""
+    spec, job_spec = cluster_spec(kind, obj), section(obj, "spec") if kind == "RayJob" else None
+    if section(obj, "spec").get("suspend"):
         return ()
+    submitters: tuple[PodShape, ...] = ()
+    if job_spec is not None:
+        mode = submission_mode(job_spec)
+        pod, spec = submitter_spec(mode, section(job_spec, "submitterPodTemplate")), with_sidecar(mode, spec)
+        submitters = () if pod is None else (PodShape(SUBMITTER, 1, 1, podrequests.pod_requests(pod)),)
+    if not spec:
+        return submitters
     metadata = section(obj, "metadata")
     origin = {} if kind == "RayCluster" else {labels.ORIGIN_KIND: kind}
     own = ObjectMeta(
@@ -57,7 +65,7 @@ def shapes_of(kind: str, obj: Object) -> tuple[PodShape, ...]:
         labels={**(metadata.get("labels") or {}), **origin},
         annotations=metadata.get("annotations"),
     )
-    return pod_shapes(RayCluster(metadata=own, spec=msgspec.convert(spec, RayClusterSpec)))
+    return (*pod_shapes(RayCluster(metadata=own, spec=msgspec.convert(spec, RayClusterSpec))), *submitters)
 
 
 def total(shapes: Iterable[PodShape]) -> dict[str, Quantity]:

@@ -56,6 +56,11 @@ class SubmissionMode(StrEnum):
     SIDECAR = "SidecarMode"
 
 
+def submission_mode(spec: Object) -> str:
+    """The mode of a spec that may not have been defaulted yet."""
+    return str(spec.get("submissionMode") or SubmissionMode.K8S_JOB)
+
+
 class DeletionPolicy(StrEnum):
     """What goes when a job has ended, the least first."""
 

@@ -16,6 +16,7 @@ from rayward.kinds.admission import Admission, Queueing
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kinds.rayjob import submission_mode
 from rayward.kinds.resources import (
     CLUSTER_QUEUES,
     COHORTS,
@@ -26,13 +27,14 @@ from rayward.kinds.resources import (
     RESOURCE_FLAVORS,
     WORKLOADS,
 )
+from rayward.kinds.shapes import submitter_spec, with_sidecar
 from rayward.kube.client import verbs
 from rayward.kube.client.errors import Forbidden, NotFound
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
-from rayward.quota.gate.demand import default_submitter, demand_of
+from rayward.quota.gate.demand import demand_of
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
 
 T = TypeVar("T", bound=KubeObject)
@@ -133,6 +135,8 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
         spec = section(spec, part)
     if not spec:
         return None
+    if kind == RAY_JOBS.kind:
+        spec = with_sidecar(submission_mode(section(manifest, "spec")), spec)
     namespace = meta.namespace or namespace
     name = meta.name or "unnamed"
     origin = {} if kind == RAY_CLUSTERS.kind else {labels.ORIGIN_KIND: kind, labels.ORIGIN_NAME: name}
@@ -177,10 +181,9 @@ def _holds_another_release(manifest: Object, namespace: str) -> Operation[bool]:
 
 def _submitter(kind: str, manifest: Object) -> Object | None:
     spec = section(manifest, "spec")
-    if kind != RAY_JOBS.kind or spec.get("submissionMode", "K8sJobMode") != "K8sJobMode":
-        return None
-    template = section(spec, "submitterPodTemplate")
-    return section(template, "spec") if template else default_submitter()
+    return (
+        submitter_spec(submission_mode(spec), section(spec, "submitterPodTemplate")) if kind == RAY_JOBS.kind else None
+    )
 
 
 def _list(resource: Resource, kind: type[T]) -> Operation[list[T]]:

@@ -223,3 +223,19 @@ def test_the_strongest_effect_and_every_group_that_restarts() -> None:
 def test_an_unknown_kind() -> None:
     with pytest.raises(ValueError, match="RayCronJob"):
         effects("RayCronJob", manifest(), changed(manifest(), "spec.suspend", True))
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "kuberays"),
+    [
+        ("rayward.dev/queue-name", Effect.IN_PLACE, Effect.IGNORED),
+        ("kueue.x-k8s.io/queue-name", Effect.IN_PLACE, Effect.IN_PLACE),
+        ("kueue.x-k8s.io/priority-class", Effect.IN_PLACE, Effect.IN_PLACE),
+        ("team", Effect.IGNORED, Effect.IGNORED),
+    ],
+)
+def test_labels_say_who_admits(name: str, ours: Effect, kuberays: Effect) -> None:
+    old = manifest()
+    new = changed(old, "metadata.labels", {**old["metadata"].get("labels", {}), name: "gpus"})
+    assert _only(old, new)[1:] == (ours, ())
+    assert _only(old, new, Rules.KUBERAY_1_7)[1] is kuberays

@@ -75,7 +75,11 @@ def test_a_field_in_each_phase(path: str) -> None:
         old = _job(status)
         new = changed_below_spec(old, path, JOB_FIELDS[path])
         expected = {row[_KINDS.index(JOB_ROWS[path])]}
-        found = {rules: {change.effect for change in effects("RayJob", old, new, rules)} for rules in Rules}
+        found = {
+            # values of a field's type alone, which validation may reject
+            rules: {change.effect for change in effects("RayJob", old, new, rules, problems=())}
+            for rules in Rules
+        }
         assert found == dict.fromkeys(Rules, expected), status
 
 
@@ -122,3 +126,26 @@ def test_a_job_of_another_controller() -> None:
     old = _job("Running", managedBy="kueue.x-k8s.io/multikueue")
     assert _effect(old, "spec.suspend", True) is Effect.IGNORED
     assert _effect(old, "spec.managedBy", "ray.io/kuberay-operator") is Effect.REFUSED
+
+
+@pytest.mark.parametrize("path", ["spec.backoffLimit", "spec.entrypointResources"])
+def test_an_edit_that_is_not_valid_is_refused(path: str) -> None:
+    value = {"spec.backoffLimit": -3, "spec.entrypointResources": "{CPU"}[path]
+    found = effects("RayJob", _job("Running"), changed(_job("Running"), path, value))
+    assert [change.effect for change in found] == [Effect.REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("name", "running", "ended"),
+    [
+        ("rayward.dev/retry-unknown-outcome", Effect.IN_PLACE, Effect.IGNORED),
+        ("rayward.dev/status-check-timeout", Effect.IN_PLACE, Effect.IGNORED),
+        ("team", Effect.NEXT_CLUSTER, Effect.IGNORED),
+    ],
+)
+def test_annotations(name: str, running: Effect, ended: Effect) -> None:
+    for status, expected in (("Running", running), ("Suspended", running), ("Complete", ended)):
+        old = _job(status)
+        assert (
+            _effect(old, "metadata.annotations", {name: "true" if name.endswith("outcome") else "10m"}) is expected
+        ), status

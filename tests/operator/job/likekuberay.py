@@ -12,6 +12,7 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import RayJob
+from rayward.kinds.shapes import SUBMITTER
 from rayward.operator.job import annotations as memory
 from rayward.operator.job import children
 from rayward.operator.job.annotations import Attempt
@@ -106,5 +107,5 @@ def _submitters(child: Object) -> list[Object]:
         return child["spec"]["template"]["spec"]["containers"]
     if child["kind"] == "RayCluster":
         pod = child["spec"]["headGroupSpec"]["template"]["spec"]
-        return [one for one in pod["containers"] if one["name"] == children.SUBMITTER]
+        return [one for one in pod["containers"] if one["name"] == SUBMITTER]
     return []

@@ -14,6 +14,7 @@ from rayward.kinds.effects.decisions import renewal
 from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
 from rayward.kinds.hashing import release_hash
+from rayward.kinds.kueue import names as kueue
 from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.shapes.totals import desired_workers
@@ -251,10 +252,25 @@ def _group_entry(edit: ClusterEdit, difference: Difference) -> Answer:
 
 def _metadata_change(edit: ClusterEdit, difference: Difference) -> Change | None:
     """Labels and annotations that the operator reads; the others do nothing."""
-    if difference.segments[:2] != ("metadata", "annotations") or len(difference.segments) < 3:
+    _, part, *rest = difference.segments
+    if not rest:
         return None
-    effect, why, restarts = _annotation(edit, difference.segments[2])
+    restarts: tuple[str, ...] = ()
+    if part == "labels":
+        effect, why = label_change(rest[0], edit.rules)
+    else:
+        effect, why, restarts = _annotation(edit, rest[0])
     return Change(difference.path, effect, why, difference.old, difference.new, restarts)
+
+
+def label_change(name: str, rules: Rules) -> Answer:
+    """What another value of a label on the object itself does."""
+    if name in (labels.QUEUE_NAME, kueue.QUEUE_NAME, kueue.PRIORITY_CLASS):
+        if rules is Rules.RAYWARD:
+            return Effect.IN_PLACE, "quota is asked for anew: pods run while the queue admits them"
+        if name != labels.QUEUE_NAME:
+            return Effect.IN_PLACE, "Kueue reads it"
+    return Effect.IGNORED, "the operator does not read it"
 
 
 def _annotation(edit: ClusterEdit, name: str) -> tuple[Effect, str, tuple[str, ...]]:
@@ -273,6 +289,8 @@ def _annotation(edit: ClusterEdit, name: str) -> tuple[Effect, str, tuple[str, .
         return Effect.IN_PLACE, "the operator reads it when it acts", ()
     if name == labels.ENABLE_SERVE_SERVICE:
         return Effect.IN_PLACE, "the serve Service is made or removed", ()
+    if name == labels.RESTARTED_AT:
+        return Effect.IN_PLACE, "the operator looks at the cluster once more; no pod restarts", ()
     if edit.new.spec.head_group_spec.enable_ingress:
         return Effect.IN_PLACE, "it is copied to the Ingress", ()
     return Effect.IGNORED, "the operator does not read it", ()

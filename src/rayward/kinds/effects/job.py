@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from typing import Any, Final
 
+from rayward.kinds import labels
 from rayward.kinds.effects.change import Change, Effect, Rules
 from rayward.kinds.effects.differences import Difference
 from rayward.kinds.managedby import is_managed_here
@@ -70,6 +71,7 @@ _PHASES: Final = {
     "Failed": Phase.ENDED,
     "ValidationFailed": Phase.INVALID,
 }
+_READ_WHILE_RUNNING: Final = (labels.RETRY_UNKNOWN, labels.STATUS_CHECK_TIMEOUT)
 _STARTING: Final = ("", "Initializing", "Waiting", "Retrying")
 
 
@@ -86,14 +88,18 @@ def job_changes(old: Object, new: Object, rules: Rules, found: Iterable[Differen
         if root == "spec" and rest:
             effect, why = _spec(old, new, rules, difference, rest[0])
             yield Change(difference.path, effect, why, difference.old, difference.new)
-        elif root == "metadata" and rest and rest[0] in ("labels", "annotations"):
-            yield Change(
-                difference.path,
-                Effect.NEXT_CLUSTER,
-                f"{rest[0]} are copied to clusters when they are made",
-                difference.old,
-                difference.new,
-            )
+        elif root == "metadata" and len(rest) > 1:
+            effect, why = _metadata(old, rules, *rest[:2])
+            yield Change(difference.path, effect, why, difference.old, difference.new)
+
+
+def _metadata(old: Object, rules: Rules, part: str, name: str) -> Answer:
+    phase = phase_of(old)
+    if name in _READ_WHILE_RUNNING and rules is Rules.RAYWARD and phase is not Phase.ENDED:
+        return Effect.IN_PLACE, "the operator reads it when it acts"
+    if phase is Phase.ENDED:
+        return Effect.IGNORED, "the job has ended: rerun it under a new name"
+    return Effect.NEXT_CLUSTER, f"{part} are copied to clusters when they are made"
 
 
 def _spec(old: Object, new: Object, rules: Rules, difference: Difference, field: str) -> Answer:

@@ -14,8 +14,9 @@ from rayward.kinds.effects.differences import Difference, differences
 from rayward.kinds.effects.job import job_changes
 from rayward.kinds.effects.service import service_changes, service_edit
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kinds.rayjob import RayJob
 from rayward.kinds.rayservice import RayService
-from rayward.kinds.validation import FEATURE_MISSING, Problem, cluster_problems, service_problems
+from rayward.kinds.validation import FEATURE_MISSING, Problem, cluster_problems, job_problems, service_problems
 from rayward.kube.machinery.jsonvalue import Object, section
 
 _HIDDEN: Final = frozenset(
@@ -66,7 +67,8 @@ def effects(
         refused = _counts(service_problems(new_service) if problems is None else problems, rules)
         return _effects(service_changes(service_edit(old_service, new_service, rules, live, serving), found), refused)
     if kind == "RayJob":
-        return _effects(job_changes(old, new, rules, found), _counts(problems or (), rules))
+        refused = _counts(job_problems(msgspec.convert(new, RayJob)) if problems is None else problems, rules)
+        return _effects(job_changes(old, new, rules, found), refused)
     raise ValueError(f"no effects are known for kind {kind!r}: RayCluster, RayService and RayJob have them")
 
 

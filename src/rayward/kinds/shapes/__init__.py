@@ -10,10 +10,12 @@ from rayward.kinds.shapes.metadata import OPERATOR
 from rayward.kinds.shapes.pods import ReplicaPlace, head_pod, worker_pod
 from rayward.kinds.shapes.podsets import PodSetShape, pod_set_shapes
 from rayward.kinds.shapes.record import drift, is_outdated, template_record, unknown_template
+from rayward.kinds.shapes.submitter import SUBMITTER, submitter_container, submitter_spec, with_sidecar
 from rayward.kinds.shapes.totals import Totals, desired_workers, max_workers, min_workers, resources_of
 
 __all__ = [
     "OPERATOR",
+    "SUBMITTER",
     "PodSetShape",
     "PodShape",
     "ReplicaPlace",
@@ -28,7 +30,10 @@ __all__ = [
     "pod_shapes",
     "redis_cleanup_job",
     "resources_of",
+    "submitter_container",
+    "submitter_spec",
     "template_record",
     "unknown_template",
+    "with_sidecar",
     "worker_pod",
 ]

@@ -1,7 +1,8 @@
 """What a RayCluster costs: its pods by group, with exact requests.
 
-Counted from the pods as the API server is sent them, so that what Rayward adds (the autoscaler's container, the init
-container that waits for the head) counts too. Two groups of one name and other templates are two shapes.
+Counted from the pod sets that a queue is asked for, so that a plan and a queue never differ: what Rayward adds (the
+autoscaler's container, the init container that waits for the head) counts, and so does the job that runs in the head's
+stead to remove a deleted cluster's keys from Redis.
 """
 
 from __future__ import annotations
@@ -9,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.shapes.pods import head_pod, worker_pod
-from rayward.kinds.shapes.totals import desired_workers, max_workers
+from rayward.kinds.shapes.podsets import pod_set_shapes
+from rayward.kinds.shapes.totals import max_workers
 from rayward.kube.machinery import podrequests
 from rayward.kube.machinery.quantity import Quantity
 
@@ -30,9 +30,8 @@ class PodShape:
 
 def pod_shapes(cluster: RayCluster) -> tuple[PodShape, ...]:
     """The head, then the worker groups in their order, those without pods too; suspension changes nothing."""
-    head = podrequests.pod_requests(head_pod(cluster, "")["spec"])
-    shapes = [PodShape(labels.HEAD_GROUP, 1, 1, head)]
-    for group in cluster.groups:
-        requests = podrequests.pod_requests(worker_pod(cluster, group, "")["spec"])
-        shapes.append(PodShape(group.group_name, desired_workers(group), max_workers(group), requests))
-    return tuple(shapes)
+    most = (1, *map(max_workers, cluster.groups))
+    return tuple(
+        PodShape(found.group, found.count, limit, podrequests.pod_requests(found.spec))
+        for found, limit in zip(pod_set_shapes(cluster), most, strict=True)
+    )

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kube.core.meta import controlled_by
 from rayward.kube.core.resource import Resource
 from rayward.kube.machinery.jsonvalue import Object
 
@@ -23,20 +24,8 @@ def child(
     metadata: Object = {"name": name, "namespace": cluster.metadata.namespace, "labels": its_labels}
     if annotations:
         metadata["annotations"] = annotations
-    metadata["ownerReferences"] = [owner(cluster)]
+    metadata["ownerReferences"] = [controlled_by(cluster, RAY_CLUSTERS)]
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": metadata}
-
-
-def owner(cluster: RayCluster) -> Object:
-    """The reference by which a child goes when its cluster goes."""
-    return {
-        "apiVersion": RAY_CLUSTERS.api_version,
-        "kind": RAY_CLUSTERS.kind,
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def application_labels(cluster: RayCluster) -> Object:

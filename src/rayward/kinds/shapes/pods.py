@@ -8,6 +8,7 @@ from typing import Any, Final
 from rayward.kinds import labels, names
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import HeadGroup, RayCluster, WorkerGroup
+from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kinds.shapes import (
     authentication,
     env,
@@ -19,8 +20,9 @@ from rayward.kinds.shapes import (
     volumes,
 )
 from rayward.kinds.shapes.autoscaler import autoscaler_container
-from rayward.kinds.shapes.metadata import OPERATOR, Object, fresh, own_metadata, owner
+from rayward.kinds.shapes.metadata import OPERATOR, Object, fresh, own_metadata
 from rayward.kinds.shapes.record import template_record
+from rayward.kube.core.meta import controlled_by
 from rayward.kube.core.resource import PODS
 
 _METRICS: Final = {"name": "metrics", "containerPort": 8080}
@@ -117,7 +119,7 @@ def _skeleton(
         "namespace": cluster.metadata.namespace,
         "labels": _labels(cluster, group, node_type, group_name),
         "annotations": annotations,
-        "ownerReferences": [owner(cluster)],
+        "ownerReferences": [controlled_by(cluster, RAY_CLUSTERS)],
     }
     return {
         "apiVersion": PODS.api_version,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -32,6 +33,11 @@ def controller_reference(owner: KubeObject, resource: Resource) -> OwnerReferenc
         controller=True,
         block_owner_deletion=True,
     )
+
+
+def controlled_by(owner: KubeObject, resource: Resource) -> dict[str, Any]:
+    """The same reference, as a manifest has it."""
+    return msgspec.to_builtins(controller_reference(owner, resource))
 
 
 def condition_of(conditions: Iterable[Condition] | None, kind: str) -> Condition | None:

@@ -6,10 +6,12 @@ from typing import Any, Final
 
 from rayward.kinds import labels, names
 from rayward.kinds.raycluster import RayCluster
+from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kinds.shapes import features
-from rayward.kinds.shapes.metadata import Object, child, fresh, own_metadata, owner
+from rayward.kinds.shapes.metadata import Object, child, fresh, own_metadata
 from rayward.kinds.shapes.pods import head_labels
 from rayward.kinds.validation import template
+from rayward.kube.core.meta import controlled_by
 from rayward.kube.core.resource import SERVICES
 from rayward.kube.machinery.digits import parse_digits
 
@@ -94,7 +96,7 @@ def _users_head_service(cluster: RayCluster, given: Object, its_labels: Object, 
         "namespace": cluster.metadata.namespace,
         "labels": {**(metadata.get("labels") or {}), **its_labels},
         "annotations": {**(metadata.get("annotations") or {}), **annotations},
-        "ownerReferences": [owner(cluster)],
+        "ownerReferences": [controlled_by(cluster, RAY_CLUSTERS)],
     }
     spec: Object = fresh(given.get("spec") or {})
     ports: list[Object] = spec.get("ports") or []

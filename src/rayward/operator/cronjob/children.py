@@ -6,7 +6,7 @@ from rayward.kinds import labels
 from rayward.kinds.raycluster import Object
 from rayward.kinds.raycronjob import RayCronJob
 from rayward.kinds.resources import RAY_CRON_JOBS, RAY_JOBS
-from rayward.kube.core.meta import rfc3339
+from rayward.kube.core.meta import controlled_by, rfc3339
 from rayward.operator.cronjob.decide import Creation
 
 
@@ -22,16 +22,7 @@ def ray_job(cron_job: RayCronJob, template: Object, creation: Creation) -> Objec
             "namespace": metadata.namespace,
             "labels": {labels.CRON_JOB_NAME: metadata.name},
             "annotations": stamp,
-            "ownerReferences": [
-                {
-                    "apiVersion": RAY_CRON_JOBS.api_version,
-                    "kind": RAY_CRON_JOBS.kind,
-                    "name": metadata.name,
-                    "uid": metadata.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": True,
-                }
-            ],
+            "ownerReferences": [controlled_by(cron_job, RAY_CRON_JOBS)],
         },
         "spec": template,
     }

@@ -17,6 +17,7 @@ from rayward.kinds import labels, names
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJobStatus
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kinds.shapes import SUBMITTER
 from rayward.kube.client.api import Client
 from rayward.kube.client.errors import AlreadyExists, ApiError, BadRequest, NotFound
 from rayward.kube.client.options import PatchType
@@ -305,7 +306,7 @@ class Applier:
     async def _submitter_pods(self) -> list[tuple[str, str]]:
         if self._observed.submitter is None:
             head = self._observed.head
-            return [(head.metadata.name, children.SUBMITTER)] if head is not None else []
+            return [(head.metadata.name, SUBMITTER)] if head is not None else []
         selector = f"job-name={names.submitter_job(self._job.metadata.name)}"
         found = await self._client.list(PODS, self._job.metadata.namespace, label_selector=selector)
         pods = sorted(found.items, key=lambda pod: pod["metadata"].get("creationTimestamp") or "")

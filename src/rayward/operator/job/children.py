@@ -12,15 +12,15 @@ from rayward.kinds.admission import read_grant
 from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
 from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
-from rayward.kinds.shapes import authentication
+from rayward.kinds.shapes import authentication, submitter_container
 from rayward.kinds.validation import template
+from rayward.kube.core.meta import controlled_by
 from rayward.kube.core.objects import ObjectMeta
 from rayward.kube.core.resource import JOBS
 from rayward.operator.cluster import services
 from rayward.operator.job import submission
 from rayward.operator.job.annotations import Attempt
 
-SUBMITTER: Final = "ray-job-submitter"
 _BACKOFF_LIMIT: Final = 2
 _NOT_COPIED: Final = frozenset(
     (
@@ -59,7 +59,7 @@ def cluster(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt) -> 
             "namespace": metadata.namespace,
             "labels": {**(metadata.labels or {}), **_origin(job), labels.SUBMISSION_MODE: spec.submission_mode},
             "annotations": annotations,
-            "ownerReferences": [_owner(job)],
+            "ownerReferences": [controlled_by(job, RAY_JOBS)],
         },
         "spec": config,
     }
@@ -93,7 +93,7 @@ def submitter_job(job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluste
             "name": names.submitter_job(metadata.name),
             "namespace": metadata.namespace,
             "labels": its_labels,
-            "ownerReferences": [_owner(job)],
+            "ownerReferences": [controlled_by(job, RAY_JOBS)],
         },
         "spec": {"backoffLimit": limit, "template": made},
     }
@@ -114,7 +114,7 @@ def head_service(job: RayJob, on: RayCluster) -> Object:
             labels.NODE_TYPE: labels.HEAD,
             labels.IDENTIFIER: names.identifier(name, labels.HEAD),
         },
-        "ownerReferences": [_owner(job)],
+        "ownerReferences": [controlled_by(job, RAY_JOBS)],
     }
     return made
 
@@ -159,26 +159,8 @@ def _template(on: RayCluster) -> Object:
 
 def _container(on: RayCluster) -> Object:
     head = template.containers(on.spec.head_group_spec.template)
-    return {
-        "name": SUBMITTER,
-        "image": str(head[0].get("image", "")) if head else "",
-        "resources": {
-            "limits": {"cpu": "1", "memory": "1Gi"},
-            "requests": {"cpu": "500m", "memory": "200Mi"},
-        },
-    }
+    return submitter_container(str(head[0].get("image", "")) if head else "")
 
 
 def _origin(job: RayJob) -> dict[str, str]:
     return {labels.ORIGIN_NAME: job.metadata.name, labels.ORIGIN_KIND: RAY_JOBS.kind}
-
-
-def _owner(job: RayJob) -> Object:
-    return {
-        "apiVersion": RAY_JOBS.api_version,
-        "kind": RAY_JOBS.kind,
-        "name": job.metadata.name,
-        "uid": job.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

@@ -18,6 +18,7 @@ from rayward.kinds.durations import duration
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
+from rayward.kinds.shapes import SUBMITTER
 from rayward.kinds.validation import job_problems, job_warnings, listed
 from rayward.kube.core.job import Job
 from rayward.kube.core.meta import condition_of, is_controlled_by
@@ -34,7 +35,6 @@ from rayward.operator.cluster.observe import ALL_SERVICES, BY_CLUSTER, BY_OWNER,
 from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
 from rayward.operator.job.annotations import Attempt
-from rayward.operator.job.children import SUBMITTER
 from rayward.operator.job.facts import SPOKEN, Cluster, Hand, Submitter
 from rayward.operator.job.state import PATIENCE, STATUS_CHECK_TIMEOUT, RayView, State, had
 from rayward.operator.ray.jobprobe import JobsSeen

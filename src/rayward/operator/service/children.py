@@ -13,6 +13,7 @@ from rayward.kinds.hashing import release_hash
 from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec, WorkerGroup
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
+from rayward.kube.core.meta import controlled_by
 from rayward.kube.core.objects import ObjectMeta
 from rayward.operator.cluster import services
 from rayward.operator.service.readiness import first_progress
@@ -78,7 +79,7 @@ def child_cluster(
             "namespace": metadata.namespace,
             "labels": {**(metadata.labels or {}), **_origin(service)},
             "annotations": annotations,
-            "ownerReferences": [_owner(service)],
+            "ownerReferences": [controlled_by(service, RAY_SERVICES)],
         },
         "spec": config,
     }
@@ -95,7 +96,7 @@ def head_service(service: RayService, cluster: RayCluster) -> Object:
             labels.NODE_TYPE: labels.HEAD,
             labels.IDENTIFIER: names.identifier(name, labels.HEAD),
         },
-        "ownerReferences": [_owner(service)],
+        "ownerReferences": [controlled_by(service, RAY_SERVICES)],
     }
     return made
 
@@ -125,7 +126,7 @@ def serve_service(service: RayService, cluster: RayCluster) -> Object | None:
         metadata["annotations"] = dict(theirs.get("annotations") or {})
         spec = _merged(spec, given.get("spec") or {})
     spec["selector"] = _selector(cluster.metadata.name)
-    metadata |= {"namespace": service.metadata.namespace, "ownerReferences": [_owner(service)]}
+    metadata |= {"namespace": service.metadata.namespace, "ownerReferences": [controlled_by(service, RAY_SERVICES)]}
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
@@ -135,19 +136,11 @@ def cluster_serve_service(cluster: RayCluster) -> Object | None:
     if made is None:
         return None
     name = cluster.metadata.name
-    owner = {
-        "apiVersion": RAY_CLUSTERS.api_version,
-        "kind": RAY_CLUSTERS.kind,
-        "name": name,
-        "uid": cluster.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
     made["metadata"] = {
         "name": names.serve_service(name),
         "namespace": cluster.metadata.namespace,
         "labels": {labels.ORIGIN_NAME: name, labels.ORIGIN_KIND: KIND, labels.SERVE: names.serve_label(name)},
-        "ownerReferences": [owner],
+        "ownerReferences": [controlled_by(cluster, RAY_CLUSTERS)],
     }
     made["spec"] = {"selector": _selector(name), "ports": made["spec"]["ports"]}
     return made
@@ -275,17 +268,6 @@ def _selector(cluster: str) -> dict[str, str]:
 
 def _origin(service: RayService) -> dict[str, str]:
     return {labels.ORIGIN_NAME: service.metadata.name, labels.ORIGIN_KIND: KIND}
-
-
-def _owner(service: RayService) -> Object:
-    return {
-        "apiVersion": RAY_SERVICES.api_version,
-        "kind": KIND,
-        "name": service.metadata.name,
-        "uid": service.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def _replicas(spec: RayClusterSpec) -> dict[str, int | None]:

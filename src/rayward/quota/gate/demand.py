@@ -20,15 +20,14 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.resources import RAY_CLUSTERS, WORKLOADS
 from rayward.kinds.shapes import PodSetShape, pod_set_shapes
 from rayward.kinds.shapes.podsets import outlined
+from rayward.kinds.shapes.submitter import SUBMITTER_GROUP
 from rayward.kube.machinery.jsonvalue import Object
 
 SUBMITTER: Final = "submitter"
 """The pod set of a RayJob's submitter; no worker group can have that name in a Workload of its own."""
-SUBMITTER_GROUP: Final = "/submitter"
 MAX_POD_SETS: Final = 18
 _HEAD: Final = "head"
 _IS_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?").fullmatch
-_SUBMITTER_REQUESTS: Final = {"cpu": "500m", "memory": "200Mi"}
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 
 
@@ -86,11 +85,6 @@ def demand_of(cluster: RayCluster, submitter: Object | None = None) -> Demand:
         taken.add(name)
         sets.append(PodSetDemand(name, shape.group, shape.digest, shape.count, shape.spec))
     return Demand(tuple(sets))
-
-
-def default_submitter() -> Object:
-    """The pod spec of a submitter whose RayJob has no template for it."""
-    return {"containers": [{"name": "ray-job-submitter", "resources": {"requests": dict(_SUBMITTER_REQUESTS)}}]}
 
 
 def form_of(workload: Workload) -> Mapping[str, SetRecord]:

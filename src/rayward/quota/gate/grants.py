@@ -9,7 +9,8 @@ import msgspec
 
 from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant
 from rayward.kinds.kueue import ResourceFlavor, Workload, names
-from rayward.quota.gate.demand import SUBMITTER_GROUP, SetRecord, form_of, origin_of
+from rayward.kinds.shapes.submitter import SUBMITTER_GROUP
+from rayward.quota.gate.demand import SetRecord, form_of, origin_of
 from rayward.quota.gate.state import State
 
 SUSPENDED = "Suspended"

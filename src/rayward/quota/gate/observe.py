@@ -19,19 +19,20 @@ from rayward.kinds.kueue import (
 )
 from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.rayjob import DeploymentStatus, RayJob, SubmissionMode
+from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
+from rayward.kinds.shapes import submitter_spec
 from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import PODS
-from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.quantity import QuantityError
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
-from rayward.quota.gate.demand import MAX_POD_SETS, Demand, Terms, default_submitter, demand_of
+from rayward.quota.gate.demand import MAX_POD_SETS, Demand, Terms, demand_of
 from rayward.quota.gate.state import PodUse, State
 from rayward.quota.sources import (
     ALL_CLUSTER_QUEUES,
@@ -283,10 +284,8 @@ def _use(pod: GatePod) -> PodUse:
 
 
 def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
-    if cluster.metadata.label(labels.SUBMISSION_MODE) != SubmissionMode.K8S_JOB:
-        return None
     template = job.spec.submitter_pod_template if job is not None else None
-    return section(template, "spec") if template else default_submitter()
+    return submitter_spec(cluster.metadata.label(labels.SUBMISSION_MODE), template)
 
 
 def _demand(cluster: RayCluster, submitter: Object | None) -> tuple[Demand | None, tuple[str, str] | None]:
