@@ -27,8 +27,6 @@ def table() -> Generator[list[Row]]:
     rows: list[Row] = []
     yield rows
     print("\n" + "\n".join(lines_of(rows)))
-    if is_recording():
-        save(rows)
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,10 @@ def shared(stack: RayStack) -> Generator[HelloService]:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_a_broken_release_says_why_and_loses_no_request(service: HelloService, table: list[Row], case: Case) -> None:
-    table.append(play(service, case))
+    row = play(service, case)
+    table.append(row)
+    if is_recording():
+        save([row])
 
 
 def test_undo_and_a_corrected_field_bring_it_back(service: HelloService) -> None:
