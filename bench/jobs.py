@@ -70,7 +70,7 @@ def measure(count: int) -> Figures:
         operator = [sys.executable, "-m", "rayward.operator", "--kubeconfig", kubeconfig, "--leader-election", "false"]
         with (
             beside([sys.executable, "-m", "bench.rayheads", str(port)], folder / "ray.log"),
-            beside([sys.executable, "-m", "bench.kubelet", kubeconfig, "--loopback"], folder / "kubelet.log"),
+            beside([sys.executable, "-m", "bench.kubelet", kubeconfig], folder / "kubelet.log"),
             beside(operator, folder / "operator.log") as process,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
         ):

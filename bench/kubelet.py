@@ -1,6 +1,6 @@
-"""``python -m bench.kubelet KUBECONFIG [--loopback]``: marks every pod Running, as soon as it is there, by one write.
+"""``python -m bench.kubelet KUBECONFIG``: marks every pod Running, as soon as it is there, by one write.
 
-With ``--loopback`` each pod gets an address of this machine of its own, for ``bench.rayheads``.
+Each pod gets an address of this machine of its own, for ``bench.rayheads``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from rayward.net.loop import run_loop
 _LOOPBACK = IPv4Address("127.1.0.0")
 
 
-async def _serve(kubeconfig: Path, *, loopback: bool) -> None:
+async def _serve(kubeconfig: Path) -> None:
     async with Client.connect(find_access(kubeconfig), user_agent="bench-kubelet") as client:
         pods: Cache[Pod] = Cache(PODS, Pod, keep_raw=False)
         numbers = itertools.count(1)
@@ -36,7 +36,7 @@ async def _serve(kubeconfig: Path, *, loopback: bool) -> None:
         async def reconcile(key: Key) -> Result:
             pod = pods.get(key)
             if pod is not None and not pod.deleting and pod.status.phase in ("", "Pending"):
-                address = str(_LOOPBACK + next(numbers)) if loopback else "10.42.0.1"
+                address = str(_LOOPBACK + next(numbers))
                 status = ready_status([container.name for container in pod.spec.containers], address)
                 try:
                     await client.patch(
@@ -52,4 +52,4 @@ async def _serve(kubeconfig: Path, *, loopback: bool) -> None:
 
 
 if __name__ == "__main__":
-    run_loop(_serve(Path(sys.argv[1]), loopback="--loopback" in sys.argv))
+    run_loop(_serve(Path(sys.argv[1])))

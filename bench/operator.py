@@ -1,9 +1,11 @@
 """RayClusters made at once, on a real kube-apiserver: our operator beside KubeRay's, and beside an older one of ours.
 
-``python -m bench.operator [N ...] [--rounds R] [--only ours,older,kuberay,tuned] [--older CHECKOUT] [--idle SECONDS]``:
-each run gets a fresh server with KubeRay's own CRDs; pods are marked Running by a simulated kubelet in a process of its
-own. Rounds alternate between the operators, so that what else a machine does meets all of them; with several rounds or
-sizes the medians follow, each beside the ``older`` one, and how the cost of one cluster grows with their number.
+``python -m bench.operator [N ...] [--rounds R] [--only ours,shipped,older,kuberay,tuned] [--older CHECKOUT]``: each
+run gets a fresh server with KubeRay's own CRDs; pods are marked Running by a simulated kubelet, and simulated heads
+answer, in processes of their own. Rounds alternate between the operators, so that what else a machine does meets all of
+them; with several rounds or sizes the medians follow, each beside the ``older`` one, and how the cost of one cluster
+grows with their number. ``shipped`` is what ``rayward operator run`` starts: with the recorders of the playbook. Ends
+with 1 where ours is beyond a limit.
 """
 
 from __future__ import annotations
@@ -41,6 +43,12 @@ PATIENCE = 600.0
 _REQUESTS = re.compile(r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<count>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="([^"]*)"')
 
+_DASHBOARD_PORT = 8265
+_MOST_BESIDE_OLDER = 1.05
+_MOST_MEDIAN = 0.6
+_MOST_GROWTH = 1.1
+_MOST_CALLS = 8.05
+
 Start = Callable[[RealControlPlane, Path], list[str]]
 
 
@@ -64,9 +72,15 @@ class Figures:
         return f"{name:16}{times}{self.peak_megabytes:8.0f} MB{calls:9.2f}{idle}"
 
 
-def _ours(plane: RealControlPlane, folder: Path) -> list[str]:
-    flags = ["--kubeconfig", str(plane.kubeconfig), "--ready-file", str(folder / "ready")]
-    return [sys.executable, "-m", "rayward.operator", *flags, "--leader-election", "false"]
+def _rayward(module: str) -> Start:
+    def command(plane: RealControlPlane, folder: Path) -> list[str]:
+        flags = ["--kubeconfig", str(plane.kubeconfig), "--ready-file", str(folder / "ready")]
+        return [sys.executable, "-m", module, *flags, "--leader-election", "false"]
+
+    return command
+
+
+_ours = _rayward("rayward.operator")
 
 
 def _older(checkout: Path) -> Start:
@@ -91,6 +105,7 @@ def _kuberay(*flags: str) -> Start:
 
 OPERATORS: dict[str, Start] = {
     "ours": _ours,
+    "shipped": _rayward("rayward.stack.operator"),
     "kuberay": _kuberay(),
     "tuned": _kuberay("--reconcile-concurrency=20", "--qps=1000", "--burst=2000"),
 }
@@ -108,8 +123,10 @@ def measure(start: Start, count: int, idle_seconds: float) -> Figures:
         if installed.returncode:
             raise SystemExit(installed.stderr)
         eventually(lambda: plane.run_kubectl("get", "rayclusters,rayservices").returncode == 0)
+        heads = [sys.executable, "-m", "bench.rayheads", str(_DASHBOARD_PORT)]
         kubelet = [sys.executable, "-m", "bench.kubelet", str(plane.kubeconfig)]
         with (
+            beside(heads, folder / "heads.log"),
             beside(kubelet, folder / "kubelet.log"),
             beside(start(plane, folder), folder / "operator.log") as operator,
             asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner,
@@ -181,7 +198,10 @@ async def calls(client: Client, asked: str = "POST rayclusters") -> dict[str, fl
             "leases",
             "tokenreviews",
         )
-        watched = ("pods", "services", "rayclusters", "rayjobs", "events", "serviceaccounts", "roles", "rolebindings")
+        watched = (
+            *("pods", "services", "rayclusters", "rayjobs", "events", "serviceaccounts", "roles", "rolebindings"),
+            "controllerrevisions",
+        )
         if verb in ("POST", "PUT", "PATCH", "DELETE", "APPLY") and resource in watched and not theirs:
             found[what] = found.get(what, 0) + float(match["count"])
     return found
@@ -218,15 +238,35 @@ def median_of(rounds: Sequence[Figures]) -> Figures:
     return Figures(**found)
 
 
-def beside_older(ours: Figures, older: Figures, count: int) -> str:
-    """A line that says what each figure is as a multiple of the older one's."""
-    pairs = (
-        ("wall", ours.seconds, older.seconds),
-        ("CPU", ours.cpu, older.cpu),
-        ("peak", ours.peak_megabytes, older.peak_megabytes),
-        ("calls", sum(ours.calls.values()) / count, sum(older.calls.values()) / count),
-    )
-    return "ours / older: " + ", ".join(f"{name} {one / other:.2f}x" for name, one, other in pairs)
+def ratios(ours: Figures, older: Figures) -> dict[str, float]:
+    """Each figure as a multiple of the older one's."""
+    return {
+        "wall": ours.seconds / older.seconds,
+        "CPU": ours.cpu / older.cpu,
+        "peak": ours.peak_megabytes / older.peak_megabytes,
+        "calls": sum(ours.calls.values()) / sum(older.calls.values()),
+    }
+
+
+def beyond(ours: dict[int, Figures], older: dict[int, Figures]) -> list[str]:
+    """The limits that ours does not keep, by size."""
+    found: list[str] = []
+    for count, figures in ours.items():
+        calls = sum(figures.calls.values()) / count
+        limits = {"median": (figures.median, _MOST_MEDIAN), "calls a cluster": (calls, _MOST_CALLS)}
+        if count in older:
+            beside_older = ratios(figures, older[count]).items()
+            limits |= {f"{name} beside the older one": (ratio, _MOST_BESIDE_OLDER) for name, ratio in beside_older}
+        found += [
+            f"{count}: {name} {value:.2f}, more than {most}" for name, (value, most) in limits.items() if value > most
+        ]
+    least, largest = min(ours), max(ours)
+    grown = ours[largest].seconds / largest * least / ours[least].seconds
+    if grown > _MOST_GROWTH:
+        found.append(
+            f"a cluster costs {grown:.2f} x as much among {largest} as among {least}, more than {_MOST_GROWTH} x"
+        )
+    return found
 
 
 def growth(sizes: dict[int, Figures]) -> list[str]:
@@ -241,8 +281,8 @@ def growth(sizes: dict[int, Figures]) -> list[str]:
     return lines
 
 
-def run(operators: dict[str, Start], counts: Sequence[int], rounds: int, idle: float, *, calls: bool) -> None:
-    """Measure each operator at each size, one after another in each round, and print what was found."""
+def run(operators: dict[str, Start], counts: Sequence[int], rounds: int, idle: float, *, calls: bool) -> list[str]:
+    """Measure each operator at each size, one after another in each round, and print what was found; what is beyond."""
     medians: dict[str, dict[int, Figures]] = {name: {} for name in operators}
     for count in counts:
         print(f"{count} RayClusters of 1 + {WORKERS} at once, until all are ready")
@@ -261,10 +301,12 @@ def run(operators: dict[str, Start], counts: Sequence[int], rounds: int, idle: f
                 for what, number in sorted(middle.calls.items()):
                     print(f"    {what:30}{number / count:8.2f}")
         if "ours" in medians and "older" in medians:
-            print(beside_older(medians["ours"][count], medians["older"][count], count), flush=True)
+            found_ratios = ratios(medians["ours"][count], medians["older"][count]).items()
+            print("ours / older: " + ", ".join(f"{name} {ratio:.2f}x" for name, ratio in found_ratios), flush=True)
     if len(counts) > 1:
         for name, sizes in medians.items():
             print(f"{name}, each cluster:", *growth(sizes), sep="\n")
+    return beyond(medians["ours"], medians.get("older", {})) if "ours" in medians else []
 
 
 def main(words: list[str] | None = None) -> int:
@@ -272,7 +314,9 @@ def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="bench.operator", description=__doc__)
     parser.add_argument("counts", nargs="*", type=int, default=[100], metavar="N")
     parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--only", default="", help="of ours, older, kuberay (as it comes) and tuned; by default all")
+    parser.add_argument(
+        "--only", default="", help="of ours, shipped, older, kuberay (as it comes) and tuned; by default all"
+    )
     parser.add_argument("--older", type=Path, metavar="CHECKOUT", help="an older checkout of Rayward")
     parser.add_argument("--idle", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--calls", action="store_true", help="also print the calls one by one")
@@ -285,8 +329,10 @@ def main(words: list[str] | None = None) -> int:
         if unknown:
             parser.error(f"--only: {', '.join(sorted(unknown))} not among {', '.join(operators)}")
         operators = {name: operators[name] for name in options.only.split(",")}
-    run(operators, options.counts, options.rounds, options.idle, calls=options.calls)
-    return 0
+    found = run(operators, options.counts, options.rounds, options.idle, calls=options.calls)
+    for line in found:
+        print(f"beyond its limit: {line}", file=sys.stderr)
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ and goes on. The revisions lose their owner before it is deleted, and get the ne
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,6 +27,7 @@ RECREATION: Final = labels.RECREATION
 """On a ControllerRevision: the object, as ``kind.name``, that it is to be made again from."""
 _MEMORY: Final = (labels.TRANSACTION, labels.PROMOTE, labels.ABORT, "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that are about the object that goes."""
+_LONGEST_LABEL: Final = 63
 
 Say = Callable[[str], None]
 
@@ -45,7 +47,7 @@ def recreate(
     Labels, annotations and history are kept; pods are not, and nothing serves in between.
 
     Raises:
-        UsageError: ``approve`` is not the object's name.
+        UsageError: ``approve`` is not the object's name, or an unfinished recreation is of another manifest.
         NotFound: It is not there, and no recreation is pending.
         WaitTimeout: It is not gone in time; run it again to continue.
     """
@@ -57,6 +59,11 @@ def recreate(
         # killed before anything was deleted: what is live now counts, and is asked about again
         yield from _forget(ref, stored)
         stored = None
+    if stored is not None and wanted is not None and section(wanted, "spec") != _spec_of(stored):
+        # what was deleted was approved for another manifest
+        what = f"an earlier recreation of {ref} is not finished, and has another spec than this file"
+        why = "the object was deleted then, and is created again from what was given then"
+        raise UsageError(what, why, f"rayward recreate {ref}   # then: rayward apply -f FILE", object=str(ref))
     if stored is None:
         assert live is not None
         if approve != ref.name:
@@ -72,7 +79,7 @@ def recreate(
         live = None
     if live is None:
         say(f"{ref}: creating it again")
-        body = section(stored["data"], "manifest")
+        body = section(section(stored, "data"), "manifest")
         try:
             live = yield Send(verbs.create(ref.resource, body, ref.namespace, field_manager=manager))
         except errors.AlreadyExists:
@@ -108,8 +115,18 @@ def _manifest(ref: Ref, live: Object, wanted: Object | None) -> Object:
     }
 
 
+def _spec_of(stored: Object) -> Object:
+    return section(section(section(stored, "data"), "manifest"), "spec")
+
+
+def _label(ref: Ref) -> str:
+    """The object as the value of a label, which has at most 63 characters."""
+    whole = f"{ref.kind.lower()}.{ref.name}"
+    return whole if len(whole) <= _LONGEST_LABEL else f"{whole[:54]}-{hashlib.sha256(whole.encode()).hexdigest()[:8]}"
+
+
 def _stored(ref: Ref) -> Operation[Object | None]:
-    selector = f"{RECREATION}={ref.kind.lower()}.{ref.name}"
+    selector = f"{RECREATION}={_label(ref)}"
     found: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=selector))
     items = entries(found, "items")
     return items[0] if items else None
@@ -123,7 +140,7 @@ def _store(ref: Ref, manifest: Object, live: Object) -> Operation[Object]:
         "metadata": {
             "name": f"recreate-{uid}",
             "namespace": ref.namespace,
-            "labels": {RECREATION: f"{ref.kind.lower()}.{ref.name}"},
+            "labels": {RECREATION: _label(ref)},
         },
         "revision": int(live["metadata"].get("generation") or 0),
         "data": {"manifest": manifest, "from": {"uid": uid}},

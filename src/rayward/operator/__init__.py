@@ -1,1 +1,1 @@
-"""The operator: makes RayClusters and RayServices true, through the Kubernetes API alone."""
+"""The operator: makes RayClusters, RayServices, RayJobs and RayCronJobs true, through the Kubernetes API alone."""
