@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r Rs
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-quota down clean lock record record-ray
+.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-joining bench-quota down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -71,6 +71,10 @@ bench-jobs: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m bench.jobs
 	@$(PY) -m bench.joblatency
+
+# Workers that join a cluster of real Ray, idle and with all cores busy: our init container beside KubeRay's.
+bench-joining: .venv/dev.stamp .venv/ray.stamp
+	@$(PY) -m bench.joining
 
 # Kueue's own benchmark: our engine beside Kueue; then 200 upgrades that wait for quota.
 bench-quota: .venv/dev.stamp

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rayward.local.apiserver.app import App
+from rayward.local.store import Overloaded, StoreClosed
 from tests.apiserver.inprocess import Answer, serving
+from tests.contract.server import Server
 
 
 @pytest.mark.anyio
@@ -104,3 +109,25 @@ async def test_what_a_write_is_refused_for_is_there_for_whoever_looks(tmp_path: 
             assert sorted(answer.code for answer in created) == [200, 200, 201]
             claimed = await asyncio.gather(*(claim(name, owner) for owner in "abc"))
             assert len({answer.body["data"]["owner"] for answer in claimed}) == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("error", "code", "retry"),
+    [(Overloaded("behind"), 429, "1"), (StoreClosed(), 503, "1"), (RuntimeError("a bug"), 500, None)],
+    ids=["overloaded", "closed", "bug"],
+)
+async def test_a_failure_is_told_alike_over_http_and_over_a_websocket(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, code: int, retry: str | None
+) -> None:
+    def handler(*_: Any) -> Any:
+        raise error
+
+    path = "/api/v1/namespaces/default/configmaps?watch=true"
+    async with serving(tmp_path) as api:
+        monkeypatch.setattr(App, "_handler", handler)
+        pki = tmp_path / "pki"
+        server = Server(api.url, (pki / "token").read_text(), (pki / "ca.crt").read_text())
+        reply = await asyncio.to_thread(server.connect().socket, path, {"Origin": "https://example.com"}, 0)
+        assert (reply.code, reply.headers["Retry-After"]) == (code, retry)
+        assert await api.call("GET", path) == (code, json.loads(reply.content))

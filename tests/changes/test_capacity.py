@@ -26,7 +26,7 @@ def _free(*answers: Object | ApiError) -> list[dict[str, str]] | None:
             assert isinstance(step, Send)
             step = operation.throw(answer) if isinstance(answer, ApiError) else operation.send(answer)
     except StopIteration as done:
-        return done.value and [{name: str(amount) for name, amount in one.items()} for one in done.value]
+        return done.value and [{name: str(amount) for name, amount in one.free.items()} for one in done.value]
     raise AssertionError("it asks for more")
 
 

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from rayward.changes.diffing import diff, diff_manifests
+from rayward.changes.diffing import diff, diff_manifests, without_defaults
 from rayward.changes.intents import SetField
+from rayward.changes.lint.schema import with_defaults
 from rayward.changes.outcomes import NotFound
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
@@ -64,3 +65,16 @@ def test_a_manifest_beside_a_revision(access: Access, client: SyncClient, namesp
         with pytest.raises(NotFound, match="no revision 3"):
             sdk.diff(newer, against=3)
         assert client.get(RAY_CLUSTERS, "c", namespace) == before
+
+
+def test_defaults_that_nobody_wrote_are_no_part_of_it() -> None:
+    wanted = manifest()
+    stored = with_defaults("RayCluster", wanted)
+    ports = "spec.headGroupSpec.template.spec.containers.0.ports"
+    assert stored != wanted
+    assert without_defaults(stored, wanted, None) == wanted
+    said = changed(wanted, ports, [{"containerPort": 1, "protocol": "TCP"}])
+    assert without_defaults(with_defaults("RayCluster", said), said, None) == said
+    assert without_defaults(stored, wanted, stored) == stored
+    injected = changed(stored, "spec.headGroupSpec.template.metadata", {"labels": {"by": "a webhook"}})
+    assert "by" in str(without_defaults(injected, wanted, None))

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, judge_end
+from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, judge_end, patience
 from rayward.kinds import labels
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
@@ -62,7 +62,7 @@ def _under_kuberay(applications: dict[str, str], pending: str = "", ready: str =
         (_under_kuberay({"app": "RUNNING"}), APPLIED),
         (_under_kuberay({"app": "RUNNING"}, pending="s-2"), PROGRESSING),
         (_under_kuberay({"app": "DEPLOYING"}), PROGRESSING),
-        (_under_kuberay({"app": "DEPLOY_FAILED"}), FAILED),
+        (_under_kuberay({"app": "DEPLOY_FAILED"}), PROGRESSING),
         (_under_kuberay({"app": "RUNNING"}, ready="False"), PROGRESSING),
         (_under_kuberay({}), PROGRESSING),
     ],
@@ -70,6 +70,36 @@ def _under_kuberay(applications: dict[str, str], pending: str = "", ready: str =
 def test_a_service_under_kuberay_is_judged_by_what_there_is(obj: Object, state: State) -> None:
     running = obj["spec"]["rayClusterConfig"]
     assert judge("RayService", obj, 2, running).state is state
+
+
+def test_an_application_that_kuberay_could_not_deploy_fails_the_change_after_a_moment() -> None:
+    """Of the release that is made ready too, which nobody takes back; the status may be of the edit before."""
+    obj = _under_kuberay({"app": "RUNNING"}, pending="s-2")
+    broken = {"app": {"status": "DEPLOY_FAILED", "message": "no module"}}
+    coming = changed(obj, "status.pendingServiceStatus.applicationStatuses", broken)
+    for body, cluster in ((coming, "s-2"), (_under_kuberay({"app": "DEPLOY_FAILED"}), "s-1")):
+        found = judge("RayService", body, 2, obj["spec"]["rayClusterConfig"])
+        assert (found.state, found.reason) == (PROGRESSING, "DEPLOY_FAILED")
+        assert found.message.startswith(f"application app on RayCluster {cluster}: ")
+        assert 0 < (patience(found) or 0) < 60
+
+
+@pytest.mark.parametrize("reason", ["ImagePullBackOff", "CrashLoopBackOff", "Unschedulable", "FailedCreateHeadPod"])
+def test_pods_that_cannot_run_are_borne_with_for_a_while_and_named(reason: str) -> None:
+    ready = {**_condition("Ready", "False", reason), "message": "pod c-head: why"}
+    reconciling = _condition("Reconciling", "True", reason)
+    found = judge("RayCluster", _object(manifest(), ready, reconciling), 2)
+    assert found == Verdict(PROGRESSING, reason, "pod c-head: why")
+    assert patience(found)
+    earlier = {**ready, "observedGeneration": 1}
+    assert judge("RayCluster", _object(manifest(), earlier, reconciling), 2).message == "m"
+    head = {"type": "HeadPodReady", "status": "False", "reason": reason, "message": "pod c-head: why"}
+    assert judge("RayCluster", _object(manifest(), head), 2) == found
+
+
+def test_pods_that_start_are_waited_for_as_long_as_anybody_wants() -> None:
+    starting = judge("RayCluster", _object(manifest(), _condition("Ready", "False", "PodsStarting")), 2)
+    assert patience(starting) is None
 
 
 def test_ready_of_the_old_cluster_is_not_done() -> None:

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 import time
 from typing import Any
 
 import pytest
 
-from rayward.changes.costs import Budget
+from rayward.changes.costs import Budget, Node, shapes_of
 from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.planning import check_base, plan
 from rayward.changes.refs import Ref
+from rayward.kinds import labels
 from rayward.kinds.effects import Effect, Rules
 from rayward.kube.machinery import quantity
+from rayward.kube.machinery.quotausage import selectors
 from tests.kinds.clusters import Object, changed, manifest, service_manifest
 
 CLUSTER = Ref("RayCluster", "c", "default")
@@ -27,6 +30,11 @@ def _sized(body: Object, prefix: str = "spec") -> Object:
 
 def _amounts(**given: str) -> dict[str, Any]:
     return {name.replace("_", "."): quantity.parse(value) for name, value in given.items()}
+
+
+def _of_priority(operator: str, *values: str) -> Object:
+    expression: Object = {"scopeName": "PriorityClass", "operator": operator, "values": list(values)}
+    return {"scopeSelector": {"matchExpressions": [expression]}}
 
 
 def _texts(amounts: Any) -> dict[str, str]:
@@ -134,9 +142,85 @@ def test_limits_that_the_peak_would_pass() -> None:
 def test_nodes_without_room() -> None:
     live = _sized(manifest())
     wanted = changed(live, "spec.workerGroupSpecs.0.replicas", 3)
-    room = _amounts(cpu="1500m", memory="8Gi")
+    room = Node(_amounts(cpu="1500m", memory="8Gi"))
     assert plan(CLUSTER, live, wanted, nodes=[room, room]).blocked == ()
     assert plan(CLUSTER, live, wanted, nodes=[room]).blocked == ("no node has room for 2 pods of group small",)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "strategy"), [({}, "Recreate"), ({"annotations": {labels.ROLLING_UPDATE: "workers"}}, "None")]
+)
+def test_pods_that_are_replaced_by_larger_ones_have_to_find_room(metadata: Object, strategy: str) -> None:
+    live = changed(_sized(manifest()), "spec.upgradeStrategy", {"type": strategy})
+    live["metadata"] = {**live["metadata"], **metadata}
+    large = "spec.workerGroupSpecs.0.template.spec.containers.0.resources"
+    wanted = changed(live, large, {"requests": {"cpu": "1000", "memory": "2Gi"}})
+    node = Node(_amounts(cpu="0", memory="0"), own={"small": _amounts(cpu="1", memory="2Gi")})
+    room = dataclasses.replace(node, own={**node.own, "headgroup": _amounts(cpu="1", memory="2Gi")})
+    found = plan(CLUSTER, live, wanted, nodes=[room], queued=["can never fit"])
+    assert found.blocked == ("can never fit", "no node has room for 1 pod of group small")
+    same = changed(live, large, {"requests": {"cpu": "1", "memory": "1Gi"}})
+    assert plan(CLUSTER, live, same, nodes=[room]).blocked == ()
+    assert plan(CLUSTER, live, same, nodes=[Node(_amounts(cpu="0"))]).blocked != ()
+    kept = changed(_sized(manifest()), "spec.upgradeStrategy", {"type": "None"})
+    later = plan(CLUSTER, kept, changed(kept, large, {"requests": {"cpu": "1000"}}), nodes=[room], queued=["never"])
+    assert (later.strongest, later.blocked) == (Effect.NEXT_PODS, ())
+    assert _texts(later.after) == _texts(later.peak) == _texts(later.now) == {"cpu": "2", "memory": "4Gi", "pods": "2"}
+
+
+def test_pods_of_an_earlier_template_count_as_what_they_are() -> None:
+    live = _sized(manifest())
+    shapes = shapes_of("RayCluster", live)
+    grown = changed(live, "spec.workerGroupSpecs.0.template.spec.containers.0.resources", {"requests": {"cpu": "8"}})
+    pods = [{**one.pod, "metadata": {"labels": {labels.GROUP: one.group}}} for one in shapes]
+    found = plan(CLUSTER, grown, changed(grown, "spec.workerGroupSpecs.0.replicas", 2), pods=pods)
+    assert [_texts(one)["cpu"] for one in (found.now, found.after, found.peak)] == ["2", "10", "10"]
+
+
+def test_limits_and_counts_of_a_quota_count_too() -> None:
+    live = changed(
+        _sized(manifest()),
+        "spec.workerGroupSpecs.0.template.spec.containers.0.resources",
+        {"requests": {"cpu": "1"}, "limits": {"cpu": "2"}},
+    )
+    wanted = changed(live, "spec.workerGroupSpecs.0.replicas", 3)
+    hard = {"limits.cpu": quantity.parse(3), "count/pods": quantity.parse(3), "pods": quantity.parse(9)}
+    used = {"limits.cpu": quantity.parse(2), "count/pods": quantity.parse(2)}
+    assert plan(CLUSTER, live, wanted, budgets=[Budget("q", hard, used)]).blocked == (
+        "q: needs 4 limits.cpu, has 1",
+        "q: needs 2 count/pods, has 1",
+    )
+
+
+@pytest.mark.parametrize(
+    ("scopes", "counts"),
+    [
+        ({"scopes": ["NotTerminating"]}, True),
+        ({"scopes": ["Terminating"]}, False),
+        ({"scopes": ["BestEffort"]}, False),
+        (_of_priority("In", "high"), True),
+        (_of_priority("In", "low"), False),
+        (_of_priority("DoesNotExist"), False),
+    ],
+)
+def test_a_quota_with_scopes_counts_the_pods_in_them(scopes: Object, counts: bool) -> None:
+    live = changed(_sized(manifest()), "spec.workerGroupSpecs.0.template.spec.priorityClassName", "high")
+    budget = Budget("q", {"pods": quantity.parse(1)}, {"pods": quantity.parse(1)}, selectors(scopes))
+    wanted = changed(live, "spec.workerGroupSpecs.0.replicas", 2)
+    assert bool(plan(CLUSTER, live, wanted, budgets=[budget]).blocked) is counts
+
+
+def test_a_node_that_may_not_take_a_pod_is_no_room() -> None:
+    body = changed(_sized(manifest()), "spec.workerGroupSpecs.0.template.spec.nodeSelector", {"pool": "ray"})
+    amounts = _amounts(cpu="9", memory="99Gi")
+    full = ("no node has room for 1 pod of group small",)
+    assert plan(CLUSTER, None, body, nodes=[Node(amounts)]).blocked == full
+    ours = Node(amounts, "a", {"pool": "ray"})
+    assert plan(CLUSTER, None, body, nodes=[ours]).blocked == ()
+    tainted = dataclasses.replace(ours, taints=({"key": "k", "value": "v", "effect": "NoSchedule"},))
+    assert plan(CLUSTER, None, body, nodes=[tainted, Node(amounts)]).blocked == full
+    tolerating = changed(body, "spec.workerGroupSpecs.0.template.spec.tolerations", [{"operator": "Exists"}])
+    assert plan(CLUSTER, None, tolerating, nodes=[tainted, Node(amounts)]).blocked == ()
 
 
 def test_what_its_queue_says_counts_where_pods_are_to_come() -> None:
@@ -208,6 +292,7 @@ def test_the_document_is_stable() -> None:
             "peak": {"cpu": "3", "memory": "6Gi", "pods": "3"},
         },
         "blocked": [],
+        "unknown": [],
         "downtime": "none for pods that stay",
         "approval": [],
         "base": {"uid": "u", "generation": 3},

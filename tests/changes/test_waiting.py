@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Literal
+from typing import Any, Literal, TypeVar
 
 import pytest
 
@@ -15,19 +17,22 @@ from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
-from rayward.changes.steps import run, run_async
+from rayward.changes.steps import Backoff, NextChange, Operation, Pause, Send, Step, run, run_async
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
+from rayward.kube.client.errors import ServiceUnavailable
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import PODS
+from rayward.net.errors import NetworkError
 from rayward.sdk import Client
 from tests.changes.beside import with_another_writer
 from tests.kinds.clusters import Object, manifest
 
+T = TypeVar("T")
 Write = Callable[[SyncClient], object]
 
 
@@ -175,18 +180,49 @@ def test_a_failed_change_is_rolled_back_where_that_is_asked_for(
     sdk = Client(client, namespace=namespace)
     written = sdk.scale(ref, "small", 2)
     generation = written.object["metadata"]["generation"]
-    with (
-        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
-        pytest.raises(RolledBack) as caught,
-    ):
-        sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
+    told: list[str] = []
+    # the fourth state is that of the generation before, which is not true again until somebody says so
+    writes = (
+        _status(ref, generation, "False", "InvalidImageName"),
+        lambda _client: None,
+        _status(ref, generation + 1, "False", "PodsStarting"),
+        _status(ref, generation + 1, "True", "AllPodsReady"),
+    )
+    with _after_each_state(access, *writes) as tell:
+
+        def both(verdict: Verdict) -> None:
+            told.append(verdict.reason)
+            tell(verdict)
+
+        with pytest.raises(RolledBack) as caught:
+            sdk.settle(written, timeout=60, on_failure="rollback", tell=both)
+    assert told == ["NotObserved", "InvalidImageName", "NotObserved", "PodsStarting", "AllPodsReady"]
     assert caught.value.code == 9
     assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
     outcomes = [one.outcome for one in run(client, history.history(ref))]
-    assert outcomes[-2:] == ["InvalidImageName", ""]
+    assert outcomes[-2:] == ["InvalidImageName", "AllPodsReady"]
     # that one is known to fail, and what it was rolled back to has no other before it
     with pytest.raises(NotFound, match="each revision that differs failed"):
         sdk.undo(ref)
+
+
+def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(
+    access: Access, client: SyncClient, namespace: str
+) -> None:
+    ref, _ = _made(client, namespace)
+    sdk = Client(client, namespace=namespace)
+    written = sdk.scale(ref, "small", 2)
+    generation = written.object["metadata"]["generation"]
+    writes = (
+        _status(ref, generation, "False", "InvalidImageName"),
+        lambda _client: None,
+        _status(ref, generation + 1, "False", "CreateContainerConfigError"),
+    )
+    with _after_each_state(access, *writes) as tell, pytest.raises(RolloutFailed) as caught:
+        sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
+    assert caught.value.code == 8
+    assert "rolled back to revision 1, which has not come true either" in caught.value.what
+    assert "CreateContainerConfigError" in caught.value.why
 
 
 def test_a_newer_edit_is_not_rolled_back(access: Access, client: SyncClient, namespace: str) -> None:
@@ -236,10 +272,10 @@ def test_what_failed_before_is_not_rolled_back_to(access: Access, client: SyncCl
     for replicas, on_failure, expected in ends:
         written = sdk.scale(ref, "small", replicas)
         generation = written.object["metadata"]["generation"]
-        with (
-            _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
-            pytest.raises(expected) as caught,
-        ):
+        writes = [_status(ref, generation, "False", "InvalidImageName")]
+        if on_failure == "rollback":
+            writes += [lambda _client: None, _status(ref, generation + 1, "True")]
+        with _after_each_state(access, *writes) as tell, pytest.raises(expected) as caught:
             sdk.settle(written, timeout=60, on_failure=on_failure, tell=tell)
         said = caught.value.what
     assert "rolled back to revision 1" in said
@@ -262,3 +298,154 @@ def test_a_first_release_that_failed_is_no_place_to_go_back_to(
         sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
     assert "not rolled back" in caught.value.why
     assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 2
+
+
+def _played(operation: Operation[T], answers: Iterable[Object | Exception]) -> tuple[list[Step], T]:
+    """Carry out an operation on a clock of its own; a pause and a backoff pass at once, each watch after its seconds.
+
+    Reads and changes are answered in turn, the last answer again and again.
+    """
+    steps: list[Step] = []
+    left = list(answers)
+    now = 0.0
+    answer: Any = None
+    failure: Exception | None = None
+    while True:
+        try:
+            step = operation.throw(failure) if failure is not None else operation.send(answer)
+        except StopIteration as done:
+            return steps, done.value
+        steps.append(step)
+        answer, failure = now, None
+        if isinstance(step, Pause | NextChange):
+            now += step.seconds
+        if isinstance(step, Backoff):
+            now += step.seconds(0.5)
+        if isinstance(step, Send | NextChange):
+            answer = left.pop(0) if len(left) > 1 else left[0]
+            if isinstance(answer, Exception):
+                failure = answer
+
+
+def _cluster(ready: str, reason: str, message: str = "pod c-head: why") -> Object:
+    told = {"type": "Ready", "status": ready, "reason": reason, "message": message, "observedGeneration": 1}
+    body = {**manifest(), "status": {"observedGeneration": 1 if ready == "True" else 0, "conditions": [told]}}
+    body["metadata"] = {**body["metadata"], "generation": 1, "resourceVersion": "1"}
+    return body
+
+
+_REF = Ref("RayCluster", "c", "default")
+
+
+def test_a_server_that_is_away_is_asked_again() -> None:
+    lost = NetworkError("connection reset")
+    restarting = ServiceUnavailable(503, "ServiceUnavailable", "starting", {}, None)
+    starting, ready = _cluster("False", "PodsStarting"), _cluster("True", "AllPodsReady")
+    answers = (starting, starting, restarting, lost, lost, lost, starting, ready)
+    steps, waited = _played(waiting.wait(_REF, 1, timeout=6000), answers)
+    assert waited.verdict.state is State.APPLIED
+    assert sum(isinstance(step, Backoff) for step in steps) == 3
+    with pytest.raises(NetworkError):
+        _played(waiting.wait(_REF, 1, timeout=60), (starting, restarting, lost))
+    with pytest.raises(NetworkError):
+        _played(waiting.wait(_REF, 1, timeout=60), (lost,))
+
+
+def test_a_watch_that_breaks_has_ended() -> None:
+    """Whoever waits reads again, and watches anew."""
+
+    class _Broken:
+        opened = 0
+
+        def send(self, _request: Request) -> Object:
+            return _cluster("True" if self.opened > 1 else "False", "R")
+
+        @contextmanager
+        def watch(self, *_arguments: Any, **_options: Any) -> Generator[Iterator[Any]]:
+            self.opened += 1
+            if self.opened == 1:
+                raise NetworkError("no connection")
+
+            def events() -> Iterator[Any]:
+                raise NetworkError("reset")
+                yield
+
+            yield events()
+
+    client: Any = _Broken()
+    assert run(client, waiting.wait(_REF, 1, timeout=60)).verdict.state is State.APPLIED
+    assert client.opened == 2
+
+
+def test_a_cause_that_lasts_ends_the_wait_and_one_that_goes_does_not() -> None:
+    failing, other = _cluster("False", "ImagePullBackOff"), _cluster("False", "ImagePullBackOff", "pod c-w: why")
+    with pytest.raises(RolloutFailed, match="ImagePullBackOff") as caught:
+        _played(waiting.wait(_REF, 1, timeout=600), (failing,))
+    assert caught.value.why == "pod c-head: why"
+    assert 60 <= caught.value.seconds < 65
+    starting, ready = _cluster("False", "PodsStarting"), _cluster("True", "AllPodsReady")
+    _, waited = _played(waiting.wait(_REF, 1, timeout=2000), (failing, starting, other, starting, ready))
+    assert waited.verdict.state is State.APPLIED
+    with pytest.raises(WaitTimeout):
+        _played(waiting.wait(_REF, 1, timeout=600), (starting,))
+
+
+def test_what_no_event_tells_is_asked_in_growing_pauses() -> None:
+    body = {**manifest(), "metadata": {**manifest()["metadata"], "generation": 1, "resourceVersion": "1"}}
+    head = {"type": "HeadPodReady", "status": "True", "reason": "R", "message": ""}
+    body["status"] = {"observedGeneration": 1, "state": "ready", "desiredWorkerReplicas": 0, "conditions": [head]}
+    operation = waiting.wait(_REF, 1, timeout=600)
+
+    def answers() -> Iterator[Object]:
+        while True:
+            yield body
+            yield {"items": []}
+
+    with pytest.raises(WaitTimeout) as caught:
+        _played(operation, itertools.islice(answers(), 1000))
+    assert caught.value.code == 124
+    body["metadata"]["resourceVersion"] = "2"
+    steps: list[Step] = []
+    with contextlib.suppress(WaitTimeout):
+        _played(_noting(waiting.wait(_REF, 1, timeout=600), steps), itertools.islice(answers(), 1000))
+    assert sum(isinstance(step, Pause) for step in steps) <= 65
+    assert sum(isinstance(step, Send) for step in steps) <= 2 * 65
+
+
+def _noting(operation: Operation[T], steps: list[Step]) -> Operation[T]:
+    answer: Any = None
+    while True:
+        try:
+            step = operation.send(answer)
+        except StopIteration as done:
+            return done.value
+        steps.append(step)
+        answer = yield step
+
+
+def test_several_objects_are_waited_for_by_one_watch(access: Access, client: SyncClient, namespace: str) -> None:
+    sdk = Client(client, namespace=namespace)
+    names = ("one", "two", "three")
+    written = sdk.apply_all([{**manifest(), "metadata": {"name": name}} for name in names])
+    seen: list[str] = []
+    watch = client.watch
+
+    def counted(resource: Any, *arguments: Any, **options: Any) -> Any:
+        seen.append(resource.kind)
+        return watch(resource, *arguments, **options)
+
+    told: list[tuple[str, str]] = []
+    ends = {"one": ("False", "InvalidImageName"), "two": ("True", "AllPodsReady"), "three": ("True", "AllPodsReady")}
+    writes = [_status(Ref("RayCluster", name, namespace), 1, *ends[name]) for name in reversed(names)]
+    with pytest.MonkeyPatch.context() as patched, _after_each_state(access, *writes) as tell:
+        patched.setattr(client, "watch", counted)
+
+        def both(ref: Ref, verdict: Verdict) -> None:
+            told.append((ref.name, verdict.reason))
+            tell(verdict)
+
+        done = sdk.settle_all(written, timeout=60, tell=both)
+    assert seen == ["RayCluster"]
+    assert isinstance(done[0], RolloutFailed)
+    assert [one.verdict.reason for one in done[1:] if isinstance(one, waiting.Waited)] == ["AllPodsReady"] * 2
+    assert set(told) == {(name, reason) for name in names for reason in ("NotObserved", ends[name][1])}

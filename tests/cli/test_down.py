@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rayward.stack import control, state
+from rayward.stack.folder import Folder
 from tests.cli.rayward import run
+from tests.waiting import eventually
 
 
 @pytest.mark.parametrize(
@@ -42,22 +48,27 @@ def test_programs_get_one_document(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     }
 
 
-@pytest.mark.parametrize(
-    ("verb", "flags", "said"),
-    [
-        ("up", [], "interrupted: the start goes on in the background"),
-        ("down", [], "interrupted: the stop goes on in the background\n  next: rayward down "),
-        ("down", ["--purge"], "interrupted: the stop goes on in the background, and nothing is deleted"),
-    ],
-)
-def test_who_interrupts_it_is_told_that_it_goes_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, verb: str, flags: list[str], said: str
-) -> None:
-    def interrupted(*_args: object, **_options: object) -> None:
-        raise KeyboardInterrupt
+def test_who_interrupts_a_purge_is_told_that_nothing_is_deleted(tmp_path: Path) -> None:
+    """Interrupted once the supervisor was asked to stop, which it does at its own pace."""
+    folder = Folder(tmp_path / "data")
+    supervisor = control.up(folder, tell=lambda _text: None).state.supervisor
+    os.kill(supervisor, signal.SIGSTOP)
+    command = [sys.executable, "-m", "rayward.cli", "down", "--purge", "--data-dir", str(folder.root)]
+    try:
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as stopping:
+            eventually(lambda: _is_asked_to_end(supervisor))
+            stopping.send_signal(signal.SIGINT)
+            _, said = stopping.communicate()
+        assert stopping.returncode == 130
+        assert "interrupted: the stop goes on in the background, and nothing is deleted\n  next: rayward down" in said
+        assert state.is_running(folder)
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+        control.down(folder, purge=True)
 
-    monkeypatch.setattr(control, verb, interrupted)
-    monkeypatch.setattr(state, "is_running", lambda _folder: True)
-    done = run(verb, *flags, "--data-dir", str(tmp_path))
-    assert done.code == 130
-    assert said in done.err
+
+def _is_asked_to_end(pid: int) -> bool:
+    """Whether SIGTERM is pending for a process that is stopped."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    pending = next(int(line.split()[1], 16) for line in lines if line.startswith("ShdPnd:"))
+    return bool(pending & 1 << (signal.SIGTERM - 1))

@@ -161,7 +161,17 @@ class _Case:
     """Whether it is being deleted when the verb begins."""
 
 
+def _condition(kind: str, status: str) -> Object:
+    told = {"type": kind, "status": status, "reason": "R", "message": ""}
+    return {**told, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
 _SUSPENDED: Final = {"state": "suspended", "observedGeneration": 99}
+_UPGRADING: Final = {
+    "pendingServiceStatus": {"rayClusterName": "next"},
+    "conditions": [_condition("Reconciling", "True")],
+}
+_GIVEN_UP: Final = {"conditions": [_condition("Reconciling", "False"), _condition("Progressing", "False")]}
 _ORPHAN: Final = {labels.ORIGIN_NAME: "gone", labels.ORIGIN_KIND: "RayService"}
 _LOST: Final = {labels.ORIGIN_NAME: "keeper", labels.ORIGIN_KIND: "RayService"}
 _CASES: Final = (
@@ -192,10 +202,35 @@ _CASES: Final = (
     _Case(("gc", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _ORPHAN)),
     _Case(("adopt", "--yes"), RAY_CLUSTERS, changed(manifest(), "metadata.labels", _LOST)),
     _Case(("delete", "raycluster/NAME", "--ignore-not-found", "--cascade=background"), RAY_CLUSTERS, manifest()),
+    _Case(("delete", "rayjob/NAME", "--ignore-not-found"), RAY_JOBS, job_manifest()),
+    _Case(("pause", "rayservice/NAME"), RAY_SERVICES, service_manifest()),
+    _Case(("promote", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _UPGRADING),
+    _Case(("abort", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _UPGRADING),
+    _Case(("retry", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _GIVEN_UP),
+    _Case(("restart", "rayservice/NAME"), RAY_SERVICES, service_manifest()),
+    _Case(("suspend", "raycluster/NAME"), RAY_CLUSTERS, manifest()),
+    _Case(("resume", "raycluster/NAME"), RAY_CLUSTERS, changed(manifest(), "spec.suspend", True), _SUSPENDED),
+    _Case(("reconcile", "raycluster/NAME"), RAY_CLUSTERS, manifest()),
+    _Case(
+        ("apply", "-f", "-", "--wait", "--force-conflicts"),
+        RAY_CLUSTERS,
+        changed(manifest(), "spec.suspend", True),
+        _SUSPENDED,
+        stdin=changed(changed(manifest(), "spec.suspend", True), "spec.rayVersion", "2.61.0"),
+    ),
 )
 
 
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.words[0])
+def _timeless(value: Any) -> Any:
+    """A spec without the times of restarts in it."""
+    if isinstance(value, list):
+        return [_timeless(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(value, dict):
+        return value
+    return {name: "" if name == labels.RESTARTED_AT else _timeless(one) for name, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+
+
+@pytest.mark.parametrize("case", _CASES, ids=lambda case: f"{case.words[0]}-{case.resource.kind}")
 def test_a_verb_on_an_object_of_its_own_and_the_same_again(
     rayward: Rayward, stack: Path, interrupted: Callable[..., Any], case: _Case
 ) -> None:
@@ -220,7 +255,7 @@ def test_a_verb_on_an_object_of_its_own_and_the_same_again(
                 return None
             metadata = found["metadata"]
             owners = len(metadata.get("ownerReferences") or ())
-            return found["spec"], sorted(metadata.get("annotations") or {}), owners
+            return _timeless(found["spec"]), sorted(metadata.get("annotations") or {}), owners
 
         api.create(RAY_SERVICES, service_manifest("keeper"), rayward.namespace)
         command = prepare("a0")
@@ -242,3 +277,62 @@ def test_a_verb_on_an_object_of_its_own_and_the_same_again(
             if not reached:
                 return
     pytest.fail("it never ended")
+
+
+def _until_it_ends(once: Callable[[int, Moment], bool]) -> None:
+    """Interrupt at each request in turn, until there is none left; ``once`` says whether there was one."""
+    for at in range(1, _MOST):
+        if not [once(at, moment) for moment in ("before", "after")][-1]:
+            return
+    pytest.fail("it never ended")
+
+
+def test_a_plan_that_is_applied(rayward: Rayward, tmp_path: Path, interrupted: Callable[..., Any]) -> None:
+    """It is applied, or not; where it was, the same command says that the object has moved."""
+    file = tmp_path / "plan.json"
+    older, newer = (yamltext.dump(one) for one in (manifest(), changed(manifest(), "spec.rayVersion", "2.61.0")))
+
+    def once(at: int, moment: Moment) -> bool:
+        assert rayward("apply", "-f", "-", stdin=older).code == 0
+        assert rayward("plan", "-f", "-", "--out", str(file), stdin=newer).code == 0
+        done, reached = interrupted(lambda: rayward("apply", "--plan", str(file)), at, moment)
+        assert done.code == (130 if reached else 0), (at, moment, done.err)
+        applied = rayward("get", "raycluster/c", "-o", "json").json()["spec"].get("rayVersion") == "2.61.0"
+        assert rayward("apply", "--plan", str(file)).code == (5 if applied else 0)
+        assert rayward("get", "raycluster/c", "-o", "json").json()["spec"]["rayVersion"] == "2.61.0"
+        return reached
+
+    _until_it_ends(once)
+
+
+def test_a_change_that_fails_and_is_rolled_back(rayward: Rayward, stack: Path, interrupted: Callable[..., Any]) -> None:
+    """Each time it is as it was or as asked, and the same command ends as if it had never been interrupted.
+
+    No operator runs: what is asked for has failed from the beginning, and so has what it goes back to.
+    """
+    ready = {**_condition("Ready", "False"), "reason": "InvalidImageName", "observedGeneration": 99}
+    status: Object = {"status": {"observedGeneration": 99, "conditions": [ready]}}
+
+    def body(name: str, version: str) -> str:
+        return yamltext.dump(changed(changed(manifest(), "metadata.name", name), "spec.rayVersion", version))
+
+    with SyncClient.connect(find_access(Folder(stack).kubeconfig)) as api:
+
+        def once(at: int, moment: Moment) -> bool:
+            name = f"{moment[0]}{at}"
+            assert rayward("apply", "-f", "-", stdin=body(name, "2.60.0")).code == 0
+            api.patch(RAY_CLUSTERS, name, status, PatchType.MERGE, rayward.namespace, subresource="status")
+            words = ("apply", "-f", "-", "--wait", "--on-failure=rollback", "--force-conflicts")
+
+            def command() -> Done:
+                return rayward(*words, stdin=body(name, "2.61.0"))
+
+            done, reached = interrupted(command, at, moment)
+            assert done.code == (130 if reached else 8), (at, moment, done.err)
+            assert "Traceback" not in done.err
+            assert api.get(RAY_CLUSTERS, name, rayward.namespace)["spec"]["rayVersion"] in ("2.60.0", "2.61.0")
+            again = command()
+            assert again.code == 8, (at, moment, again.err)
+            return reached
+
+        _until_it_ends(once)

@@ -51,6 +51,30 @@ def test_wrong_usage_ends_with_2(arguments: list[str], code: int) -> None:
     assert _rayward(*arguments).returncode == code
 
 
+@pytest.mark.parametrize(
+    ("words", "what", "usage"),
+    [
+        (("nonsense",), "No such command 'nonsense'.", "rayward [OPTIONS] COMMAND"),
+        (("apply", "--odd"), "--odd", "rayward apply [OPTIONS]"),
+        (("apply",), "Missing option '-f' / '--filename'.", ""),
+        (("wait",), "Missing argument 'KIND/NAME'.", "rayward wait [OPTIONS] KIND/NAME"),
+        (("scale", "raycluster/c", "--replicas", "many"), "'many' is not a valid", "rayward scale"),
+    ],
+)
+def test_wrong_usage_says_what_why_and_what_next(words: tuple[str, ...], what: str, usage: str) -> None:
+    done = run(*words)
+    assert done.code == 2
+    first, *lines = done.err.splitlines()
+    assert first.startswith("error: ")
+    assert what in first
+    assert f"  why: it is written as: {usage}" in lines[0]
+    assert lines[-1].startswith("  next: rayward ")
+    assert lines[-1].endswith(" --help")
+    as_json = json.loads(run(*words, "-o", "json").err)
+    assert (as_json["code"], as_json["message"]) == (2, first.removeprefix("error: "))
+    assert as_json["next"]
+
+
 def test_status_of_nothing_is_no(tmp_path: Path) -> None:
     done = _rayward("status", "--data-dir", str(tmp_path))
     assert done.returncode == 1

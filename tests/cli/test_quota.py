@@ -11,13 +11,13 @@ from typing import Any, Final
 import pytest
 
 from rayward.cli.failure import Code
-from rayward.kinds import labels
+from rayward.kinds import crds, labels
 from rayward.kinds.kueue import names
-from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, WORKLOADS
+from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RAY_CLUSTERS, WORKLOADS
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import Resource
+from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS, Resource
 from tests.cli.rayward import Done, run
 from tests.contract.kubectl import targets
 from tests.quota.engine.building import groups, pod_set
@@ -38,6 +38,9 @@ def queues() -> Iterator[Path]:
 
 async def _define(kubeconfig: Path) -> None:
     async with Client.connect(find_access(kubeconfig)) as client:
+        for manifest in crds.manifests():
+            await client.apply(CUSTOM_RESOURCE_DEFINITIONS, manifest, field_manager="tests")
+        # it waits for kinds that were defined later
         await install(client)
 
 
@@ -168,6 +171,13 @@ def test_a_check_tells_now_from_later_and_from_never(
     assert (document.code, answer["object"], answer["fits"]) == (code, "RayCluster default/c", fits)
 
 
+def test_a_check_of_a_spec_that_cannot_be_counted_says_what_is_wrong(queues: Path) -> None:
+    said = _rayward(queues, "check", "-f", "-", stdin=_cluster("many"))
+    assert said.code == Code.INVALID
+    assert "RayCluster c cannot be counted" in said.err
+    assert "quantities must match the regular expression" in said.err
+
+
 def test_one_object_that_never_fits_decides_the_code_and_every_object_has_a_line(queues: Path) -> None:
     both = _cluster("1", "serving") + "\n---\n" + _cluster("7", "serving")
     said = _rayward(queues, "check", "-f", "-", stdin=both)
@@ -208,3 +218,20 @@ def test_a_manifest_of_an_earlier_kueue_is_refused_with_what_to_write(queues: Pa
         .replace("whenCanBorrow: Borrow", "whenCanBorrow: MayStopSearch")
     )
     assert applied(rewritten).code == 0
+
+
+@pytest.mark.parametrize(
+    ("queue", "says"),
+    [("nowhere", "LocalQueue default/nowhere does not exist"), ("broken", "ClusterQueue broken is not active")],
+)
+def test_what_is_applied_to_a_queue_that_nobody_can_use_ends_as_a_check_of_it(
+    queues: Path, queue: str, says: str
+) -> None:
+    asked = _cluster("1", queue)
+    applied = run("apply", "-f", "-", "--kubeconfig", str(queues), stdin=asked)
+    try:
+        assert applied.code == _rayward(queues, "check", "-f", "-", stdin=asked).code == Code.QUOTA
+        assert says in applied.err
+    finally:
+        with SyncClient.connect(find_access(queues)) as client:
+            client.delete(RAY_CLUSTERS, "c", "default")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from rayward.cli.failure import CommandError
+from rayward.cli import replicalogs
+from rayward.cli.failure import Code, CommandError
 from rayward.cli.raytoken import token
 from rayward.cli.replicalogs import Replica, replicas, text
 from rayward.cli.target import Session
@@ -17,6 +19,9 @@ from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import NotFound
 from rayward.kube.client.request import Request
 from rayward.kube.core.resource import PODS, SECRETS, Resource
+from rayward.kube.machinery import yamltext
+from tests.cli.rayward import Rayward, run
+from tests.kinds.clusters import changed, job_manifest, service_manifest
 
 Object = dict[str, Any]
 
@@ -65,7 +70,8 @@ def session(server: _Server) -> Session:
 
 
 def test_replicas_of_the_release_that_starts_come_behind_those_that_serve() -> None:
-    found = replicas(session(_Server("old", "new")), shop(active="old", pending="new"))
+    found, troubles = replicas(session(_Server("old", "new")), shop(active="old", pending="new"))
+    assert not troubles
     assert [(one.head, one.name, one.node, one.file) for one in found] == [
         ("old-head", "old/app/Model/1", "n1", "serve/replica_1.log"),
         ("new-head", "new/app/Model/1", "n1", "serve/replica_1.log"),
@@ -80,9 +86,10 @@ def test_each_cluster_is_asked_with_its_own_token() -> None:
     ]
 
 
-def test_a_dashboard_that_does_not_answer_hides_no_other_replica() -> None:
-    found = replicas(session(_Server("old", "new", silent="new")), shop(active="old", pending="new"))
+def test_a_dashboard_that_does_not_answer_hides_no_other_replica_and_is_told() -> None:
+    found, troubles = replicas(session(_Server("old", "new", silent="new")), shop(active="old", pending="new"))
     assert [one.head for one in found] == ["old-head"]
+    assert troubles == ["new: no dashboard"]
 
 
 @pytest.mark.parametrize(
@@ -112,3 +119,43 @@ def test_the_token_of_a_service_is_that_of_the_cluster_that_serves() -> None:
     assert token(session(_Server("old", "new")), "new") == "of new"
     with pytest.raises(NotFound):
         token(session(_Server("old")), "nix")
+
+
+@pytest.fixture(scope="module")
+def installed(stack: Path) -> Rayward:
+    """A RayService and a RayJob that nobody reconciles: what their dashboards would say is put in their place."""
+    rayward = Rayward(stack, "default")
+    bodies = (changed(one, "spec.suspend", True) for one in (service_manifest("logged"), job_manifest("logged")))
+    for manifest in (run("crds").out, *map(yamltext.dump, bodies)):
+        done = rayward("apply", "-f", "-", "--force-conflicts", stdin=manifest)
+        assert done.code == 0, done.err
+    return rayward
+
+
+@pytest.mark.parametrize("flag", ["--since=5m", "--timestamps", "--all-containers", "-p", "-f"])
+def test_an_option_of_pods_alone_is_refused_and_not_ignored(installed: Rayward, flag: str) -> None:
+    done = installed("logs", "rayservice/logged", flag)
+    assert done.code == Code.USAGE
+    assert "rayservice/logged cannot be printed with --" in done.err
+
+
+@pytest.mark.parametrize("flag", ["--since=5m", "--prefix", "--tail=3"])
+def test_a_job_has_its_whole_log_alone(installed: Rayward, flag: str) -> None:
+    done = installed("logs", "rayjob/logged", flag)
+    assert done.code == Code.USAGE
+    assert f"rayjob/logged cannot be printed with {flag.partition('=')[0]}" in done.err
+
+
+def test_a_log_that_cannot_be_read_hides_no_other_one(installed: Rayward, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(_session: Session, replica: Replica, _lines: int | None) -> bytes:
+        if replica.name == "b":
+            raise NotFound(404, "NotFound", "node n2 is gone", {}, None)
+        return f"{replica.name} one\n{replica.name} two\n".encode()
+
+    there = [Replica("head", name, "n1", "file") for name in ("a", "b", "c")]
+    monkeypatch.setattr(replicalogs, "replicas", lambda *_: (there, []))
+    monkeypatch.setattr(replicalogs, "text", read)
+    done = installed("logs", "rayservice/logged", "--prefix")
+    assert done.out == "[a] a one\n[a] a two\n[c] c one\n[c] c two\n"
+    assert done.code == Code.NO
+    assert "b: node n2 is gone" in done.err

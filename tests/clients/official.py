@@ -91,6 +91,11 @@ class Playbook:
         self._json("RayCluster", "demo", [{"op": "add", "path": "/spec/workerGroupSpecs/0/replicas", "value": 3}])
         self._await("RayCluster", "demo", lambda found: has_workers(found, 3))
         tell("B1 scaled", 3)
+        env = [{"name": "RELEASE", "value": "2"}]
+        template = "/spec/workerGroupSpecs/0/template/spec/containers/0/env"
+        self._json("RayCluster", "demo", [{"op": "add", "path": template, "value": env}])
+        changed = self._await("RayCluster", "demo", lambda found: has_workers(found, 3))
+        tell("B2 another template", changed["metadata"]["generation"])
         self._merge("RayCluster", "demo", {"spec": {"suspend": True}})
         self._await("RayCluster", "demo", lambda found: has(found, "RayClusterSuspended"))
         tell("B3 suspended, pods left", len(self._pods("demo")))
@@ -111,10 +116,22 @@ class Playbook:
         tell("A1 without a new cluster", same == first)
         env = "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/env/1/value"
         self._json("RayService", "hello", [{"op": "replace", "path": env, "value": "2"}])
-        self._await(
-            "RayService", "hello", lambda found: has(found, "Ready") and active_cluster(found) not in ("", first)
+        second = active_cluster(
+            self._await(
+                "RayService", "hello", lambda found: has(found, "Ready") and active_cluster(found) not in ("", first)
+            )
         )
         tell("A2 another cluster spec", "a new cluster")
+        self._await_gone("RayCluster", first)
+        # deleted in the background: its pods follow
+        while self._pods(first):
+            threading.Event().wait(0.1)
+        tell("A2 the old cluster goes, pods left", len(self._pods(first)))
+        self._merge("RayService", "hello", {"spec": {"upgradeStrategy": {"type": "None"}}})
+        fewer = SMALL_CONFIG.replace("num_replicas: 2", "num_replicas: 1")
+        self._apply({**service, "spec": {"serveConfigV2": fewer}}, "serve-config")
+        same = active_cluster(self._await("RayService", "hello", lambda found: has(found, "Ready")))
+        tell("A3 in place", same == second)
 
     def _jobs(self) -> None:
         job = load(self._samples, "rayjob.yaml")[0]
@@ -156,8 +173,7 @@ class Playbook:
     def _deletion(self) -> None:
         for kind, name in (("RayJob", "hello"), ("RayService", "hello"), ("RayCluster", "demo")):
             self._kind(kind).delete(name, self._namespace, body={"propagationPolicy": "Foreground"})
-            while self._exists(kind, name):
-                threading.Event().wait(0.1)
+            self._await_gone(kind, name)
         tell("deleted in the foreground, pods left", len(self._pods("demo")))
         tell("read after deletion", self._refused(lambda: self._get("RayCluster", "demo")))
 
@@ -196,6 +212,10 @@ class Playbook:
             if error.status != 404:
                 raise
             return False
+
+    def _await_gone(self, kind: str, name: str) -> None:
+        while self._exists(kind, name):
+            threading.Event().wait(0.1)
 
     def _apply(self, body: Object, manager: str, *, force: bool = False) -> Object:
         applied = self._kind(body["kind"]).server_side_apply(

@@ -55,6 +55,11 @@ def _clusters(cluster: Any) -> None:
     cluster.patch([{"op": "replace", "path": "/spec/workerGroupSpecs/0/replicas", "value": 3}], type="json")
     _await(cluster, lambda found: has_workers(found, 3))
     tell("B1 scaled", cluster.raw["status"]["readyWorkerReplicas"])
+    env = [{"name": "RELEASE", "value": "2"}]
+    template = "/spec/workerGroupSpecs/0/template/spec/containers/0/env"
+    cluster.patch([{"op": "add", "path": template, "value": env}], type="json")
+    _await(cluster, lambda found: has_workers(found, 3))
+    tell("B2 another template", cluster.metadata.generation)
     cluster.patch({"spec": {"suspend": True}})
     _await(cluster, lambda found: has(found, "RayClusterSuspended"))
     tell("B3 suspended, pods left", len(_pods()))
@@ -80,8 +85,18 @@ def _services(samples: Path) -> None:
     tell("A1 without a new cluster", same == first)
     env = "/spec/rayClusterConfig/headGroupSpec/template/spec/containers/0/env/1/value"
     service.patch([{"op": "replace", "path": env, "value": "2"}], type="json")
-    _await(service, lambda found: has(found, "Ready") and active_cluster(found) not in ("", first))
+    upgraded = _await(service, lambda found: has(found, "Ready") and active_cluster(found) not in ("", first))
     tell("A2 another cluster spec", "a new cluster")
+    if (old := _CLUSTER({"metadata": {"name": first, "namespace": service.namespace}})).exists():
+        old.wait("delete", timeout=PATIENCE)
+    # deleted in the background: its pods follow
+    for pod in _pods(first):
+        pod.wait("delete", timeout=PATIENCE)
+    tell("A2 the old cluster goes, pods left", len(_pods(first)))
+    service.patch({"spec": {"upgradeStrategy": {"type": "None"}}})
+    service.patch({"spec": {"serveConfigV2": changed.replace("import_path", "# in place\n    import_path")}})
+    same = active_cluster(_await(service, lambda found: has(found, "Ready")))
+    tell("A3 in place", same == active_cluster(upgraded))
     service.delete(propagation_policy="Foreground")
     service.wait("delete", timeout=PATIENCE)
 
@@ -130,8 +145,8 @@ def _lease() -> None:
     tell("its holder", lease.spec.holderIdentity)
 
 
-def _pods() -> list[Any]:
-    return list(Pod.list(label_selector={"ray.io/cluster": "demo"}))  # pyright: ignore[reportArgumentType]
+def _pods(cluster: str = "demo") -> list[Any]:
+    return list(Pod.list(label_selector={"ray.io/cluster": cluster}))  # pyright: ignore[reportArgumentType]
 
 
 def _await(found: Any, holds: Callable[[Object], bool]) -> Object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Generator
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Any, Final
 import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import CONFIG_MAPS, DEPLOYMENTS, PODS
+from rayward.local.node.capabilities import missing_in_child
 from tests.kube.real import redis
+from tests.node.machine import Machine
 from tests.ray.damage import survives_its_head
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
@@ -21,6 +24,7 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(900)]
 
 Object = dict[str, Any]
+
 
 _PASSWORD: Final = "only-for-this-test"
 _CONFIG: Final = f'bind 0.0.0.0\nprotected-mode no\nsave ""\ndir /tmp\nrequirepass {_PASSWORD}\n'
@@ -63,6 +67,43 @@ def test_a_service_answers_while_its_head_is_gone_and_leaves_no_key_behind(stack
     service.delete()
     eventually(lambda: not stack.client.list(RAY_CLUSTERS, "default").items, PATIENCE)
     assert _keys(stack) == [], "the finalizer waited for the job that removes them"
+
+
+def test_redis_as_kuberays_samples_bring_it_needs_no_mapping(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The objects beside the RayCluster of its ``ray-cluster.external-redis.yaml``; Redis is the one on PATH."""
+    if refused := missing_in_child():
+        pytest.skip(f"pods cannot run here: {'; '.join(refused)}")
+    found = redis.environment()
+    monkeypatch.setenv("PATH", f"{found / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    config = "dir /data\nport 6379\nbind 0.0.0.0\nappendonly yes\nprotected-mode no\npidfile /data/redis-6379.pid"
+    container = {
+        "name": "c",
+        "image": "redis:7.4.0",
+        "command": ["sh", "-c", "redis-server /usr/local/etc/redis/redis.conf"],
+        # of Debian's packages, where Redis is not installed
+        "env": [{"name": "LD_LIBRARY_PATH", "value": redis.libraries(found)}],
+        "ports": [{"containerPort": 6379}],
+        "volumeMounts": [{"name": "config", "mountPath": "/usr/local/etc/redis/redis.conf", "subPath": "redis.conf"}],
+    }
+    labels = {"app": "redis"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [container], "volumes": [{"name": "config", "configMap": {"name": "redis-config"}}]},
+    }
+    with Machine("--cpus", "2", "--memory", "2Gi") as machine:
+        machine.make(CONFIG_MAPS, {"metadata": {"name": "redis-config"}, "data": {"redis.conf": config}})
+        spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+        machine.make(DEPLOYMENTS, {"metadata": {"name": "redis"}, "spec": spec})
+
+        def answer() -> bytes:
+            pods = machine.client.list(PODS, "default").items
+            if not pods or (pods[0].get("status") or {}).get("phase") != "Running":
+                return b""
+            return machine.execute(pods[0]["metadata"]["name"], "sh", "-c", "pwd; redis-cli ping || true")[1].get(
+                1, b""
+            )
+
+        eventually(lambda: answer() == b"/data\nPONG\n")
 
 
 def _pod(found: Path) -> Object:

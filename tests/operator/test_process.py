@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import contextlib
 import socket
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -57,8 +60,11 @@ def _free_port() -> int:
 
 
 @asynccontextmanager
-async def _operator(ray: Stage, folder: Path, port: int) -> AsyncGenerator[asyncio.subprocess.Process]:
-    flags = ["--kubeconfig", str(await _kubeconfig(ray, folder)), "--watch-namespace", ray.namespace]
+async def _operator(
+    ray: Stage, folder: Path, port: int, kubeconfig: Path | None = None
+) -> AsyncGenerator[asyncio.subprocess.Process]:
+    kubeconfig = kubeconfig or await _kubeconfig(ray, folder)
+    flags = ["--kubeconfig", str(kubeconfig), "--watch-namespace", ray.namespace]
     flags += ["--leader-election", "true", "--metrics-addr", f"127.0.0.1:{port}"]
     flags += ["--health-probe-bind-address", f"127.0.0.1:{port}", "--ready-file", str(folder / "ready")]
     log = (folder / "log").open("wb")
@@ -124,3 +130,89 @@ async def test_a_start_that_cannot_be_says_what_to_do(tmp_path: Path) -> None:
     assert process.returncode == 10
     assert b"missing does not exist" in complaint
     assert b"next: set KUBECONFIG" in complaint
+
+
+class _Relay:
+    """Between an operator and its server; once cut, what the operator sends still arrives, and no answer comes back."""
+
+    def __init__(self, place: tuple[str, int]) -> None:
+        self._place = place
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.cut_at_next_byte = False
+        self.cut = False
+        self.last_sent = datetime.now(UTC)
+
+    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(*self._place)
+        for task in (self._forward(reader, back, up=True), self._forward(there, writer, up=False)):
+            self._tasks.add(running := asyncio.create_task(task))
+            running.add_done_callback(self._tasks.discard)
+
+    async def _forward(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, up: bool) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await source.read(1 << 16):
+                if up:
+                    self.cut = self.cut or self.cut_at_next_byte
+                    self.last_sent = datetime.now(UTC)
+                elif self.cut:
+                    continue
+                target.write(data)
+                await target.drain()
+            target.close()
+
+
+def _through(kubeconfig: Path, port: int) -> Path:
+    """The same kubeconfig, by way of another port of this machine."""
+    config = yaml.safe_load(kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{port}"
+    relayed = kubeconfig.with_name("relayed")
+    relayed.write_text(yaml.safe_dump(config))
+    return relayed
+
+
+@asynccontextmanager
+async def _relayed(ray: Stage, kubeconfig: Path) -> AsyncGenerator[tuple[Path, _Relay]]:
+    server = urlsplit(ray.access.server)
+    relay = _Relay((str(server.hostname), int(server.port or 443)))
+    listening = await asyncio.start_server(relay.connected, "127.0.0.1", 0)
+    try:
+        yield _through(kubeconfig, listening.sockets[0].getsockname()[1]), relay
+    finally:
+        listening.close()
+
+
+async def test_a_leader_that_is_cut_off_in_the_middle_of_its_writes_sends_none_after_another_leads(
+    ray: Stage, tmp_path: Path
+) -> None:
+    folders = [tmp_path / "first", tmp_path / "second"]
+    for folder in folders:
+        folder.mkdir()
+    kubeconfig = await _kubeconfig(ray, tmp_path)
+
+    async def holder() -> str:
+        return (await ray.client.get(LEASES, LEASE, ray.namespace))["spec"].get("holderIdentity") or ""
+
+    async with (
+        _relayed(ray, kubeconfig) as (relayed, relay),
+        _operator(ray, folders[0], _free_port(), relayed) as first,
+    ):
+
+        async def leads() -> bool:
+            assert first.returncode is None, (folders[0] / "log").read_text()[-3000:]
+            return (folders[0] / "ready").exists()
+
+        await ray.eventually(leads)
+        async with _operator(ray, folders[1], _free_port(), kubeconfig) as second:
+
+            async def taken() -> bool:
+                return str(second.pid) in await holder()
+
+            assert str(first.pid) in await holder()
+            await ray.create(manifest())
+            relay.cut_at_next_byte = True
+            await ray.eventually(taken)
+            await ray.until_pods(3)
+            assert await asyncio.wait_for(first.wait(), 120) != 0
+            spec = (await ray.client.get(LEASES, LEASE, ray.namespace))["spec"]
+            assert str(second.pid) in spec["holderIdentity"]
+            assert relay.last_sent < datetime.fromisoformat(spec["acquireTime"])

@@ -37,7 +37,7 @@ from rayward.stack.kinds import write_kubeconfig
 from tests.cli.rayward import Done, run
 from tests.kinds.clusters import changed
 from tests.operator.service.stage import ServiceStage, config, service
-from tests.operator.stage import Object, Stage, manifest
+from tests.operator.stage import Object, Stage, condition, manifest
 
 pytestmark = pytest.mark.anyio
 
@@ -207,6 +207,24 @@ async def test_a_failed_release_is_rolled_back_and_the_service_goes_on(ray: Serv
         assert (await ray.service())["spec"]["rayClusterConfig"]["rayVersion"] == "2.52.0"
         with pytest.raises(RolloutFailed):
             await sdk.settle(await sdk.apply(broken, force_conflicts=True), on_failure="hold")
+
+
+async def test_a_config_in_place_that_fails_is_rolled_back_and_that_is_true_when_it_is_told(
+    ray: ServiceStage, sdk: AsyncClient
+) -> None:
+    async with ray.operator():
+        await ray.create(service())
+        first = await ray.until_settled()
+        written = await sdk.apply(changed(service(), "spec.serveConfigV2", config("app:broken")), force_conflicts=True)
+        with pytest.raises(RolledBack):
+            await sdk.settle(written)
+        live = await ray.service()
+        assert live["spec"]["serveConfigV2"] == service()["spec"]["serveConfigV2"]
+        progressing = condition(live, "Progressing")
+        assert progressing["observedGeneration"] == live["metadata"]["generation"]
+        assert (progressing["reason"], condition(live, "Ready")["status"]) == ("NewReleaseAvailable", "True")
+        assert await ray.serving() == first
+        assert ray.heads.words(first) == b"one"
 
 
 async def test_apply_and_wait_cost_at_most_twelve_requests_beside_one_watch(

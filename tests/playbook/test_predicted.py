@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pytest
 
 from rayward import AsyncClient
-from rayward.changes.costs import Amounts, shapes_of
+from rayward.changes.costs import Amounts, most, shapes_of
 from rayward.changes.planning import Plan, plan
 from rayward.changes.refs import Ref
 from rayward.kinds import labels
@@ -17,25 +18,39 @@ from rayward.kinds.effects import Effect
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_SERVICES
 from rayward.kube.client.errors import Invalid
 from rayward.kube.client.options import PatchType
+from rayward.kube.client.watch import Change
+from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import SERVICES
 from tests.kinds.clusters import changed
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
-from tests.operator.stage import Object, condition, group, manifest
-from tests.playbook.requested import requested, shown
+from tests.operator.stage import Object, condition, group, manifest, running
+from tests.playbook.requested import Peaks, requested, shown
 
 pytestmark = pytest.mark.anyio
 
 _CLUSTERS, _CLUSTER_EDITS = 12, 15
 _SERVICES, _SERVICE_EDITS = 10, 12
 _PARTS: Final = 17
-"""Of 300 edits each: 5,100 in ``make soak``."""
+"""Of 300 edits each in ``make soak``, beside the one in ``make test``: 5,100."""
 _AT_ONCE: Final = 6
+_GONE: Final = "no such item"
 _EDITS: Final[dict[str, tuple[Any, ...]]] = {
     "spec.workerGroupSpecs.0.replicas": (0, 1, 2),
     "spec.workerGroupSpecs.0.minReplicas": (0, 99),
     "spec.workerGroupSpecs.0.maxReplicas": (1, 5, 10),
     "spec.workerGroupSpecs.0.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.53.0"),
     "spec.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
+    "spec.workerGroupSpecs.0.template.spec.containers.0.env": ([], [{"name": "A", "value": "1"}]),
+    "spec.workerGroupSpecs.0.template.spec.containers.0.resources": (
+        {"requests": {"cpu": "1", "memory": "1Gi"}},
+        {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2"}},
+    ),
+    "spec.workerGroupSpecs.0.rayStartParams": ({}, {"num-cpus": "1"}),
+    "spec.workerGroupSpecs.1": (group("medium", 1), group("medium", 2), group("other", 1), _GONE),
+    "spec.headGroupSpec.template.spec.containers.0.resources": (
+        {"requests": {"cpu": "1", "memory": "1Gi"}},
+        {"requests": {"cpu": "2", "memory": "1Gi"}},
+    ),
     "spec.headGroupSpec.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.54.0"),
     "spec.headGroupSpec.serviceType": ("ClusterIP", "NodePort"),
     "spec.rayVersion": ("2.52.0", "2.53.0"),
@@ -48,11 +63,37 @@ _SERVED: Final[dict[str, tuple[Any, ...]]] = {
     "spec.rayClusterConfig.workerGroupSpecs.0.maxReplicas": (2, 5),
     "spec.rayClusterConfig.headGroupSpec.template.spec.containers.0.image": ("rayproject/ray:1", "rayproject/ray:2"),
     "spec.rayClusterConfig.rayVersion": ("2.52.0", "2.53.0"),
+    "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.containers.0.resources": (
+        {"requests": {"cpu": "1", "memory": "1Gi"}},
+        {"requests": {"cpu": "500m", "memory": "2Gi"}},
+    ),
+    "spec.rayClusterConfig.headGroupSpec.template.spec.containers.0.env": ([], [{"name": "A", "value": "1"}]),
     "spec.upgradeStrategy": ({"type": "None"}, {"type": "NewCluster"}),
     "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
     "metadata.annotations": ({}, {labels.SERVE_CONFIG_UPGRADE: "NewCluster"}, {labels.SERVE_CONFIG_UPGRADE: "InPlace"}),
     "metadata.labels": ({"team": "search"}, {"team": "ads"}),
 }
+
+
+def _drawn(chance: random.Random, live: Object, table: dict[str, tuple[Any, ...]]) -> tuple[tuple[str, ...], Object]:
+    """An edit of up to three fields that changes each of them."""
+    paths: list[str] = []
+    wanted = live
+    count = chance.choice((1, 1, 1, 2, 3))
+    while len(paths) < count:
+        path = chance.choice(sorted(table))
+        edited = _edited(wanted, path, chance.choice(table[path]))
+        if path not in paths and edited != wanted:
+            paths.append(path)
+            wanted = edited
+    return tuple(paths), wanted
+
+
+def _edited(live: Object, path: str, value: Any) -> Object:
+    if not path.endswith("workerGroupSpecs.1"):
+        return changed(live, path, value)
+    first = live["spec"]["workerGroupSpecs"][:1]
+    return changed(live, "spec.workerGroupSpecs", first if value == _GONE else [*first, value])
 
 
 async def _pods(ray: ServiceStage, cluster: str) -> dict[str, set[str]]:
@@ -82,7 +123,7 @@ async def _comes_to(ray: ServiceStage, name: str, amounts: Amounts) -> None:
     await ray.eventually(holds)
 
 
-async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
+async def _one_cluster(ray: ServiceStage, name: str, seed: int, peaks: Peaks) -> int:
     chance = random.Random(seed)
     ref = Ref("RayCluster", name, ray.namespace)
     # a strategy that changes while pods of an earlier template run would let go what it held back, which no spec shows
@@ -93,28 +134,44 @@ async def _one_cluster(ray: ServiceStage, name: str, seed: int) -> int:
     await ray.client.create(RAY_CLUSTERS, body, ray.namespace)
     counts = {"headgroup": 1, "small": 1}
     await ray.eventually(lambda: _is_so(ray, name, {}, set(), counts))
-    done = 0
+    refused = 0
     for _ in range(_CLUSTER_EDITS):
-        path = chance.choice(sorted(_EDITS))
         live = await ray.cluster(name)
-        wanted = changed(live, path, chance.choice(_EDITS[path]))
-        predicted = plan(ref, live, wanted)
+        while True:
+            paths, wanted = _drawn(chance, live, _EDITS)
+            predicted = plan(ref, live, wanted, pods=await _own_pods(ray, name))
+            if predicted.strongest is not Effect.REFUSED or refused == 0:
+                break
         if predicted.strongest is Effect.REFUSED:
+            refused += 1
             await _is_left_alone(ray, name, live, wanted)
-            done += 1
             continue
         before = await _pods(ray, name)
+        await _comes_to(ray, name, predicted.now)
+        peaks.begin(name)
         await ray.patch(_replacement(live, wanted), name)
         counts = {shape.group: shape.count for shape in shapes_of("RayCluster", wanted) if shape.count}
         replaced = {one.group for one in predicted.restarts}
         await ray.eventually(lambda b=before, r=replaced, c=counts: _is_so(ray, name, b, r, c))
         await _comes_to(ray, name, predicted.after)
+        _is_within(peaks.of(name), predicted, paths)
         after = await _pods(ray, name)
         for each, ids in before.items():
             kept = min(len(ids), counts.get(each, 0)) if each not in replaced else 0
-            assert len(ids & after.get(each, set())) == kept, (path, each, predicted.document()["changes"])
-        done += 1
-    return done
+            assert len(ids & after.get(each, set())) == kept, (paths, each, predicted.document()["changes"])
+    return _CLUSTER_EDITS
+
+
+async def _own_pods(ray: ServiceStage, name: str) -> list[Object]:
+    return [pod for pod in await ray.pods() if pod["metadata"]["labels"].get(labels.CLUSTER) == name]
+
+
+def _is_within(seen: Amounts, predicted: Plan, paths: tuple[str, ...]) -> None:
+    """Never more was requested than was said; with two clusters exactly that, as both are whole at the switch."""
+    said = predicted.peak
+    assert most(seen, said) == most(said, {}), (paths, shown(seen), shown(said))
+    if predicted.strongest is Effect.NEW_CLUSTER:
+        assert shown(seen) == shown(said), paths
 
 
 async def _is_left_alone(ray: ServiceStage, name: str, live: Object, refused: Object) -> None:
@@ -152,33 +209,51 @@ async def _is_so(
     return all(not before.get(each, set()) & now.get(each, set()) for each in replaced)
 
 
+@dataclass(slots=True)
+class Outages:
+    """RayServices that were not Ready at a moment, by every change that a watch told."""
+
+    names: set[str] = field(default_factory=set[str])
+
+    async def follow(self, ray: ServiceStage) -> None:
+        """Until cancelled."""
+        while True:
+            async with ray.client.watch(RAY_SERVICES, KubeObject, ray.namespace, send_initial_events=True) as events:
+                async for event in events:
+                    if isinstance(event, Change) and condition(event.whole(), "Ready").get("status") == "False":
+                        self.names.add(event.object.metadata.name)
+
+
 async def _serving(ray: ServiceStage, name: str) -> str:
     found = await ray.client.get(SERVICES, f"{name}-serve-svc", ray.namespace)
     return found["spec"]["selector"][labels.CLUSTER]
 
 
-async def _one_service(ray: ServiceStage, name: str, seed: int) -> int:
+async def _one_service(ray: ServiceStage, name: str, seed: int, peaks: Peaks, outages: Outages) -> int:
     chance = random.Random(seed)
     ref = Ref("RayService", name, ray.namespace)
     body = service(cluster_config(groups=[group("small", 1)]), rayClusterDeletionDelaySeconds=0)
     await ray.client.create(RAY_SERVICES, {**body, "metadata": {"name": name}}, ray.namespace)
     await ray.eventually(lambda: _is_settled(ray, name))
     for _ in range(_SERVICE_EDITS):
-        path = chance.choice(sorted(_SERVED))
         live = await ray.client.get(RAY_SERVICES, name, ray.namespace)
-        wanted = changed(live, path, chance.choice(_SERVED[path]))
+        paths, wanted = _drawn(chance, live, _SERVED)
         serving = await _serving(ray, name)
         running = await ray.cluster(serving)
         predicted = plan(ref, live, wanted, running=running["spec"])
         # the pods of earlier clusters are gone by then
         await _comes_to(ray, name, predicted.now)
+        peaks.begin(name)
+        outages.names.discard(name)
         pods, words = await _pods(ray, serving), ray.heads.words(serving)
         await ray.client.patch(RAY_SERVICES, name, _replacement(live, wanted), PatchType.MERGE, ray.namespace)
-        expected = _expected(path, wanted, words)
+        expected = _expected(paths, wanted, words)
         moves = predicted.strongest is Effect.NEW_CLUSTER
         await ray.eventually(lambda s=serving, m=moves: _is_settled(ray, name, s, moves=m))
         now = await _serving(ray, name)
-        assert (now != serving) is moves, (path, predicted.document()["changes"])
+        assert (now != serving) is moves, (paths, predicted.document()["changes"])
+        _is_within(peaks.of(name), predicted, paths)
+        assert not predicted.downtime.startswith("none") or name not in outages.names, paths
         assert ray.heads.words(now) == expected
         if moves:
             await _comes_to(ray, name, predicted.after)
@@ -187,11 +262,11 @@ async def _one_service(ray: ServiceStage, name: str, seed: int) -> int:
     return _SERVICE_EDITS
 
 
-def _expected(path: str, wanted: Object, words: bytes) -> bytes:
+def _expected(paths: tuple[str, ...], wanted: Object, words: bytes) -> bytes:
     """What the applications answer, whichever cluster they run on."""
     import json
 
-    if path != "spec.serveConfigV2":
+    if "spec.serveConfigV2" not in paths:
         return words
     text = json.loads(wanted["spec"]["serveConfigV2"])["applications"][0]["import_path"]
     return text.partition(":")[2].encode()
@@ -223,17 +298,18 @@ async def _is_settled(ray: ServiceStage, name: str, serving: str = "", *, moves:
     return not moves or await _serving(ray, name) != serving
 
 
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, _PARTS))])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, _PARTS + 1))])
 async def test_random_edits_of_clusters_and_services(ray: ServiceStage, part: int) -> None:
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(number: int) -> int:
         async with gate:
             if number < _SERVICES:
-                return await _one_service(ray, f"s{number}", 1000 * part + number)
-            return await _one_cluster(ray, f"c{number}", 1000 * part + number)
+                return await _one_service(ray, f"s{number}", 1000 * part + number, peaks, outages)
+            return await _one_cluster(ray, f"c{number}", 1000 * part + number, peaks)
 
-    async with ray.operator():
+    peaks, outages = Peaks(), Outages()
+    async with ray.operator(), running(lambda: peaks.follow(ray), lambda: outages.follow(ray)):
         done = await asyncio.gather(*map(one, range(_SERVICES + _CLUSTERS)))
     assert sum(done) >= 300
 

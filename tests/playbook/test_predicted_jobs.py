@@ -26,6 +26,8 @@ from tests.operator.stage import Object, group
 pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
 
 _JOBS, _EDITS_EACH, _AT_ONCE = 6, 8, 3
+_PARTS: Final = 10
+"""Of 48 edits each in ``make soak``, beside the one in ``make test``."""
 _IMAGE: Final = "spec.rayClusterSpec.headGroupSpec.template.spec.containers.0.image"
 _EDITS: Final[dict[str, tuple[Any, ...]]] = {
     "spec.suspend": (True, False),
@@ -116,9 +118,12 @@ async def _one_job(ray: JobStage, name: str, seed: int) -> set[Effect]:
     attempt = await _runs(ray, name, live["spec"], set(), set())
     seen: set[Effect] = set()
     for _ in range(_EDITS_EACH):
-        path = chance.choice(_PATHS)
         live = await ray.job(name)
-        wanted = changed(live, path, chance.choice(_EDITS[path]))
+        while True:
+            path = chance.choice(_PATHS)
+            wanted = changed(live, path, chance.choice(_EDITS[path]))
+            if wanted != live:
+                break
         predicted = {change.effect for change in plan(ref, live, wanted).changes}
         pods, given = await _pods(ray, name), set(_given(ray, name))
         part = path.partition(".")[2].partition(".")[0]
@@ -144,13 +149,14 @@ async def _has_none(ray: JobStage, name: str) -> bool:
     return not await _pods(ray, name)
 
 
-async def test_random_edits_of_jobs(jobs: JobStage, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, _PARTS + 1))])
+async def test_random_edits_of_jobs(jobs: JobStage, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
     monkeypatch.setitem(SCRIPTS, "run again", SCRIPTS["run"])
     gate = asyncio.Semaphore(_AT_ONCE)
 
     async def one(number: int) -> set[Effect]:
         async with gate:
-            return await _one_job(jobs, f"j{number}", number)
+            return await _one_job(jobs, f"j{number}", 1000 * part + number)
 
     async with jobs.operator():
         seen = await asyncio.gather(*map(one, range(_JOBS)))

@@ -60,6 +60,27 @@ async def test_an_aborted_upgrade_is_not_tried_again_until_it_is_retried(ray: Se
             await sdk.retry("rayservice/svc")
 
 
+async def test_a_config_that_failed_in_place_is_tried_again_where_the_cluster_is_kept(
+    ray: ServiceStage, sdk: AsyncClient
+) -> None:
+    async with ray.operator():
+        await ray.create(service(upgradeStrategy={"type": "None"}))
+        first = await ray.until_settled()
+        await sdk.set("rayservice/svc", SetField("serveConfigV2", config("app:broken")))
+        await ray.until("ReleaseFailed", "True", "ServeDeployFailed")
+
+        async def back() -> bool:
+            return ray.heads.words(first) == b"one" and len(ray.heads.of(first).puts) == 3
+
+        await ray.eventually(back)
+        # Ray refuses it no longer: the release lacked something that is there by now.
+        ray.heads.behaviours["app:broken"] = ray.heads.behaviours["app:two"]
+        await sdk.retry("rayservice/svc")
+        assert await ray.until_settled() == first
+        assert ray.heads.words(first) == b"two"
+        assert await ray.conditions("Drifted") == ("", "")
+
+
 async def test_workers_are_rolled_out_and_the_head_stays(ray: ServiceStage, sdk: AsyncClient) -> None:
     async with ray.operator():
         await Stage.create(ray, manifest(groups=[group("small", 2)], upgradeStrategy={"type": "Recreate"}))

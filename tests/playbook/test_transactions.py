@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -14,7 +15,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.client.access import Access
 from tests.operator.job.stage import JobStage, ray_job
-from tests.operator.mortal import Moment, mortal
+from tests.operator.mortal import Moment, mortal, reads
 from tests.operator.service.stage import ServiceStage
 from tests.operator.stage import Object, Stage, manifest, uids
 
@@ -54,7 +55,7 @@ async def test_killed_at_each_write_it_is_finished_or_undone_when_run_again(ray:
     deaths: list[tuple[int, Moment]] = []
     async with ray.operator():
         await _cluster(ray)
-        for number in range(1, 9):
+        for number in range(1, 16):
             for moment in ("before", "after"):
                 image = SetImage(f"rayproject/ray:2.{60 + 2 * number + (moment == 'after')}.0")
                 start = _image(await ray.cluster())
@@ -115,3 +116,74 @@ async def test_a_running_job_is_edited_and_runs_what_was_asked_for(jobs: JobStag
             await sdk.edit("rayjob/train", SetField("entrypoint", "fail"))
         with pytest.raises(Invalid, match="nothing to edit"):
             await sdk.edit("rayjob/train")
+
+
+@pytest.mark.parametrize("undone", [False, True], ids=["finished", "undone"])
+async def test_an_edit_of_a_job_that_is_killed_at_each_write_is_finished_or_undone(
+    jobs: JobStage, undone: bool
+) -> None:
+    sdk = AsyncClient(jobs.client, namespace=jobs.namespace)
+    deaths: list[tuple[int, Moment]] = []
+    async with jobs.operator():
+        for number in range(1, 16):
+            for moment in ("before", "after"):
+                name = f"{moment[0]}{number}"
+                await jobs.client.create(RAY_JOBS, ray_job("run", name, shutdownAfterJobFinishes=True), jobs.namespace)
+                await jobs.until("Running", name)
+                entrypoint = SetField("entrypoint", "succeed")
+                client, transport = mortal(jobs.client, number, moment)
+                dying = AsyncClient(client, namespace=jobs.namespace)
+                try:
+                    await dying.edit(f"rayjob/{name}", entrypoint)
+                except asyncio.CancelledError:
+                    deaths.append((number, moment))
+                pending = labels.TRANSACTION in (await jobs.job(name))["metadata"].get("annotations", {})
+                if undone and pending:
+                    await sdk.undo_transaction(f"rayjob/{name}")
+                    assert (await jobs.job(name))["spec"]["entrypoint"] == "run"
+                    await jobs.until("Running", name)
+                else:
+                    if transport.died.is_set():
+                        with contextlib.suppress(Invalid):
+                            # one that had been resumed has run to its end meanwhile
+                            await sdk.edit(f"rayjob/{name}", entrypoint)
+                    assert (await sdk.wait(f"rayjob/{name}")).verdict.reason == "SUCCEEDED"
+                job = await jobs.job(name)
+                assert not job["spec"].get("suspend")
+                assert labels.TRANSACTION not in job["metadata"].get("annotations", {})
+                await jobs.client.delete(RAY_JOBS, name, jobs.namespace)
+                if not transport.died.is_set():
+                    break
+            else:
+                continue
+            break
+        assert len(deaths) >= 4
+
+
+async def test_an_undo_of_a_transaction_keeps_what_others_edited_meanwhile(ray: ServiceStage) -> None:
+    sdk = AsyncClient(ray.client, namespace=ray.namespace)
+    async with ray.operator():
+        await _cluster(ray)
+        start = (await ray.cluster())["spec"]
+        # of the writes of the RayCluster the first only asks, the second suspends it, and the third would resume it
+        client, _ = mortal(ray.client, 3, "before", lambda one: reads(one) or "controllerrevisions" in one.target)
+        with contextlib.suppress(asyncio.CancelledError):
+            await AsyncClient(client, namespace=ray.namespace).reassemble("raycluster/plain", _IMAGE)
+        assert (await ray.cluster())["spec"]["suspend"] is True
+        groups = (await ray.cluster())["spec"]["workerGroupSpecs"]
+        edited = [{**groups[0], "maxReplicas": 9}, *groups[1:]]
+        await ray.patch({"spec": {"workerGroupSpecs": edited, "rayVersion": "2.99.0"}})
+        done = await sdk.undo_transaction("raycluster/plain")
+        spec = done.object["spec"]
+        assert _image(done.object) == start["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
+        assert not spec.get("suspend")
+        assert (spec["rayVersion"], spec["workerGroupSpecs"][0]["maxReplicas"]) == ("2.99.0", 9)
+        assert not done.notes
+
+
+async def test_a_suspended_cluster_keeps_cause_and_user_of_its_change(ray: ServiceStage) -> None:
+    sdk = AsyncClient(ray.client, namespace=ray.namespace, user="ada")
+    await Stage.create(ray, manifest(suspend=True))
+    await sdk.reassemble("raycluster/plain", _IMAGE, cause="newer Ray")
+    last = (await sdk.history("raycluster/plain"))[-1]
+    assert (last.revision, last.cause, last.user) == (2, "newer Ray", "ada")

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from typing import Any
+
 import pytest
 
 from rayward import AsyncClient
+from rayward.changes.costs import shapes_of
 from rayward.changes.intents import SetField, SetImage
+from rayward.kinds import labels
 from rayward.kube.core.resource import PODS
 from tests.kinds.clusters import changed
 from tests.operator.service.stage import ServiceStage, cluster_config, service
@@ -82,5 +88,58 @@ async def test_each_revision_of_a_cluster_can_be_gone_back_to_but_for_its_newer_
             async def runs(image_then: str = image_then) -> bool:
                 workers = await ray.pods("wg")
                 return [pod["spec"]["containers"][0]["image"] for pod in workers] == [image_then] * 2
+
+            await ray.eventually(runs)
+
+
+_IMAGE = "spec.workerGroupSpecs.0.template.spec.containers.0.image"
+_RANDOM: dict[str, tuple[Any, ...]] = {
+    _IMAGE: ("rayproject/ray:2.53.0", "rayproject/ray:2.54.0"),
+    "spec.rayVersion": ("2.53.0", "2.54.0"),
+    "spec.workerGroupSpecs.0.replicas": (1, 2, 3),
+    "spec.headGroupSpec.template.spec.containers.0.env": ([], [{"name": "A", "value": "1"}]),
+    "spec.workerGroupSpecs.0.rayStartParams": ({}, {"num-cpus": "1"}),
+    "spec.suspend": (True, False),
+}
+
+
+def _image(template: Object) -> str:
+    return template["spec"]["containers"][0]["image"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_random_undo_makes_the_spec_that_it_names_and_its_pods(
+    ray: ServiceStage, sdk: AsyncClient, seed: int
+) -> None:
+    """But for sizes that are newer, which it names; an undo of an undo among them."""
+    chance = random.Random(seed)
+    async with ray.operator():
+        body = manifest(groups=[group("wg", 1)], upgradeStrategy={"type": "Recreate"})
+        live = (await sdk.apply(body)).object
+        specs = {1: live["spec"]}
+        for _ in range(8):
+            if chance.random() < 0.5:
+                path = chance.choice(sorted(_RANDOM))
+                written = await sdk.apply(changed(body, path, chance.choice(_RANDOM[path])), force_conflicts=True)
+            else:
+                revision = chance.choice(sorted(specs))
+                undo, written = await sdk.undo("raycluster/plain", revision)
+                assert undo.to.spec == specs[revision]
+                assert written.object["spec"] == undo.spec
+                wanted = specs[revision]
+                for kept in undo.kept:
+                    size, _, value = kept.removeprefix("wg.").partition("=")
+                    wanted = changed(wanted, f"workerGroupSpecs.0.{size}", int(value))
+                assert undo.spec == wanted
+            await sdk.settle(written)
+            live = written.object
+            specs[int(live["metadata"]["generation"])] = live["spec"]
+            counts = {shape.group: shape.count for shape in shapes_of("RayCluster", live) if shape.count}
+
+            async def runs(counts: dict[str, int] = counts, spec: Object = live["spec"]) -> bool:
+                pods = await ray.pods()
+                images = {_image(pod) for pod in pods if pod["metadata"]["labels"][labels.GROUP] == "wg"}
+                found = Counter(pod["metadata"]["labels"][labels.GROUP] for pod in pods)
+                return found == counts and images <= {_image(spec["workerGroupSpecs"][0]["template"])}
 
             await ray.eventually(runs)

@@ -249,6 +249,33 @@ async def test_beyond_a_burst_events_are_written_at_a_pace_and_none_is_lost(proc
     assert {event["firstTimestamp"] for event in process.events.values()} == {"2026-01-01T00:00:00Z"}
 
 
+@recorded
+async def test_a_decision_is_written_though_as_many_wait_as_may(process: Process) -> None:
+    recorder = process.recorder.of_component("rayservice-controller", {"SwitchedTraffic"})
+    waiting = 5000
+    for number in range(waiting):
+        about = KubeObject(ObjectMeta(name=f"c{number}", namespace="team", uid=f"u{number}"))
+        recorder.event(CLUSTERS, about, "Normal", "Created", "it works")
+    for number in range(40):
+        about = KubeObject(ObjectMeta(name="demo", namespace="team", uid="u"))
+        recorder.event(CLUSTERS, about, "Normal", "SwitchedTraffic", f"to {number}")
+    assert process.recorder.dropped == waiting - 4096
+    # A burst and little more is written by then, and the decisions before it.
+    await process.settle(10)
+    assert len(process.events) < 4096
+    written = [event["message"] for event in process.events.values() if event["reason"] == "SwitchedTraffic"]
+    assert sorted(written) == sorted(f"to {number}" for number in range(40))
+
+
+@recorded
+async def test_a_decision_waits_for_a_server_that_cannot_take_it_now(process: Process) -> None:
+    process.refusals.extend([answer_json(503, status(503, "ServiceUnavailable"))] * 3)
+    process.recorder.record(DEMO, "Normal", "SwitchedTraffic", "to b", decision=True)
+    await process.settle(10)
+    assert process.counts == [("to b", 1)]
+    assert process.recorder.dropped == 0
+
+
 def test_what_a_reconcile_sees_every_time_is_new_once_for_a_generation() -> None:
     seen = EventFilter()
     problems = [f"group {number} has no image" for number in range(1024)]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rayward.kube.core.event import ObjectReference
 from rayward.kube.runtime.folding import Folder, Happening
 
@@ -83,7 +85,7 @@ def test_memory_is_bounded() -> None:
 
 
 def test_decisions_are_neither_dropped_nor_joined() -> None:
-    folder = Folder(decisions={"SwitchedTraffic"})
-    told = [folder.fold(happening(f"to {number}", reason="SwitchedTraffic"), 0.0) for number in range(60)]
+    folder = Folder()
+    told = [folder.fold(replace(happening(f"to {number}"), decision=True), 0.0) for number in range(60)]
     assert [folded.happening.message for folded in told if folded is not None] == [f"to {each}" for each in range(60)]
     assert len({folded.slot for folded in told if folded is not None}) == 60

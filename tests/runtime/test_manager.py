@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 
 import pytest
@@ -101,6 +101,26 @@ def test_controllers_are_drained_together() -> None:
         gc.unfreeze()
         gc.set_threshold(*thresholds)
     assert sorted(drained) == ["one", "two"]
+
+
+def test_the_decisions_of_an_entry_are_those_of_its_recorder() -> None:
+    seen: dict[str, Collection[str]] = {}
+
+    def build(environment: Environment, metrics: Any) -> Any:
+        seen[environment.recorder.component] = environment.recorder.decisions
+
+    client = Client(RecordingTransport(lambda request: answer_json(404, {})))
+    manager.Manager(
+        client,
+        [
+            Registration("shop", PODS, "shop-controller", (), build, decisions=frozenset({"Sold"})),
+            Registration("till", PODS, "till-controller", (), build),
+        ],
+        recorder=EventRecorder(client, "test"),
+        metrics=Metrics(CollectorRegistry()),
+        workers=1,
+    )
+    assert seen == {"shop-controller": {"Sold"}, "till-controller": set()}
 
 
 async def _nothing(key: Key) -> Result:

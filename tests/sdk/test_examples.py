@@ -98,7 +98,9 @@ _BEFORE: Final[dict[str, Callable[[Client], None]]] = {
     "promote": _UPGRADING,
     "abort": _UPGRADING,
     "retry": _status(
-        RAY_SERVICES, "s", {"conditions": [_condition("Progressing", "False", "ProgressDeadlineExceeded")]}
+        RAY_SERVICES,
+        "s",
+        {"conditions": [{**_condition("ReleaseFailed", "True", "ProgressDeadlineExceeded"), "observedGeneration": 1}]},
     ),
     "stuck": _stuck,
     "unstick": _stuck,

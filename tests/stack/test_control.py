@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 import pytest
@@ -18,9 +22,10 @@ from rayward.kube.client.config import find_access
 from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import CONFIG_MAPS, NAMESPACES, PODS, SERVICES
 from rayward.local.addresses import ShellAddress, shell_addresses_of
-from rayward.stack import control, state
+from rayward.stack import control, process, state
 from rayward.stack.errors import StackError
 from rayward.stack.folder import Folder
+from rayward.stack.state import PartState
 from tests.waiting import eventually
 
 
@@ -201,6 +206,78 @@ def test_a_killed_supervisor_loses_no_request_and_up_adopts_traffic_and_node(fol
         assert client.get(PODS, "echo", "default")["metadata"]["uid"] == uid
         (container,) = client.get(PODS, "echo", "default")["status"]["containerStatuses"]
         assert container["restartCount"] == 0
+
+
+@dataclass
+class _Requests:
+    """Requests one after the other, each over a connection of its own; none is repeated."""
+
+    address: ShellAddress
+    answered: int = 0
+    lost: list[tuple[float, float, Exception]] = field(default_factory=list[tuple[float, float, Exception]])
+    """When each that got no good answer began and ended, and why."""
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Ask until told to stop."""
+        while not self.stopping.is_set():
+            began, connection = time.monotonic(), HTTPConnection(self.address.host, self.address.shell_port, timeout=60)
+            try:
+                connection.request("GET", "/?name=x")
+                answer = connection.getresponse()
+                assert (answer.status, answer.read()) == (200, b'{"hello": "x", "release": "1"}')
+                self.answered += 1
+            except (OSError, HTTPException, AssertionError) as error:
+                self.lost.append((began, time.monotonic(), error))
+            finally:
+                connection.close()
+
+
+def _running(folder: Folder, name: str) -> PartState:
+    seen = control.status(folder)
+    assert seen is not None
+    (part,) = [part for part in seen.parts if part.name == name]
+    assert part.phase == "running", part
+    return part
+
+
+def test_killed_traffic_loses_no_request_that_it_had_not_read(folder: Folder) -> None:
+    control.up(folder, node=[], tell=lambda _text: None)
+    with _client(folder) as client:
+        address = _echo(client)
+    clients = [_Requests(address) for _ in range(4)]
+    threads = [threading.Thread(target=each.run) for each in clients]
+
+    def answered() -> int:
+        return sum(each.answered for each in clients)
+
+    for thread in threads:
+        thread.start()
+    killed: list[tuple[float, float]] = []
+    try:
+        # Whichever serves: the second time it is the one that was the spare.
+        for name in ("traffic", "traffic-2"):
+            for other in ("traffic", "traffic-2"):
+                eventually(lambda other=other: bool(_running(folder, other)))
+            before = answered()
+            eventually(lambda before=before: answered() > before + 100)
+            part, began = _running(folder, name), time.monotonic()
+            os.kill(part.pid, signal.SIGKILL)
+            eventually(lambda part=part: not process.is_alive(part.pid, part.born))
+            killed.append((began, time.monotonic()))
+            before = answered()
+            eventually(lambda before=before: answered() > before + 150)
+    finally:
+        for each in clients:
+            each.stopping.set()
+        for thread in threads:
+            thread.join()
+    assert answered() >= 500
+    lost = [found for each in clients for found in each.lost]
+    # What a process has read dies with it: one request of each client at most, and none that came later.
+    late = [error for began, ended, error in lost if not any(began < gone and ended > at for at, gone in killed)]
+    assert late == []
+    assert len(lost) <= len(clients) * len(killed)
 
 
 def test_down_waits_for_what_a_killed_supervisor_left(folder: Folder) -> None:

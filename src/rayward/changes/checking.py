@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rayward.changes import writing
+from rayward.changes import predicting, writing
 from rayward.changes.lint.linting import judged
 from rayward.changes.outcomes import ChangeError, Invalid, outcome_of
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Operation
+from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
 from rayward.kinds.validation import FEATURE_MISSING
 from rayward.kube.client.errors import ApiError
@@ -49,15 +50,24 @@ def refuse_problems(ref: Ref, wanted: Object) -> None:
 
 
 def check(
-    wanted: Sequence[tuple[Ref, Object]], *, manager: str = writing.MANAGER, force: bool = False, lint: bool = True
+    wanted: Sequence[tuple[Ref, Object]],
+    *,
+    manager: str = writing.MANAGER,
+    force: bool = False,
+    lint: bool = True,
+    strategy: Strategy | None = None,
 ) -> Operation[tuple[Refusal, ...]]:
-    """What stands against applying each manifest; nothing is changed, and each one is asked about."""
+    """What stands against applying each manifest; nothing is changed, and each one is asked about.
+
+    The manifests say the strategy already; here it is whether the operator at work knows it.
+    """
     found: list[Refusal] = []
     for ref, manifest in wanted:
         try:
             asked: Written = yield from writing.apply(ref, manifest, manager=manager, force=force, dry_run=True)
             if lint:
                 refuse_problems(ref, asked.object)
+            yield from predicting.check_strategy(ref, manifest, strategy, manager=manager, force=force)
         except (ApiError, ChangeError) as error:
             told = outcome_of(error, str(ref))
             assert told is not None

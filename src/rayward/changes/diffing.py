@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
 
 from rayward.changes.lint.schema import with_defaults
 from rayward.changes.refs import Ref, ref_of
+from rayward.kinds.effects.differences import by_name
 from rayward.kube.machinery import yamltext
-from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.jsonvalue import Object, is_list, is_object, section
 
 _METADATA: Final = frozenset(
     {"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp", "selfLink", "ownerReferences"}
@@ -27,6 +28,36 @@ def essence(obj: Object, *, show_all: bool = False) -> Object:
     if annotations:
         metadata["annotations"] = annotations
     return {**{name: value for name, value in obj.items() if name != "status"}, "metadata": metadata}
+
+
+def without_defaults(after: Object, manifest: Object, before: Object | None) -> Object:
+    """An object as a server would store it, without the defaults that neither its author nor the live object has."""
+    filled = with_defaults(str(after.get("kind")), manifest)
+    found: Object = _undefaulted(after, filled, (manifest, before or {}))
+    return found
+
+
+def _undefaulted(value: Any, filled: Any, written: Sequence[Any]) -> Any:
+    if is_object(value):
+        defaults, known = (filled if is_object(filled) else {}), [one for one in written if is_object(one)]
+        return {
+            name: _undefaulted(part, defaults.get(name), [one.get(name) for one in known])
+            for name, part in value.items()
+            if any(name in one for one in known) or defaults.get(name) != part
+        }
+    if not is_list(value):
+        return value
+    keys = [_keyed(items) for items in (value, filled, *written)]
+    return [
+        _undefaulted(part, keys[1].get(name), [one.get(name) for one in keys[2:]]) for name, part in keys[0].items()
+    ]
+
+
+def _keyed(items: Any) -> dict[Any, Any]:
+    """The items of a list by their names, else by their places."""
+    listed: list[Any] = items if is_list(items) else []
+    named = by_name(listed)
+    return named if named is not None else dict(enumerate(listed))
 
 
 def diff(before: Object | None, after: Object | None, *, old: str, new: str, show_all: bool = False) -> str:

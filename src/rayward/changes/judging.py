@@ -29,6 +29,20 @@ OLDER_PODS: Final = "OlderPods"
 """The reason where pods of an earlier template run, which no condition of KubeRay's tells."""
 PODS_LAG: Final = "PodsNotReady"
 """The reason where KubeRay's status says more than the pods do."""
+DEPLOY_FAILED: Final = "DEPLOY_FAILED"
+_REFUSED_WRITE: Final = "Failed"
+_PATIENCE: Final = {
+    DEPLOY_FAILED: 15.0,
+    "ImagePullBackOff": 60.0,
+    "CreateContainerError": 60.0,
+    "CreateContainerConfigError": 60.0,
+    _REFUSED_WRITE: 120.0,
+    "CrashLoopBackOff": 120.0,
+    "Unschedulable": 300.0,
+}
+"""How many seconds a cause may last before it is taken for the end. A status tells of the pods and applications of an
+edit before until the operator has replaced them; a registry or a secret may come a moment later, quota is given back
+when pods have ended, and an autoscaler of nodes needs some minutes."""
 
 
 class State(StrEnum):
@@ -53,6 +67,14 @@ class Verdict:
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}" if self.message else self.reason
+
+
+def patience(verdict: Verdict) -> float | None:
+    """After how many seconds of a cause a change has failed; None where it only goes on."""
+    if verdict.state is not State.PROGRESSING:
+        return None
+    refused = verdict.reason.startswith(f"{_REFUSED_WRITE}Create")
+    return _PATIENCE.get(_REFUSED_WRITE if refused else verdict.reason)
 
 
 _UNSEEN: Final = Verdict(State.PROGRESSING, "NotObserved", "the operator has not seen this generation yet")
@@ -87,6 +109,8 @@ def judge(
         return _verdict(State.FAILED, stalled)
     if (quota := _of(found, QUOTA_RESERVED, generation)) and _never_fits(quota):
         return _verdict(State.BLOCKED, quota)
+    if kind == "RayCluster" and (trouble := _trouble(_of(found, "Ready", generation))):
+        return trouble
     if (reconciling := _of(found, "Reconciling", generation)) and reconciling.get("status") == "True":
         return _verdict(State.PROGRESSING, reconciling)
     if kind == "RayService":
@@ -134,13 +158,13 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     ready: Object = found.get("Ready", {})
     if ready.get("reason") in ("ValidationFailed", "InitializingTimeout"):
         return _verdict(State.FAILED, ready)
-    pending: Any = section(status, "pendingServiceStatus").get("rayClusterName")
+    coming, serving = section(status, "pendingServiceStatus"), section(status, "activeServiceStatus")
+    pending: Any = coming.get("rayClusterName")
+    if failed := _failed_application(coming if pending else serving):
+        return failed
     if pending:
         return Verdict(State.PROGRESSING, "UpgradeInProgress", f"RayCluster {pending} is made ready")
-    applications = section(section(status, "activeServiceStatus"), "applicationStatuses")
-    for name, one in applications.items():
-        if is_object(one) and one.get("status") == "DEPLOY_FAILED":
-            return Verdict(State.FAILED, "DEPLOY_FAILED", f"application {name}: {one.get('message') or ''}")
+    applications = section(serving, "applicationStatuses")
     waiting = [name for name, one in applications.items() if is_object(one) and one.get("status") != _RUNNING]
     if ready.get("status") != "True" or waiting or not applications:
         return Verdict(State.PROGRESSING, "NotReady", ", ".join(waiting) or str(ready.get("message") or ""))
@@ -154,6 +178,25 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     if change is not Effect.IGNORED:
         return Verdict(State.PROGRESSING, "NotObserved", "the cluster that serves is of an earlier spec")
     return Verdict(State.APPLIED, "Ready", str(ready.get("message") or ""))
+
+
+def _failed_application(cluster: Object) -> Verdict | None:
+    """An application that Ray could not deploy; KubeRay leaves it so, and the status may be of the config before."""
+    for name, one in section(cluster, "applicationStatuses").items():
+        if is_object(one) and one.get("status") == DEPLOY_FAILED:
+            where = f"RayCluster {cluster.get('rayClusterName')}"
+            return Verdict(
+                State.PROGRESSING, DEPLOY_FAILED, f"application {name} on {where}: {one.get('message') or ''}"
+            )
+    return None
+
+
+def _trouble(ready: Object | None) -> Verdict | None:
+    """What keeps the pods of a cluster from running, where they do not get over it by themselves."""
+    if ready is None or ready.get("status") == "True":
+        return None
+    found = _verdict(State.PROGRESSING, ready)
+    return found if patience(found) is not None else None
 
 
 def _cluster(
@@ -189,6 +232,8 @@ def _kuberay_cluster(
     obj: Object, head: Object, generation: int, pods: Sequence[Object] | None, revisions: Sequence[Revision]
 ) -> Verdict:
     """By the status where it is of this generation: KubeRay writes none where nothing else in it changes."""
+    if trouble := _trouble(head):
+        return trouble
     status = section(obj, "status")
     workers, desired = int(status.get("readyWorkerReplicas") or 0), int(status.get("desiredWorkerReplicas") or 0)
     counted = f"{workers} of {desired} workers are ready"

@@ -159,6 +159,11 @@ def _cut(text: str) -> str:
 
 
 def _refused(error: ApiError, about: str) -> ChangeError:
+    if isinstance(error, errors.NotFound) and not error.details.get("kind"):
+        # an object that is not there is named; a path that is not served is not
+        named = f" {about.partition('/')[0]}" if "/" in about else ""
+        install = "rayward crds | rayward apply -f -   # Ray's; --context NAME asks another server"
+        return NotFound(f"the server has no kind{named}", "its definition is not installed", install, object=about)
     why = "\n".join(reasons_of(error))
     field = next((cause.field for cause in error.causes if cause.field), "")
     kind: type[ChangeError] = Invalid

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from rayward.changes.costs import Amounts, Budget, added, most, shapes_of, shortages, total, unplaced
+from rayward.changes.costs import (
+    Amounts,
+    Budget,
+    Node,
+    added,
+    charged,
+    most,
+    room,
+    shapes_now,
+    shapes_of,
+    shortages,
+    total,
+    unplaced,
+)
 from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.refs import Ref
 from rayward.changes.servicesizes import at_rest, with_config
@@ -44,6 +59,7 @@ class Plan:
         after: What they request after it.
         peak: What they request at most while it is made, with both clusters where there are two.
         blocked: Limits and nodes that do not allow the peak; empty where they do or none are known.
+        unknown: What could not be asked: whose operator acts, what is free, which limits there are.
         downtime: Whether requests or work are interrupted, in words.
         approval: The steps that somebody should agree to.
         base: The uid and generation that the plan is for; empty for an object that is not there yet.
@@ -65,6 +81,7 @@ class Plan:
     base: Object
     wanted: Object
     force_conflicts: bool = False
+    unknown: tuple[str, ...] = ()
 
     @property
     def strongest(self) -> Effect | None:
@@ -94,6 +111,7 @@ class Plan:
             "restarts": [{"group": one.group, "pods": one.pods} for one in self.restarts],
             "resources": {name: _texts(part) for name, part in _named(self)},
             "blocked": list(self.blocked),
+            "unknown": list(self.unknown),
             "downtime": self.downtime,
             "approval": list(self.approval),
             "base": self.base,
@@ -112,11 +130,13 @@ def plan(
     serving: Object | None = None,
     beside: Sequence[Object] = (),
     budgets: Sequence[Budget] = (),
-    nodes: Sequence[Amounts] | None = None,
+    nodes: Sequence[Node] | None = None,
+    pods: Sequence[Object] | None = None,
     queued: Sequence[str] = (),
     problems: Sequence[Problem] | None = None,
     manifest: Object | None = None,
     force_conflicts: bool = False,
+    unknown: Sequence[str] = (),
 ) -> Plan:
     """Predict what turning ``live`` into ``wanted`` does.
 
@@ -129,38 +149,46 @@ def plan(
         serving: The Serve config that last ran there.
         beside: Of a RayService the specs of its other RayClusters: one that is made ready, or kept for a way back.
         budgets: Limits that count for its pods.
-        nodes: What is free on each node; None where that is not known.
+        nodes: The nodes and what is free on each; None where that is not known.
+        pods: Those that a RayCluster has: some may be of an earlier template. By its spec where it is not given.
         queued: Why the queue that the object is in would not let it run now.
         problems: What validation found; found here where it is not given.
         manifest: What the user wrote, for a plan that is applied later; ``wanted`` where it is not given.
         force_conflicts: Whether applying it takes fields from other managers.
+        unknown: What could not be asked, so that the plan leaves it out or assumes something.
     """
     after_shapes = _shapes(ref, wanted)
+    beside_shapes: tuple[PodShape, ...] = ()
     if live is None:
-        found = Effects()
-        now, before_shapes = dict[str, Any](), ()
+        found, before_shapes = Effects(), ()
     else:
         found = effects(ref.kind, live, wanted, rules, running=running, serving=serving, problems=problems)
         before_shapes = _shapes(ref, live)
-        now = total(before_shapes)
         if ref.kind == "RayService" and (running is not None or beside):
             specs = [spec for spec in (running, *beside) if spec is not None]
             # one that waits for quota is suspended and has no pods
             of_clusters = [() if spec.get("suspend") else _shapes(ref, with_config(live, spec)) for spec in specs]
-            now = functools.reduce(added, map(total, of_clusters))
-            before_shapes = of_clusters[0]
+            before_shapes, *others = of_clusters
+            beside_shapes = tuple(itertools.chain(*others))
+        elif pods is not None:
+            before_shapes = shapes_now(before_shapes, pods)
         if running is not None:
             after_shapes = _shapes(ref, at_rest(found, rules, live, wanted, running))
-    after = now if found.strongest is Effect.REFUSED else total(after_shapes)
-    peak = _peak(found, now, after)
+        elif ref.kind != "RayService":
+            after_shapes = _kept(found, before_shapes, after_shapes)
+    pieces = _Shapes(before_shapes, beside_shapes, after_shapes)
+    now, after, peak = pieces.amounts(found, total)
     coming = _coming(found, before_shapes, after_shapes, created=live is None)
-    blocked = [str(one) for one in shortages(budgets, now, peak)]
+    blocked: list[str] = []
+    for budget in budgets:
+        counted = pieces.amounts(found, functools.partial(charged, selectors=budget.selectors))
+        blocked += map(str, shortages(budget, counted[0], counted[2]))
     if coming:
         blocked += queued
     if nodes is not None:
         blocked += [
             f"no node has room for {shape.count} pod{'s' if shape.count > 1 else ''} of group {shape.group}"
-            for shape in unplaced(nodes, coming)
+            for shape in unplaced(room(nodes, found.restarts), coming)
         ]
     return Plan(
         ref=ref,
@@ -177,6 +205,7 @@ def plan(
         base=_base(live),
         wanted=manifest if manifest is not None else wanted,
         force_conflicts=force_conflicts,
+        unknown=tuple(unknown),
     )
 
 
@@ -215,26 +244,82 @@ def _shapes(ref: Ref, obj: Object) -> tuple[PodShape, ...]:
         return ()
 
 
-def _peak(found: Effects, now: Amounts, after: Amounts) -> Amounts:
-    return added(now, after) if Effect.NEW_CLUSTER in found else most(now, after)
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """The pods of the cluster that an edit is about, before and after, and of clusters beside it."""
+
+    before: tuple[PodShape, ...]
+    beside: tuple[PodShape, ...]
+    after: tuple[PodShape, ...]
+
+    def amounts(self, found: Effects, count: Callable[[Iterable[PodShape]], Amounts]) -> tuple[Amounts, ...]:
+        """What they take now, in the end, and at most between."""
+        now = count((*self.before, *self.beside))
+        if Effect.REFUSED in found:
+            return now, now, now
+        after = count(self.after)
+        if Effect.NEW_CLUSTER in found:
+            return now, after, added(now, after)
+        if labels.HEAD_GROUP in found.restarts:
+            # all pods go before the first comes
+            return now, after, added(count(self.beside), most(count(self.before), after))
+        peak = count(self.beside)
+        for group in dict.fromkeys(shape.group for shape in (*self.before, *self.after)):
+            sizes = [count([one for one in shapes if one.group == group]) for shapes in (self.before, self.after)]
+            peak = added(peak, most(*sizes))
+        return now, after, peak
+
+
+def _kept(found: Effects, before: Sequence[PodShape], after: Sequence[PodShape]) -> tuple[PodShape, ...]:
+    """The pods there are once an edit is made: those that are not replaced stay as they were made."""
+    if any(effect in found for effect in (Effect.RESUME, Effect.SUSPEND)) or not before:
+        return tuple(after)
+    scaled = [change.path for change in found if change.effect is Effect.SCALE]
+    shapes: list[PodShape] = []
+    for group in dict.fromkeys(shape.group for shape in (*before, *after)):
+        old, new = ([shape for shape in part if shape.group == group] for part in (before, after))
+        if group in found.restarts:
+            shapes += new
+        elif any(f"[{group}]" in path for path in scaled):
+            shapes += _resized(old, new)
+        else:
+            shapes += old
+    return tuple(shapes)
+
+
+def _resized(old: Sequence[PodShape], new: Sequence[PodShape]) -> list[PodShape]:
+    """A group with another size: the pods that stay, and new ones for the rest."""
+    left = sum(shape.count for shape in new)
+    shapes: list[PodShape] = []
+    for shape in old:
+        stays = min(shape.count, left)
+        left -= stays
+        shapes.append(replace(shape, count=stays))
+    return [*shapes, *(replace(shape, count=left) for shape in new)]
 
 
 def _coming(
     found: Effects, before: Sequence[PodShape], after: Sequence[PodShape], *, created: bool
 ) -> tuple[PodShape, ...]:
-    """The pods that have to find a node beside those that run."""
+    """The pods that have to find a node beside those that go on running."""
     if created or Effect.NEW_CLUSTER in found or Effect.RESUME in found:
-        return tuple(after)
-    sizes = {shape.group: shape.count for shape in before}
-    return tuple(
-        PodShape(shape.group, shape.count - sizes.get(shape.group, 0), shape.most, shape.requests)
-        for shape in after
-        if shape.count > sizes.get(shape.group, 0) and Effect.REFUSED not in found
-    )
+        return tuple(shape for shape in after if shape.count)
+    if Effect.REFUSED in found:
+        return ()
+    coming: list[PodShape] = []
+    for group in dict.fromkeys(shape.group for shape in after):
+        new = [shape for shape in after if shape.group == group]
+        goes_on = 0 if group in found.restarts else sum(shape.count for shape in before if shape.group == group)
+        more = sum(shape.count for shape in new) - goes_on
+        if more > 0:
+            coming.append(replace(new[-1], count=more))
+    return tuple(coming)
 
 
 def _restarts(found: Effects, shapes: Sequence[PodShape]) -> tuple[Restart, ...]:
-    counts = {shape.group: shape.count for shape in shapes}
+    counts = Counter[str]()
+    for shape in shapes:
+        counts[shape.group] += shape.count
     return tuple(Restart(group, counts[group]) for group in found.restarts if counts.get(group))
 
 

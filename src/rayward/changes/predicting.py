@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from rayward.changes import writing
 from rayward.changes.capacity import free_on_nodes
-from rayward.changes.costs import Amounts, Budget
-from rayward.changes.diffing import diff
+from rayward.changes.costs import Budget
+from rayward.changes.diffing import diff, without_defaults
+from rayward.changes.operators import Operator, find_operator
 from rayward.changes.planning import Plan, plan
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Operation, Send
@@ -21,8 +22,12 @@ from rayward.kinds.effects import Rules
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
-from rayward.kube.machinery import quantity
 from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
+from rayward.kube.machinery.podrequests import amounts
+from rayward.kube.machinery.quotausage import selectors
+
+_MOST_PODS: Final = 500
+"""Of a larger RayCluster the spec says what its pods request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +56,35 @@ def predict(
 ) -> Operation[Plan]:
     """The plan of an apply, with the limits of its namespace and what is free on the nodes.
 
-    Whose operator acts is read from the mark on the object's children where ``rules`` is not given. ``queue`` asks why
+    Whose operator acts is found out where ``rules`` is not given. ``queue`` asks why
     the quota of the object's queue would not let it run.
     """
     versions = yield from ask(ref, wanted, manager=manager, force=force)
-    clusters = yield from _running(ref, versions.live)
+    clusters = yield from _clusters_of(ref, versions.live)
+    operator = Operator(rules) if rules is not None else (yield from _operator(ref, versions.live, clusters))
     budgets = yield from _budgets(ref)
-    nodes = yield from free_on_nodes()
+    nodes = yield from free_on_nodes(ref.namespace, clusters.name)
     queued = (yield from queue(versions.wanted, ref.namespace)) if queue is not None else ()
+    asked = (
+        (operator.known, "no sign of an operator was found here: Rayward's rules are assumed"),
+        (nodes is not None, "the nodes were not read: what is free on them is not known"),
+        (budgets is not None, "the ResourceQuotas were not read"),
+    )
     return plan(
         ref,
         versions.live,
         versions.wanted,
-        rules=rules or clusters.rules,
+        rules=operator.rules,
         running=clusters.running,
         serving=clusters.serving,
         beside=clusters.beside,
-        budgets=budgets,
+        budgets=budgets or (),
         nodes=nodes,
+        pods=clusters.pods,
         queued=queued,
         manifest=wanted,
         force_conflicts=force,
+        unknown=[text for known, text in asked if not known],
     )
 
 
@@ -86,7 +99,7 @@ def check_strategy(
     if strategy is None or not is_ours(strategy):
         return
     live = yield from writing.read_or_none(ref)
-    rules = (yield from operator_of(ref, live)) if live is not None else Rules.RAYWARD
+    rules = yield from operator_of(ref, live)
     if rules is not Rules.RAYWARD:
         predicted = yield from predict(ref, wanted, manager=manager, force=force, rules=rules)
         refuse_unheeded(ref, strategy, rules, predicted.changes)
@@ -95,44 +108,46 @@ def check_strategy(
 def compare(ref: Ref, wanted: Object, *, manager: str = writing.MANAGER, show_all: bool = False) -> Operation[str]:
     """The diff between what is and what an apply would make of it."""
     versions = yield from ask(ref, wanted, manager=manager, force=True)
-    return diff(versions.live, versions.wanted, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
+    after = versions.wanted if show_all else without_defaults(versions.wanted, wanted, versions.live)
+    return diff(versions.live, after, old=f"live/{ref}", new=f"wanted/{ref}", show_all=show_all)
 
 
-def operator_of(ref: Ref, live: Object) -> Operation[Rules]:
-    """Whose operator acts on an object, from the mark on its children."""
-    clusters = yield from _running(ref, live)
-    return clusters.rules
-
-
-def rules_of(version: str) -> Rules:
-    """Whose operator a mark of ``ray.io/kuberay-version`` names; Rayward where there is none."""
-    plain = version.removeprefix("v")
-    if plain in ("", "rayward"):
-        return Rules.RAYWARD
-    return Rules.KUBERAY_1_6 if plain.startswith("1.6") else Rules.KUBERAY_1_7
+def operator_of(ref: Ref, live: Object | None) -> Operation[Rules]:
+    """Whose operator acts on an object; Rayward's where nothing tells."""
+    clusters = yield from _clusters_of(ref, live)
+    operator = yield from _operator(ref, live, clusters)
+    return operator.rules
 
 
 @dataclass(frozen=True, slots=True)
 class _Clusters:
-    """Whose operator acts; of a RayService also the cluster that serves, its last config, and those beside it."""
+    """What an object has: the name of its RayCluster, the pods of a RayCluster, the clusters of a RayService.
 
-    rules: Rules = Rules.RAYWARD
+    Of a RayService also the spec of the cluster that serves, and the Serve config that last ran there.
+    """
+
+    name: str = ""
+    children: tuple[Object, ...] = ()
+    pods: tuple[Object, ...] | None = None
     running: Object | None = None
     serving: Object | None = None
     beside: tuple[Object, ...] = ()
 
 
-def _running(ref: Ref, live: Object | None) -> Operation[_Clusters]:
+def _operator(ref: Ref, live: Object | None, clusters: _Clusters) -> Operation[Operator]:
+    found = yield from find_operator(ref, live, clusters.children)
+    return found
+
+
+def _clusters_of(ref: Ref, live: Object | None) -> Operation[_Clusters]:
     if live is None:
         return _Clusters()
     if ref.kind == "RayCluster":
-        selector = f"{labels.CLUSTER}={ref.name},{labels.NODE_TYPE}={labels.HEAD}"
-        found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=selector, limit=1))
-        heads = entries(found, "items")
-        return _Clusters(rules_of(_mark(heads[0]) if heads else ""))
+        found = yield from _cluster_pods(ref)
+        return found
     if ref.kind == "RayService":
-        clusters = yield from _clusters_of(ref, live)
-        return clusters
+        found = yield from _service_clusters(ref, live)
+        return found
     name: Any = section(live, "status").get("rayClusterName")
     if not name:
         return _Clusters()
@@ -140,10 +155,21 @@ def _running(ref: Ref, live: Object | None) -> Operation[_Clusters]:
         cluster: Object = yield Send(verbs.get(RAY_CLUSTERS, str(name), ref.namespace))
     except errors.NotFound:
         return _Clusters()
-    return _Clusters(rules_of(_mark(cluster)))
+    return _Clusters(str(name), (cluster,))
 
 
-def _clusters_of(ref: Ref, live: Object) -> Operation[_Clusters]:
+def _cluster_pods(ref: Ref) -> Operation[_Clusters]:
+    selector = f"{labels.CLUSTER}={ref.name}"
+    try:
+        found: Object = yield Send(verbs.list_(PODS, ref.namespace, label_selector=selector, limit=_MOST_PODS))
+    except errors.Forbidden:
+        return _Clusters(ref.name)
+    pods = tuple(entries(found, "items"))
+    whole = not section(found, "metadata").get("continue")
+    return _Clusters(ref.name, pods, pods if whole else None)
+
+
+def _service_clusters(ref: Ref, live: Object) -> Operation[_Clusters]:
     selector = f"{labels.ORIGIN_KIND}={ref.kind},{labels.ORIGIN_NAME}={ref.name}"
     found: Object = yield Send(verbs.list_(RAY_CLUSTERS, ref.namespace, label_selector=selector))
     uid = section(live, "metadata").get("uid")
@@ -153,12 +179,16 @@ def _clusters_of(ref: Ref, live: Object) -> Operation[_Clusters]:
         if any(owner.get("uid") == uid for owner in entries(section(cluster, "metadata"), "ownerReferences"))
     ]
     status = section(live, "status")
-    name = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
+    name: Any = section(status, "activeServiceStatus").get("rayClusterName") or status.get("rayClusterName")
     serving = next((one for one in own if section(one, "metadata").get("name") == name), None)
-    marked: Object = serving or (own[0] if own else {})
-    beside = tuple(section(one, "spec") for one in own if one is not serving)
-    running = None if serving is None else section(serving, "spec")
-    return _Clusters(rules_of(_mark(marked)), running, _config(serving or {}), beside)
+    others = tuple(one for one in own if one is not serving)
+    return _Clusters(
+        "" if serving is None else str(name),
+        others if serving is None else (serving, *others),
+        running=None if serving is None else section(serving, "spec"),
+        serving=_config(serving or {}),
+        beside=tuple(section(one, "spec") for one in others),
+    )
 
 
 def _config(cluster: Object) -> Object | None:
@@ -170,27 +200,18 @@ def _config(cluster: Object) -> Object | None:
     return found if is_object(found) else None
 
 
-def _mark(obj: Object) -> str:
-    annotations: Any = section(section(obj, "metadata"), "annotations")
-    return str(annotations.get(labels.OPERATOR_VERSION) or "")
-
-
-def _budgets(ref: Ref) -> Operation[list[Budget]]:
+def _budgets(ref: Ref) -> Operation[list[Budget] | None]:
+    """The limits of a namespace; None where they may not be read: then the pods that are made tell of them."""
     try:
         found: Object = yield Send(verbs.list_(RESOURCE_QUOTAS, ref.namespace, limit=100))
     except (errors.Forbidden, errors.NotFound):
-        # who may not read the limits learns of them when the pods are made
-        return []
+        return None
     return [
         Budget(
             f"resourcequota/{section(quota, 'metadata').get('name')}",
-            _amounts(section(section(quota, "spec"), "hard")),
-            _amounts(section(section(quota, "status"), "used")),
+            amounts(section(section(quota, "spec"), "hard")),
+            amounts(section(section(quota, "status"), "used")),
+            selectors(section(quota, "spec")),
         )
         for quota in entries(found, "items")
-        if not section(quota, "spec").get("scopes") and not section(quota, "spec").get("scopeSelector")
     ]
-
-
-def _amounts(listed: Object) -> Amounts:
-    return {name: quantity.parse(value) for name, value in listed.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,9 +11,10 @@ from rayward.changes.outcomes import Invalid
 from rayward.changes.refs import Ref
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
-from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 _SERVICE: Final = "RayService"
+_RETRIED: Final = re.compile(r"^# rayward retry .*\n?", re.MULTILINE)
 _LASTING: Final = {
     labels.PAUSE: "later upgrades wait before their switch too",
     labels.SERVE_CONFIG_UPGRADE: "later edits of serveConfigV2 alone make a new cluster too",
@@ -55,19 +57,25 @@ def abort(ref: Ref, live: Object, rules: Rules) -> tuple[Intent, ...]:
 def retry(ref: Ref, live: Object, now: str) -> tuple[Intent, ...]:
     """Ask again for a release that was given up, as a new generation."""
     _needs(ref, _SERVICE, "retried")
-    failed = next((one for one in _conditions(live) if one.get("type") == "Progressing"), None)
-    if failed is not None and failed.get("status") != "False":
+    failed, generation = _condition(live, "ReleaseFailed"), section(live, "metadata").get("generation")
+    # One of an earlier generation was given up before the newest edit, which was not.
+    if failed.get("status") != "True" or failed.get("observedGeneration") != generation:
         what = f"{ref} has no upgrade that was given up"
-        why = f"Progressing is {failed.get('status')}: {failed.get('reason')}"
+        progressing = _condition(live, "Progressing")
+        why = f"Progressing is {progressing.get('status')}: {progressing.get('reason')}"
+        why = why if progressing else "its status has no condition ReleaseFailed"
         raise Invalid(what, why, f"rayward restart {ref}   # makes a new cluster of the release that serves")
+    if _keeps_cluster(live):
+        # A template that differs would wait for the next cluster; a comment makes a generation that differs in nothing.
+        config = str(section(live, "spec").get("serveConfigV2") or "")
+        return (SetField("serveConfigV2", f"{_RETRIED.sub('', config).rstrip()}\n# rayward retry {now}\n"),)
     return restart(ref, live, now)
 
 
 def restart(ref: Ref, live: Object, now: str) -> tuple[Intent, ...]:
     """A new cluster of the same release, beside the one that serves."""
     _needs(ref, _SERVICE, "restarted")
-    strategy: Any = section(section(live, "spec"), "upgradeStrategy").get("type")
-    if strategy == "None":
+    if _keeps_cluster(live):
         what = f"{ref} cannot be restarted: its upgradeStrategy.type is None"
         raise Invalid(what, "no new cluster is made for it", f"rayward set {ref} spec.upgradeStrategy.type=NewCluster")
     return (AnnotatePods(labels.RESTARTED_AT, now, "head"),)
@@ -81,7 +89,7 @@ def upgrade(
     if paused:
         _needs_rayward(ref, rules, "pause an upgrade")
     wanted: list[Intent] = list(settings)
-    if section(section(live, "spec"), "upgradeStrategy").get("type") == "None":
+    if _keeps_cluster(live):
         wanted.append(SetField("upgradeStrategy.type", "NewCluster"))
     if rules is Rules.RAYWARD:
         wanted.append(Annotate(labels.SERVE_CONFIG_UPGRADE, "NewCluster"))
@@ -153,5 +161,11 @@ def _pending(ref: Ref, live: Object, verb: str) -> str:
     return str(name)
 
 
-def _conditions(live: Object) -> list[Object]:
-    return section(live, "status").get("conditions") or []
+def _keeps_cluster(live: Object) -> bool:
+    return section(section(live, "spec"), "upgradeStrategy").get("type") == "None"
+
+
+def _condition(live: Object, kind: str) -> Object:
+    """A condition; empty where there is none."""
+    found: list[Object] = [one for one in entries(section(live, "status"), "conditions") if one.get("type") == kind]
+    return found[0] if found else {}

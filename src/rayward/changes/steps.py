@@ -58,8 +58,8 @@ class Now:
 class NextChange:
     """Wait for an object to change.
 
-    The answer is the object, ``GONE`` where it was deleted, or None where the watch ended: then it has to be read
-    again. One watch stays open from one change to the next.
+    The answer is the object, ``GONE`` where it was deleted, or None where the watch ended or broke: then it has to be
+    read again. One watch stays open from one change to the next.
     """
 
     resource: Resource
@@ -67,7 +67,17 @@ class NextChange:
     name: str
     resource_version: str
     seconds: int
-    """When the server is to end the watch."""
+    """When the server is to end the watch; one that stays open for longer is opened again."""
+
+
+@dataclass(frozen=True, slots=True)
+class NextOfKind:
+    """Wait for any object of a kind to change: the answer is its name with what ``NextChange`` answers, or None."""
+
+    resource: Resource
+    namespace: str
+    resource_version: str
+    seconds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +103,7 @@ GONE: Final[Any] = object()
 BOOKMARK: Final[Any] = object()
 """Nothing has changed for a while; the watch goes on."""
 
-Step = Send | Backoff | Now | Pause | NextChange | NextPart
+Step = Send | Backoff | Now | Pause | NextChange | NextOfKind | NextPart
 Operation = Generator[Step, Any, T]
 
 
@@ -108,8 +118,9 @@ def run(
     """Carry out an operation, waiting for each answer."""
     answer: Any = None
     failure: Exception | None = None
-    with ExitStack() as stack:
+    with ExitStack() as watches:
         events: Iterator[WatchEvent[KubeObject]] | None = None
+        until = 0.0
         parts: dict[Request, BlockingParts] = {}
         while True:
             try:
@@ -133,14 +144,17 @@ def run(
                 elif isinstance(step, Send):
                     answer = client.send(step.request)
                 else:
-                    if events is None:
+                    if events is None or _is_sooner(step, until, now()):
+                        watches.close()
                         opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
-                        events = stack.enter_context(opened)
-                    event = next(events, None)
-                    answer = _changed(event)
+                        events, until = watches.enter_context(opened), now() + step.seconds
+                    answer = _changed(step, next(events, None))
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
-                failure, events = error, None
+                events = None
+                # a watch that breaks has ended: reading again tells whether the server is there
+                broken = isinstance(step, NextChange | NextOfKind) and isinstance(error, NetworkError)
+                failure = None if broken else error
                 if isinstance(step, NextPart):
                     parts.pop(step.request, None)
 
@@ -155,8 +169,9 @@ async def run_async(
     """Carry out an operation on the event loop."""
     answer: Any = None
     failure: Exception | None = None
-    async with AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack, AsyncExitStack() as watches:
         events: AsyncIterator[WatchEvent[KubeObject]] | None = None
+        until = 0.0
         parts: dict[Request, Parts] = {}
         while True:
             try:
@@ -180,29 +195,38 @@ async def run_async(
                 elif isinstance(step, Send):
                     answer = await client.send(step.request)
                 else:
-                    if events is None:
+                    if events is None or _is_sooner(step, until, now()):
+                        await watches.aclose()
                         opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
-                        events = await stack.enter_async_context(opened)
-                    event = await anext(events, None)
-                    answer = _changed(event)
+                        events, until = await watches.enter_async_context(opened), now() + step.seconds
+                    answer = _changed(step, await anext(events, None))
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
-                failure, events = error, None
+                events = None
+                # a watch that breaks has ended: reading again tells whether the server is there
+                broken = isinstance(step, NextChange | NextOfKind) and isinstance(error, NetworkError)
+                failure = None if broken else error
                 if isinstance(step, NextPart):
                     parts.pop(step.request, None)
 
 
-def _watching(step: NextChange) -> WatchOptions:
-    return WatchOptions(
-        field_selector=f"metadata.name={step.name}",
-        resource_version=step.resource_version,
-        allow_watch_bookmarks=True,
-        timeout_seconds=max(step.seconds, 1),
+def _is_sooner(step: NextChange | NextOfKind, until: float, now: float) -> bool:
+    """Whether an open watch would stay so for longer than somebody wants to wait; servers count whole seconds."""
+    return now + step.seconds < until - 1
+
+
+def _watching(step: NextChange | NextOfKind) -> WatchOptions:
+    options = WatchOptions(
+        resource_version=step.resource_version, allow_watch_bookmarks=True, timeout_seconds=max(step.seconds, 1)
     )
+    if isinstance(step, NextChange):
+        options["field_selector"] = f"metadata.name={step.name}"
+    return options
 
 
-def _changed(event: WatchEvent[KubeObject] | None) -> Any:
+def _changed(step: NextChange | NextOfKind, event: WatchEvent[KubeObject] | None) -> Any:
     if isinstance(event, Change):
-        return GONE if event.type is ChangeType.DELETED else event.whole()
+        answer = GONE if event.type is ChangeType.DELETED else event.whole()
+        return answer if isinstance(step, NextChange) else (event.object.metadata.name, answer)
     # a bookmark says that nothing has changed; an error that the watch is over, and reading again tells why
     return BOOKMARK if isinstance(event, Bookmark) else None

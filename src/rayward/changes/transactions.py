@@ -17,10 +17,11 @@ import orjson
 from rayward.changes import history, waiting, writing
 from rayward.changes.intents import Annotate, Intent, Suspend
 from rayward.changes.judging import Verdict
+from rayward.changes.merging import merged
 from rayward.changes.outcomes import Conflict, Invalid, JobFailed, NotFound
 from rayward.changes.pointers import pointer
 from rayward.changes.refs import Ref
-from rayward.changes.revisions import read_revisions
+from rayward.changes.revisions import Revision, read_revisions
 from rayward.changes.steps import Backoff, Operation
 from rayward.changes.writing import Written
 from rayward.kinds import labels
@@ -98,6 +99,8 @@ def run_transaction(
         if section(before, "spec").get("suspend"):
             # it has no pods: the change is all there is to do, and it stays suspended as it was
             written = yield from writing.change(ref, settings, manager=manager)
+            yield from history.record(ref, before)
+            yield from history.record(ref, written.object, cause=cause or verb, user=user)
             return written
         yield from history.record(ref, before)
         note = orjson.dumps({"verb": verb, "revision": int(before["metadata"]["generation"])}).decode()
@@ -106,6 +109,9 @@ def run_transaction(
         pending = pending_of(begun.object)
     elif settings:
         begun = yield from writing.change(ref, settings, manager=manager, override_autoscaler=True)
+    if begun is not None and begun.changed:
+        # what an undo takes back, and what of others' edits it leaves, is read from here
+        yield from history.record(ref, begun.object, cause=_begun(verb), user=user)
     if pending is None:
         raise Conflict(f"{ref} was resumed by another user", "", f"rayward {verb} {ref}", object=str(ref))
     at = (begun or Written(before)).object
@@ -121,7 +127,7 @@ def run_transaction(
 
 
 def undo_transaction(ref: Ref, *, manager: str = writing.MANAGER, user: str = "") -> Operation[Written]:
-    """Take a pending transaction back: the spec from before it, and resumed.
+    """Take a pending transaction back: the spec from before it with what others edited since, and resumed.
 
     Raises:
         NotFound: No transaction is pending, or the revision from before it is gone.
@@ -134,18 +140,48 @@ def undo_transaction(ref: Ref, *, manager: str = writing.MANAGER, user: str = ""
             f"{ref} is in no transaction", f"it has no annotation {labels.TRANSACTION}", f"rayward undo {ref}"
         )
     found = yield from history.stored(ref, live)
-    spec = next((one.spec for one in read_revisions(found) if one.revision == pending.revision), None)
+    known = read_revisions(found)
+    spec = next((one.spec for one in known if one.revision == pending.revision), None)
     if spec is None:
         what = f"revision {pending.revision} of {ref}, from before the transaction, is not recorded"
         raise NotFound(what, "", f"rayward {verb} {ref}   # finishes it instead", object=str(ref))
+    notes: tuple[str, ...] = ()
 
     def mutate(obj: Object) -> None:
-        obj["spec"] = spec
+        nonlocal notes
+        obj["spec"], notes = _taken_back(pending, spec, known, obj)
         section(obj["metadata"], "annotations").pop(labels.TRANSACTION, None)
 
     done = yield from writing.replace(ref, mutate, manager=manager)
     yield from history.record(ref, done.object, cause=f"undo of {verb}", user=user)
-    return Written(done.object, live, done.attempts)
+    return Written(done.object, live, done.attempts, notes=notes)
+
+
+def _begun(verb: Verb) -> str:
+    """The cause that is recorded with what a transaction itself writes before it resumes the object."""
+    return f"{verb}: suspended to be changed"
+
+
+def _taken_back(
+    pending: Pending, spec: Object, known: Sequence[Revision], obj: Object
+) -> tuple[Object, tuple[str, ...]]:
+    """The spec from before a transaction with what others have edited since; and in words what of that is lost."""
+    live = section(obj, "spec")
+    since = [one for one in known if one.revision > pending.revision and one.spec is not None]
+    first = since[0].revision if since else int(section(obj, "metadata").get("generation") or 0)
+    result: Any = spec
+    last: Object = spec
+    lost: list[str] = []
+    for edited, cause in (*((one.spec or {}, one.cause) for one in since), (live, "")):
+        begins = bool(edited.get("suspend")) and not last.get("suspend")
+        if not begins and cause != _begun(pending.verb):
+            result, without_place = merged(last, result, edited)
+            lost += without_place
+        last = edited
+    notes = [f"an edit of spec.{path} since revision {pending.revision} is undone too" for path in lost]
+    if first > pending.revision + 1:
+        notes.append(f"revisions before {first} were not recorded: what was edited in them is undone too")
+    return result, tuple(notes)
 
 
 def _verb_of(ref: Ref) -> Verb:

@@ -1,13 +1,18 @@
-"""Waiting until a generation has come true, by one watch."""
+"""Waiting until a generation has come true, by one watch.
+
+A server that is away for a while is asked again for as long as somebody waits. What no event tells under KubeRay's
+operator is asked for in growing pauses.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from rayward.changes import serving, writing
-from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge
+from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, patience
 from rayward.changes.outcomes import (
     ChangeError,
     Conflict,
@@ -19,17 +24,20 @@ from rayward.changes.outcomes import (
 )
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import OWNER, Revision, read_revisions
-from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Pause, Send
+from rayward.changes.steps import BOOKMARK, GONE, Backoff, NextChange, Now, Operation, Pause, Send
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import CONTROLLER_REVISIONS, PODS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.net.errors import NetworkError
 
+T = TypeVar("T")
 Tell = Callable[[Verdict], None]
 
 _LONGEST_WATCH: Final = 300
-_ASK_AGAIN_SECONDS: Final = 1.0
+_FIRST_PAUSE: Final = 1.0
+_LONGEST_PAUSE: Final = 10.0
 _UNWATCHED: Final = frozenset({serving.UNDEPLOYED, OLDER_PODS, PODS_LAG})
 """What no change of the object tells under KubeRay's operator: Ray or the pods are asked again."""
 
@@ -68,41 +76,79 @@ def wait(
         NotFound: The object is gone.
     """
     began: float = yield Now()
+    until = began + timeout if timeout else None
     told: Verdict | None = None
+    troubled: dict[str, float] = {}
+    pause = _FIRST_PAUSE
     live = yield from writing.read(ref)
     wanted = generation if generation is not None else int(live["metadata"]["generation"])
     while True:
-        verdict = yield from _judged(ref, live, wanted)
+        verdict = yield from _patiently(lambda at=live: _judged(ref, at, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
         told = verdict
-        elapsed: float = (yield Now()) - began
+        now: float = yield Now()
+        elapsed = now - began
         if verdict.state is State.APPLIED:
             return Waited(live, verdict, elapsed)
+        borne = _borne(verdict, troubled, now)
+        if borne <= 0:
+            verdict = dataclasses.replace(verdict, state=State.FAILED)
         if verdict.state is not State.PROGRESSING:
             raise _ended(ref, verdict, wanted, elapsed)
-        left = timeout - elapsed if timeout else float(_LONGEST_WATCH)
+        left = min(float(_LONGEST_WATCH) if until is None else until - now, borne)
         if left <= 0:
             raise _late(ref, verdict, timeout)
         if verdict.reason in _UNWATCHED:
-            yield Pause(_ASK_AGAIN_SECONDS)
-            live = yield from writing.read(ref)
+            yield Pause(min(pause, left))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+            live = yield from _patiently(lambda: writing.read(ref), until)
         else:
-            live = yield from _next(ref, live, min(left, _LONGEST_WATCH))
+            pause = _FIRST_PAUSE
+            changed = yield from _next(ref, live, min(left, _LONGEST_WATCH))
+            live = changed or (yield from _patiently(lambda: writing.read(ref), until))
 
 
-def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object]:
+def _borne(verdict: Verdict, troubled: dict[str, float], now: float) -> float:
+    """How long a cause is borne with from now on; ``troubled`` keeps since when each one is known.
+
+    It is one pod's or application's: another that has the same later has its own time.
+    """
+    seconds = patience(verdict)
+    if seconds is None:
+        return float(_LONGEST_WATCH)
+    whose = f"{verdict.reason} {verdict.message.partition(':')[0]}"
+    return troubled.setdefault(whose, now) + seconds - now
+
+
+def _patiently(reading: Callable[[], Operation[T]], until: float | None) -> Operation[T]:
+    """Read, and again while the server does not answer and somebody waits: it may be restarting."""
+    attempt = 0
+    while True:
+        try:
+            found = yield from reading()
+        except (errors.ApiError, NetworkError) as error:
+            away = isinstance(error, NetworkError) or error.retryable
+            if not away or (until is not None and (yield Now()) >= until):
+                raise
+            attempt += 1
+            yield Backoff(attempt)
+        else:
+            return found
+
+
+def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object | None]:
+    """The object as it is after its next change; None where it has to be read."""
     version = str(section(live, "metadata").get("resourceVersion") or "")
     while True:
         try:
             changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(seconds) or 1)
-        except errors.Gone:
-            changed = None
+        except errors.ApiError as error:
+            if not isinstance(error, errors.Gone) and not error.retryable:
+                raise
+            return None
         if changed is GONE:
             raise NotFound(f"{ref} was deleted while it was waited for", "", f"rayward get {ref}", object=str(ref))
-        if changed is None:
-            live = yield from writing.read(ref)
-            return live
         if changed is not BOOKMARK:
             return changed
 

@@ -14,7 +14,7 @@ import orjson
 
 from rayward.changes import outcomes
 from rayward.changes.outcomes import ChangeError
-from rayward.changes.refs import RESOURCES
+from rayward.changes.refs import RESOURCES, ref_of
 from rayward.changes.steps import run
 from rayward.changes.strategies import Strategy
 from rayward.changes.writing import Written
@@ -25,7 +25,7 @@ from rayward.cli.durations import DurationType
 from rayward.cli.explain import explained
 from rayward.cli.failure import Code, CommandError
 from rayward.cli.forms import Form, FormType, as_list, rendered, without_managed
-from rayward.cli.live import progress
+from rayward.cli.live import progress_of
 from rayward.cli.manifests import Manifest
 from rayward.cli.output import answer, tell, tell_failure
 from rayward.cli.servetext import with_serve_text
@@ -39,7 +39,7 @@ from rayward.kube.client.request import Response
 from rayward.kube.core.resource import CUSTOM_RESOURCE_DEFINITIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.sdk import Client
-from rayward.sdk.queueing import check, is_queued, read_ledger
+from rayward.sdk.queueing import UncountableError, check, is_queued, read_ledger
 
 MANAGER = "rayward"
 _ESTABLISHED_SECONDS = 30.0
@@ -121,53 +121,49 @@ def command(
             _show(applying.done, form)
         if not applying.code and dry_run == "none":
             applying.code = _quota_code(session, applying.written)
-        if wait and not applying.code and dry_run == "none":
-            for written in applying.written:
-                applying.code = _settle(applying.sdk, written, timeout, on_failure, form) or applying.code
+        if wait and not applying.code and dry_run == "none" and applying.written:
+            applying.code = _settle(applying.sdk, applying.written, Waits(timeout, on_failure), form)
         return applying.code
 
 
 def _quota_code(session: Session, written: list[Written]) -> int:
-    """7 where something that was applied can never fit in its queue; whatever ran before runs on."""
+    """7 where something that was applied can never fit in its queue, or has none; whatever ran before runs on."""
     queued = [one.object for one in written if is_queued(one.object)]
     ledger = run(session.client, read_ledger()) if queued else None
     code = 0
     for one in queued:
         if ledger is None:
             break
-        found = run(session.client, check(ledger, one, session.namespace, applied=True))
-        if found is not None and found.verdict.never_fits:
+        try:
+            found = run(session.client, check(ledger, one, session.namespace, applied=True))
+        except UncountableError:
+            # the operator rejects it, and says why
+            continue
+        if found is not None and found.verdict.is_blocked:
             what = f"{found.object} was applied and is blocked by quota; the previous revision keeps running"
-            tell_failure(
-                CommandError(Code.QUOTA, what, found.verdict.never_fits, "rayward quota", reason="QuotaBlocked")
-            )
+            tell_failure(CommandError(Code.QUOTA, what, found.verdict.message, "rayward quota", reason="QuotaBlocked"))
             code = Code.QUOTA
     return code
 
 
-def _settle(
-    client: Client,
-    written: Written,
-    timeout: float,
-    on_failure: Literal["rollback", "hold"] | None,
-    form: Form | None,
-) -> int:
-    """Wait for one object and say how it ended; the others are waited for whatever came of it."""
-    name = f"{str(written.object['kind']).lower()}/{written.object['metadata']['name']}"
-    try:
-        with progress(name) as say:
-            waited = client.settle(written, timeout=timeout, on_failure=on_failure, tell=say)
-    except ChangeError as error:
-        told = explained(error)
-        assert told is not None
-        tell_failure(told, as_json=form is not None and form.name == "json")
-        return told.code
-    tell(f"{name}: done after {waited.seconds:.0f} s")
-    return 0
+def _settle(client: Client, written: Sequence[Written], waits: Waits, form: Form | None) -> int:
+    """Wait for all objects and say how each ended; the code is that of the first that failed."""
+    refs = [ref_of(one.object, client.namespace) for one in written]
+    with progress_of(refs) as say:
+        ends = client.settle_all(written, timeout=waits.timeout, on_failure=waits.on_failure, tell=say)
+    code = 0
+    for ref, end in zip(refs, ends, strict=True):
+        if isinstance(end, ChangeError):
+            told = explained(end)
+            assert told is not None
+            tell_failure(told, as_json=form is not None and form.name == "json")
+            code = code or told.code
+        else:
+            tell(f"{ref}: done after {end.seconds:.0f} s")
+    return code
 
 
 def _apply_plan(file: Path, form: Form | None, target: Target, waits: Waits | None, *, dry: bool, cause: str) -> int:
-    from rayward.changes.refs import ref_of
     from rayward.cli.changing import changing, settle, show
 
     try:
@@ -269,7 +265,7 @@ class _Applying:
         assert told is not None
         what = f"{manifest.kind.lower()}/{manifest.name or '?'} in {manifest.source}: {told.what}"
         following = told.following.replace("-f ...", self._flag)
-        places = precheck.hints(manifest) if isinstance(error, ApiError) and told.code == Code.INVALID else ""
+        places = precheck.hints(manifest) if not isinstance(error, CommandError) and told.code == Code.INVALID else ""
         why = "\n".join(part for part in (places, told.why) if part)
         failure = CommandError(told.code, what, why, following, reason=told.reason)
         failure.object, failure.field = told.object, told.field

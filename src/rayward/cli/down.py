@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from rayward.cli.output import answer_json, data_option, folder_of, output_option, tell
-from rayward.stack import control, state
+from rayward.stack import control
 
 
 @click.command("down")
@@ -24,10 +24,8 @@ def command(purge: bool, data: Path | None, form: str) -> None:
     """  # noqa: D301 -- click reads the backspace
     folder = folder_of(data)
     try:
-        ran = control.down(folder, purge=purge)
+        ran = control.down(folder, purge=purge, tell=tell)
     except KeyboardInterrupt:
-        if state.is_running(folder):
-            tell("interrupted: the stop goes on in the background" + (", and nothing is deleted" if purge else ""))
         tell(f"  next: rayward down{' --purge' if purge else ''}   # waits until all has ended")
         raise
     if form == "json":

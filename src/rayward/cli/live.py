@@ -6,11 +6,12 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final, TextIO
 
 from rayward.changes.judging import Verdict
+from rayward.changes.refs import Ref
 from rayward.cli.output import tell
 
 _EVERY: Final = 0.5
@@ -25,6 +26,22 @@ def progress(about: str, following: str = "") -> Generator[Callable[[Verdict], N
             yield say
     except KeyboardInterrupt:
         tell(f"{about}: interrupted; {following or f'the change goes on without you: rayward wait {about}'}")
+        raise
+
+
+@contextmanager
+def progress_of(refs: Sequence[Ref]) -> Generator[Callable[[Ref, Verdict], None]]:
+    """``progress`` for several objects that are waited for together: of more than one, each state is a line."""
+    if len(refs) == 1:
+        with progress(str(refs[0])) as say:
+            yield lambda _ref, verdict: say(verdict)
+        return
+    try:
+        yield lambda ref, verdict: tell(f"{ref}: {verdict}")
+    except KeyboardInterrupt:
+        tell("interrupted; the changes go on without you:")
+        for ref in refs:
+            tell(f"  rayward wait {ref}")
         raise
 
 

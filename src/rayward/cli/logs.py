@@ -47,15 +47,15 @@ class Source:
 
 @click.command("logs")
 @click.argument("word", required=False, metavar="POD | KIND/NAME", shell_complete=complete_pods)
-@click.option("-c", "--container", help="Container (default: the pod's default, or its first).")
-@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until interrupted.")
-@click.option("-p", "--previous", is_flag=True, help="Print the log of the container before its last restart.")
-@click.option("--tail", type=click.IntRange(-1), help="Only so many lines from the end.")
-@click.option("--since", type=DurationType(), help="Only lines of the last 90s, 5m, 1h...")
-@click.option("--timestamps", is_flag=True, help="Print the time of each line.")
+@click.option("-c", "--container", help="Container of a pod (default: the pod's default, or its first).")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines until interrupted (pods, RayJobs).")
+@click.option("-p", "--previous", is_flag=True, help="Print the log of the container before its last restart (pods).")
+@click.option("--tail", type=click.IntRange(-1), help="Only so many lines from the end (pods, RayServices).")
+@click.option("--since", type=DurationType(), help="Only lines of the last 90s, 5m, 1h... (pods).")
+@click.option("--timestamps", is_flag=True, help="Print the time of each line (pods).")
 @click.option("-l", "--selector", help="All pods with these labels.")
-@click.option("--all-containers", is_flag=True, help="Every container of the pods.")
-@click.option("--prefix", is_flag=True, help="Print the pod and container before each line.")
+@click.option("--all-containers", is_flag=True, help="Print the logs of all containers (pods).")
+@click.option("--prefix", is_flag=True, help="Print the pod and container, or the replica, before each line.")
 @target_options
 def command(
     word: str | None,
@@ -73,7 +73,9 @@ def command(
     """Print the logs of pods, by name, by label or by the object that owns them.
 
     `logs rayservice/NAME` prints the logs of all replicas: of the cluster that serves, and of the one that starts.
+    Without --tail these are the last 1000 lines of each; --tail -1 prints all of them.
     `logs rayjob/NAME` prints the log of the job's driver, wherever it is now.
+    Brackets say what an option applies to; with -c a KIND/NAME means one of its pods.
 
     \b
     Examples:
@@ -93,15 +95,21 @@ def command(
         "sinceSeconds": str(max(1, round(since))) if since is not None else "",
     }
     options = {name: value for name, value in options.items() if value}
+    chosen = {
+        "--follow": follow,
+        "--previous": previous,
+        "--tail": tail is not None,
+        "--since": since is not None,
+        "--timestamps": timestamps,
+        "--all-containers": all_containers,
+        "--prefix": prefix,
+    }
+    flags = {flag for flag, given in chosen.items() if given}
     if word is not None and is_job(word) and container is None:
-        return _job_log(word.partition("/")[2], target, sorted({*options} - {"follow"}), follow=follow)
+        _refuse(word, flags - {"--follow"}, "a RayJob's log is the whole log of its driver, or the end that was kept")
+        return _job_log(word.partition("/")[2], target, follow=follow)
     with target.open() as session:
-        if (
-            word is not None
-            and container is None
-            and not previous
-            and _print_replicas(session, word, tail, follow=follow)
-        ):
+        if word is not None and container is None and _print_replicas(session, word, tail, flags):
             return 0
         sources = _sources(session, word, selector, container, every=all_containers)
         speaking = _Speaking(session, options, prefix=prefix, follow=follow)
@@ -119,14 +127,18 @@ def is_job(word: str) -> bool:
     return bool(slash) and kind.lower().removesuffix(".ray.io") in ("rayjob", "rayjobs")
 
 
-def _job_log(name: str, target: Target, options: list[str], *, follow: bool) -> int:
+def _refuse(word: str, flags: set[str], why: str) -> None:
+    """Refuse flags that only logs of pods have: who gave one must not think that it was heeded."""
+    if flags:
+        what = f"{word} cannot be printed with {', '.join(sorted(flags))}"
+        raise CommandError(Code.USAGE, what, why, f"rayward logs {word}   # or a pod of it: rayward logs POD")
+
+
+def _job_log(name: str, target: Target, *, follow: bool) -> int:
     from rayward.changes.refs import Ref
     from rayward.cli import following
     from rayward.cli.changing import changing
 
-    if options:
-        why = "a RayJob's log is the whole log of its driver, or the end of it that was kept"
-        raise CommandError(Code.USAGE, f"{', '.join(options)} is of pods", why, f"rayward logs rayjob/{name} [-f]")
     with changing(target) as (client, session):
         ref = Ref("RayJob", name, session.namespace)
         if follow:
@@ -135,18 +147,31 @@ def _job_log(name: str, target: Target, options: list[str], *, follow: bool) -> 
     return 0
 
 
-def _print_replicas(session: Session, word: str, tail: int | None, *, follow: bool) -> bool:
-    """Print the logs of Serve's replicas where a RayService is meant; whether one is."""
+def _print_replicas(session: Session, word: str, tail: int | None, flags: set[str]) -> bool:
+    """Print the logs of Serve's replicas where a RayService is meant; whether one is.
+
+    Raises:
+        CommandError: A flag does not apply, or, once all others were printed, some of the logs cannot be read.
+    """
     found = podfind.owner_of(session, word)
     if found is None or found[0].resource != RAY_SERVICES:
         return False
-    if follow:
-        why = "Serve's replicas write to files, which Ray's dashboard reads to their end"
-        raise CommandError(Code.USAGE, "cannot follow the logs of replicas", why, f"rayward logs {word}   # without -f")
-    for replica in replicalogs.replicas(session, found[1]):
+    why = "Serve's replicas write files, of which Ray's dashboard gives the last lines; each line has its time"
+    _refuse(word, flags - {"--tail", "--prefix"}, why)
+    replicas, troubles = replicalogs.replicas(session, found[1])
+    for replica in replicas:
+        try:
+            log = replicalogs.text(session, replica, tail)
+        except (ApiError, NetworkError) as error:
+            troubles.append(f"{replica.name}: {error}")
+            continue
         tell(f"==> {replica.name} <==")
-        sys.stdout.buffer.write(replicalogs.text(session, replica, tail))
+        mark = f"[{replica.name}] ".encode() if "--prefix" in flags else b""
+        sys.stdout.buffer.writelines(mark + line for line in log.splitlines(keepends=True))
         sys.stdout.buffer.flush()
+    if troubles:
+        why, following = "\n".join(troubles), f"rayward describe {word}"
+        raise CommandError(Code.NO, "some logs of replicas cannot be read", why, following)
     return True
 
 

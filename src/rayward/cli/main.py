@@ -60,7 +60,7 @@ _COMMANDS = {
     "unstick": "Show what blocks a deletion, and remove one finalizer.",
     "adopt": "Set the owner of objects that lost it.",
     "gc": "Delete objects whose owner is gone.",
-    "quota": "Show the quota queues; `quota check` says whether a manifest fits.",
+    "quota": "Show the quota queues; `quota check` says whether Ray objects of a manifest would get quota.",
     "operator": "Run the operator on any Kubernetes cluster, or print its RBAC rules.",
     "crds": "Print the CustomResourceDefinitions of Ray's kinds.",
 }
@@ -123,11 +123,11 @@ def invoke(arguments: Sequence[str]) -> int:
     as_json = _wants_json(arguments)
     try:
         code = commands.main(list(arguments), prog_name="rayward", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        asked.show()
+        return Code.USAGE
     except click.ClickException as error:
-        if as_json:
-            tell_failure(CommandError(Code.USAGE, error.format_message()), as_json=True)
-        else:
-            error.show()
+        tell_failure(_of_usage(error), as_json=as_json)
         return Code.USAGE
     except (click.Abort, KeyboardInterrupt):
         return Code.INTERRUPTED
@@ -144,6 +144,17 @@ def invoke(arguments: Sequence[str]) -> int:
         tell_failure(told, as_json=as_json)
         return told.code
     return code if isinstance(code, int) else 0
+
+
+def _of_usage(error: click.ClickException) -> CommandError:
+    """What is wrong with a command line, how it is written, and where that is explained."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return CommandError(Code.USAGE, error.format_message(), "", "rayward --help")
+    usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
+    return CommandError(
+        Code.USAGE, error.format_message(), f"it is written as: {usage}", f"{context.command_path} --help"
+    )
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

@@ -94,6 +94,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"  downtime: {plan.downtime}"
     for reason in plan.blocked:
         yield f"  blocked: {reason}"
+    for text in plan.unknown:
+        yield f"  not known: {text}"
     for step in plan.approval:
         yield f"  needs approval: {step}"
 

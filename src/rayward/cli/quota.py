@@ -8,12 +8,12 @@ import click
 
 from rayward.changes.steps import run
 from rayward.cli import manifests
-from rayward.cli.failure import Code
+from rayward.cli.failure import Code, CommandError
 from rayward.cli.output import answer, answer_json, output_option
 from rayward.cli.target import Target, target_options
 from rayward.kinds import labels
 from rayward.kube.machinery.jsonvalue import Object
-from rayward.sdk.queueing import Answer, check, read_ledger
+from rayward.sdk.queueing import Answer, UncountableError, check, read_ledger
 
 
 @click.group("quota", invoke_without_command=True)
@@ -44,13 +44,13 @@ def command(ctx: click.Context, form: str, target: Target) -> None:
         answer("No ClusterQueues: nothing here waits for quota.")
 
 
-@command.command("check", short_help="Say whether manifests would get quota now.")
+@command.command("check", short_help="Say whether Ray objects would get quota now, later or never.")
 @click.option("-f", "--filename", "files", multiple=True, required=True, help="File, folder, or - for stdin.")
 @click.option("-R", "--recursive", is_flag=True, help="Also read subfolders.")
 @output_option
 @target_options
 def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Target) -> int:
-    """Say whether Ray objects would get quota now, later or never; nothing is written.
+    """Say whether the Ray objects of manifests would get quota now, later or never; nothing is written.
 
     Exits with 7 when one of them can never fit.
 
@@ -61,11 +61,15 @@ def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Ta
     wanted = manifests.read(files, recursive=recursive)
     with target.open() as session:
         ledger = run(session.client, read_ledger())
-        answers = [
-            found
-            for one in wanted
-            if (found := run(session.client, check(ledger, one.value, session.namespace))) is not None
-        ]
+        answers: list[Answer] = []
+        for one in wanted:
+            try:
+                found = run(session.client, check(ledger, one.value, session.namespace))
+            except UncountableError as error:
+                what = f"{one.value['kind']} {one.value['metadata'].get('name')} cannot be counted"
+                raise CommandError(Code.INVALID, what, str(error), "rayward lint, with the same -f") from error
+            if found is not None:
+                answers.append(found)
     if form == "json":
         documents = [one.document() for one in answers]
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "QuotaCheckList", "items": documents})
@@ -74,11 +78,7 @@ def check_command(files: tuple[str, ...], recursive: bool, form: str, target: Ta
             answer(one.line())
         if not answers:
             answer(f"None of these objects is in a queue: label them with {labels.QUEUE_NAME}.")
-    return Code.QUOTA if any(_is_blocked(one) for one in answers) else 0
-
-
-def _is_blocked(one: Answer) -> bool:
-    return bool(one.verdict.never_fits or one.verdict.problem)
+    return Code.QUOTA if any(one.verdict.is_blocked for one in answers) else 0
 
 
 def _tree(nodes: list[Object], depth: int) -> Iterator[str]:

@@ -28,10 +28,10 @@ from rayward.kube.machinery.jsonvalue import Object, section
 @waiting_options
 @target_options
 def command(files: tuple[str, ...], dry_run: str, form: Form | None, waits: Waits | None, target: Target) -> int:
-    """Replace an object as a manifest says: what the manifest leaves out goes, whoever wrote it.
+    """Replace an object by a manifest: fields that the manifest leaves out are removed, whoever set them.
 
-    If the manifest has metadata.resourceVersion, as one from `rayward get -o yaml` has, an object that has changed
-    since is left as it is. Without it the write is tried again on the object as it is then.
+    If the manifest has metadata.resourceVersion, as one from `rayward get -o yaml` has, and the object has changed
+    since, nothing is written and the exit code is 5. Without it the object is replaced as it is at that time.
 
     \b
     Examples:

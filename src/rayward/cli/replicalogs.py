@@ -37,8 +37,8 @@ class Replica:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-def replicas(session: Session, service: Object) -> list[Replica]:
-    """The replicas of a RayService, those of the cluster that serves first.
+def replicas(session: Session, service: Object) -> tuple[list[Replica], list[str]]:
+    """The replicas of a RayService, those of the cluster that serves first, and why others are not among them.
 
     Raises:
         CommandError: None has started, or no dashboard answers.
@@ -54,14 +54,14 @@ def replicas(session: Session, service: Object) -> list[Replica]:
     for name in names:
         try:
             found += _of_cluster(session, name)
-        except ApiError as error:
+        except (ApiError, CommandError) as error:
             troubles.append(f"{name}: {error}")
     if not found:
         what = f"no replica of rayservice {service['metadata']['name']} has a log yet"
         why = "; ".join(troubles) or ("its applications have not started" if names else "it has no RayCluster yet")
         following = f"rayward describe rayservice {service['metadata']['name']}"
         raise CommandError(Code.NO, what, why, following)
-    return found
+    return found, troubles
 
 
 def text(session: Session, replica: Replica, lines: int | None) -> bytes:

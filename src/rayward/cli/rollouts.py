@@ -19,6 +19,10 @@ _RESTART = (
     "Roll out the same spec again, for example after code on a hostPath or in a ConfigMap changed: a new cluster "
     "starts beside the one that serves, and traffic switches to it."
 )
+_RETRY = (
+    "Start a release again that failed or was aborted: on a new cluster, or where upgradeStrategy.type is None in the "
+    "same one, by a comment in serveConfigV2."
+)
 _ABOUT = {
     "pause": (
         "Pause upgrades before the switch: a new cluster starts, becomes ready and waits for `rayward promote`.",
@@ -29,7 +33,7 @@ _ABOUT = {
         "Abort the upgrade in progress. It starts again only by `rayward retry` or a new spec.",
         "rayservice/shop",
     ),
-    "retry": ("Start a release again that failed or was aborted.", "rayservice/shop"),
+    "retry": (_RETRY, "rayservice/shop"),
     "restart": (_RESTART, "rayservice/shop"),
     "suspend": ("Delete the pods of an object and keep the object.", "raycluster/train"),
     "resume": ("Resume a suspended object, or a paused upgrade.", "raycluster/train"),
@@ -103,7 +107,9 @@ def _upgrade(
 @waiting_options
 @target_options
 def _rollout(words: tuple[str, ...], cause: str, form: Form | None, waits: Waits | None, target: Target) -> int:
-    """Replace workers one by one, each drained first; the head stays. Of a RayService where its strategy is None.
+    """Replace workers one by one, each drained first; the head stays. Settings are those of `rayward set`.
+
+    The upgradeStrategy.type of a RayService has to be None: otherwise an edit of it makes a new cluster.
 
     \b
     Examples:

@@ -33,17 +33,24 @@ def command(
     waits: Waits | None,
     target: Target,
 ) -> int:
-    """Change what the settings say and nothing else.
+    """Change the fields that the settings name, and no others.
 
     \b
-    Settings: image=IMAGE, GROUP.image=IMAGE, GROUP.replicas=N, GROUP.min=N, GROUP.max=N, env.NAME=VALUE,
-    GROUP.env.NAME=VALUE, GROUP.env.NAME- (removes it), GROUP.requests.cpu=2, GROUP.limits.memory=4Gi,
-    rayVersion=VERSION, suspend=true. The head's group is called head.
+    Settings:
+      image=IMAGE, GROUP.image=IMAGE           of every group, or of one; the head's group is called head
+      GROUP.replicas=N, GROUP.min=N, GROUP.max=N
+      env.NAME=VALUE, GROUP.env.NAME=VALUE     NAME- instead of NAME=VALUE removes it
+      GROUP.requests.cpu=2, GROUP.limits.memory=4Gi
+      rayVersion=VERSION, entrypoint=COMMAND, suspend=true
+      annotation.NAME=VALUE, annotation.NAME-  of the object itself
+      spec.PATH=VALUE                          any other field; the value is YAML, null removes the field,
+                                               items of lists have names: spec.workerGroupSpecs[gpu].numOfHosts=2
 
     \b
     Examples:
       rayward set raycluster/train gpu.max=8
       rayward set rayservice shop image=rayproject/ray:2.61.0 rayVersion=2.61.0
+      rayward set rayservice shop spec.rayClusterDeletionDelaySeconds=60
     """  # noqa: D301
     named, settings = split_settings(words)
     if not settings:

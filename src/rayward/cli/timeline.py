@@ -31,7 +31,10 @@ _LAST_LINES = 5
 @click.argument("words", nargs=-1, required=True, metavar="KIND/NAME", shell_complete=complete_objects)
 @click.option("--since", type=DurationType(), default=0.0, help="Only entries of the last 30m, 2h... (default: all).")
 @click.option(
-    "--recorder", metavar="NS:PORT", envvar="RAYWARD_RECORDER", help=f"Operator that recorded (default: {DEFAULT})."
+    "--recorder",
+    metavar="NS:PORT",
+    envvar="RAYWARD_RECORDER",
+    help=f"Namespace and port of the operator that recorded it (default: {DEFAULT}).",
 )
 @click.option(
     "-o", "--output", "form", type=click.Choice(["table", "json", "html"]), default="table", help="Output format."

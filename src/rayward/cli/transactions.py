@@ -14,7 +14,7 @@ from rayward.cli.target import Target, target_options
 _HELP = {
     "reassemble": """Suspend a RayCluster, change it and resume it, as one transaction.
 
-    If it is interrupted, run it again to continue, or with --undo to go back.
+    Settings are those of `rayward set`. If it is interrupted, run it again to continue, or with --undo to go back.
 
     \b
     Examples:
@@ -23,7 +23,7 @@ _HELP = {
     """,
     "edit": """Suspend a RayJob, change it and resume it, as one transaction: the next attempt has the change.
 
-    If it is interrupted, run it again to continue, or with --undo to go back.
+    Settings are those of `rayward set`. If it is interrupted, run it again to continue, or with --undo to go back.
 
     \b
     Examples:

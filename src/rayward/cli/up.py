@@ -29,7 +29,13 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
 @click.option("--cpus", help="CPUs of each node (default: this machine's).")
 @click.option("--memory", help="Memory of each node, such as 16Gi (default: this machine's).")
 @click.option("--gpus", type=click.IntRange(0, 1024), default=0, help="GPUs of each node.")
-@click.option("--image", "images", multiple=True, metavar="NAME=ENV", help="Run image NAME in Python environment ENV.")
+@click.option(
+    "--image",
+    "images",
+    multiple=True,
+    metavar="NAME=ENV",
+    help="Run image NAME in Python environment ENV; may be repeated.",
+)
 @click.option(
     "--images",
     "image_policy",
@@ -38,7 +44,7 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
     help="What becomes of images without --image: any runs them in Rayward's environment, strict rejects them.",
 )
 @click.option(
-    "--project", type=click.Path(exists=True, file_okay=False), help="Folder that pods may write to, at its real path."
+    "--project", type=click.Path(exists=True, file_okay=False), help="Folder of this machine that pods may write to."
 )
 @click.option("--operator", type=click.Choice(["rayward", "none"]), default="rayward", help="Operator for Ray's kinds.")
 @data_option
@@ -90,9 +96,6 @@ def command(
             _show_logs(folder, logs)
     except KeyboardInterrupt:
         if not foreground:
-            if state.is_running(folder):
-                tell("interrupted: the start goes on in the background")
-                tell("  next: rayward status   # shows how far it is; rayward down ends it")
             raise
         tell("ending...")
         control.down(folder, purge=False)

@@ -7,6 +7,7 @@ nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
@@ -112,6 +113,8 @@ class Grant(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     message: str = ""
     revision: int = 0
     """Counts up with each change of what may run; the condition repeats it, so that the gate knows what was seen."""
+    checksum: str = ""
+    """Of what may run: tells an edit by somebody else from an earlier decision of the gate."""
 
     @property
     def is_closed(self) -> bool:
@@ -142,6 +145,12 @@ def read_grant(cluster: KubeObject) -> Grant | None:
     if grant.uid != uid:
         return Grant(uid=uid, reason=UNREADABLE, message=f"Annotation {labels.ADMITTED} is of another RayCluster")
     return grant
+
+
+def checksum_of(grant: Grant) -> str:
+    """The checksum that a gate gives a grant."""
+    permits = _encoder.encode([grant.uid, grant.workload, grant.groups])
+    return hashlib.sha256(permits).hexdigest()[:12]
 
 
 def written(grant: Grant) -> str:

@@ -145,6 +145,8 @@ SUSPENDED_BY: Final = "rayward.dev/suspended-by"
 """On a RayJob: ``gate`` where the quota gate, and not the user, set ``spec.suspend``."""
 QUOTA_POLICY: Final = "rayward.dev/upgrade-quota-policy"
 """On a RayService: ``Wait``, ``Recreate`` or ``Reject``, for an upgrade that can never fit beside what serves."""
+QUEUE_TIMEOUT: Final = "rayward.dev/upgrade-queue-timeout"
+"""On a RayService: how long an upgrade may wait for quota before it is given up."""
 WORKLOAD_FINALIZER: Final = "rayward.dev/pods-running"
 """On a Workload: it holds quota until its last pod is gone, whoever deletes it."""
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import click
 
 from rayward.kinds.admission import Admission, Queueing
+from rayward.kinds.durations import duration
 from rayward.kube.client.access import Access, ConfigError
 from rayward.kube.client.config import find_access
 from rayward.kube.runtime.leader import LeadershipLost
@@ -24,6 +25,14 @@ from rayward.operator.process import Settings, run
 
 REFUSED = 10
 LOST = 11
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    del context, parameter
+    found = duration(value) if value else None
+    if value and found is None:
+        raise click.BadParameter(f"{value} is no time: write 10m, or a number of seconds")
+    return found.total_seconds() if found is not None else None
 
 
 _PATH: Final = click.Path(path_type=Path)
@@ -88,6 +97,22 @@ _FLAGS: Final = (
         metavar="NAME",
         help="With the embedded engine: keep a ClusterQueue of this name that covers the nodes, and LocalQueues to it.",
     ),
+    click.option(
+        "--fair-sharing",
+        is_flag=True,
+        help="With the embedded engine: queues of a cohort borrow by their weights, not by priority.",
+    ),
+    click.option(
+        "--pods-ready-timeout",
+        metavar="TIME",
+        callback=_seconds,
+        help="With the embedded engine: evict what is not ready so long after it was admitted (default: never).",
+    ),
+    click.option(
+        "--block-until-pods-ready",
+        is_flag=True,
+        help="With the embedded engine: admit nothing while pods that were admitted are not ready.",
+    ),
     click.option("--ready-file", type=_PATH, metavar="PATH", help="Written once everything is watched."),
     click.option("--beside-kuberay", is_flag=True, help="Start though KubeRay's operator seems to be alive."),
 )
@@ -118,6 +143,9 @@ def settings_of(options: Options) -> Settings:
         check_for_kuberay=not options["beside_kuberay"],
         queueing=Queueing(Admission(options["admission"]), options["default_queue"], options["kueue_takes_unlabelled"]),
         machine_queue=options["machine_queue"],
+        fair_sharing=options["fair_sharing"],
+        pods_ready_timeout=options["pods_ready_timeout"],
+        block_until_pods_ready=options["block_until_pods_ready"],
         use_kubernetes_proxy=options["use_kubernetes_proxy"],
     )
 

@@ -39,8 +39,6 @@ from rayward.operator.ray.reach import DirectReach, ProxiedReach, Reach
 from rayward.operator.registry import registrations
 
 LEASE: Final = "rayward-operator"
-_DECISIONS: Final = frozenset({"CreatedRayCluster", "SwitchedTraffic", "Aborted", "NothingToAbort"})
-"""Reasons of events that are never dropped or joined: what was decided, and answers to what a user asked for."""
 
 _log = logging.getLogger(__name__)
 
@@ -65,6 +63,12 @@ class Settings:
     """Who admits pods that wait for quota, and which do."""
     machine_queue: str = ""
     """The name of queues that cover the nodes, where the embedded engine is to keep some."""
+    fair_sharing: bool = False
+    """Whether the embedded engine shares what is borrowed by weights."""
+    pods_ready_timeout: float | None = None
+    """After how many seconds the embedded engine evicts what is not ready; None for never."""
+    block_until_pods_ready: bool = False
+    """Whether the embedded engine admits nothing while admitted pods are not ready."""
     use_kubernetes_proxy: bool = False
     """Dashboards are reached through the API server, not over the cluster's network."""
     kinds_seconds: float = 30.0
@@ -117,7 +121,7 @@ class Operator:
         self._client = client
         self._settings = settings
         self._metrics = metrics
-        self._recorder = EventRecorder(client, LEASE, decisions=_DECISIONS)
+        self._recorder = EventRecorder(client, LEASE)
         self._absent = tuple(absent)
         self.managers = self._managers([entry for entry in registered if entry not in self._absent])
         self._reflectors = [reflector for manager in self.managers for reflector in manager.reflectors]

@@ -6,7 +6,8 @@ exist yet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import msgspec
@@ -14,10 +15,10 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload, names
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.quota.engine.amounts import UNLIMITED, FlavorResource, Usage, text_of
+from rayward.quota.engine import forecast
+from rayward.quota.engine.amounts import Amount, Usage, text_of
 from rayward.quota.engine.engine import Engine
 from rayward.quota.engine.item import Item
-from rayward.quota.engine.tree import Node
 
 _MOST_NAMED = 5
 
@@ -33,7 +34,7 @@ class Objects:
     workloads: Iterable[Workload] = ()
     pod_defaults: Iterable[LimitRange | RuntimeClass] = ()
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict[str, Mapping[str, str]])
-    """Their labels, by name."""
+    """Their labels, by name; none where they may not be read, and then every queue is taken to select them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,25 +44,34 @@ class Verdict:
     cluster_queue: str = ""
     need: Mapping[str, str] = field(default_factory=dict[str, str])
     have: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What is free now, in the flavor that has most of it."""
+    """What is free now, in all flavors of the queue."""
     most: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What the queue can ever give."""
+    """What the queue can ever give, in all its flavors."""
     held_by: tuple[tuple[str, Mapping[str, str]], ...] = ()
     """Who holds quota of the same queue, largest first."""
     position: int = 0
     waiting: int = 0
     fits_now: bool = False
+    why_not_now: str = ""
+    """What the numbers do not tell: a taint, or no flavor that has enough of everything."""
     never_fits: str = ""
     """Why waiting is of no use; empty where it may help."""
     problem: str = ""
     """Why nobody can tell: the queue is not there, or not in use."""
 
     @property
+    def is_blocked(self) -> bool:
+        """Whether waiting alone is of no use."""
+        return bool(self.problem or self.never_fits)
+
+    @property
     def message(self) -> str:
         """In one sentence: need, have, held by whom, and the place in the queue."""
-        if self.problem or self.never_fits:
+        if self.is_blocked:
             return self.problem or self.never_fits
         parts = [f"Needs {_listed(self.need)}; ClusterQueue {self.cluster_queue} has {_listed(self.have)} free"]
+        if self.why_not_now:
+            parts.append(self.why_not_now)
         if self.held_by:
             named = [f"{who} ({_listed(what)})" for who, what in self.held_by[:_MOST_NAMED]]
             more = len(self.held_by) - _MOST_NAMED
@@ -92,34 +102,52 @@ class Ledger:
             engine.set_local_queue(local)
         for workload in self.workloads.values():
             engine.set_workload(workload, now)
+        self._namespaces = objects.namespaces
         self._now = now
 
-    def verdict(self, workload: Workload, beside: Usage | None = None, freed: Usage | None = None) -> Verdict:
+    def verdict(self, workload: Workload, *, gives_up: bool = False) -> Verdict:
         """How a Workload stands, one that does not exist yet too.
 
-        ``beside`` is what its owner goes on holding until the Workload's pods have taken over; without it, what the
-        owner's other Workloads hold now. ``freed`` is what its owner holds and gives up for it.
+        With ``gives_up`` its owner gives up for it what it holds now; otherwise the owner keeps that beside it.
         """
-        key = str(workload.key)
         problem = self._problem(workload)
         if problem:
             return Verdict(problem=problem)
-        if key not in self.workloads:
-            self.engine.set_workload(workload, self._now)
-            try:
-                return self._verdict(workload, key, beside, freed)
-            finally:
-                self.engine.remove_workload(key)
-        return self._verdict(workload, key, beside, freed)
+        with self._asked(workload) as key:
+            return self._verdict(workload, key, gives_up=gives_up)
 
-    def usage_of(self, owner: str, without: Iterable[str] = ()) -> Usage:
-        """What an owner's Workloads hold, in all."""
+    def never_fits_alone(self, workload: Workload) -> bool:
+        """Whether a Workload does not fit though nobody holds anything; False where nobody can tell."""
+        return bool(self.verdict(workload, gives_up=True).never_fits)
+
+    def fit_together(self, first: Workload, second: Workload) -> bool:
+        """Whether there is room for both where nobody else holds anything; also where nobody can tell."""
+        if self._problem(first) or self._problem(second):
+            return True
+        with self._asked(first) as one, self._asked(second) as other:
+            old, new = self.engine.item(one), self.engine.item(other)
+            return old is None or new is None or forecast.fit_together(old, new, self.engine.world)
+
+    @contextmanager
+    def _asked(self, workload: Workload) -> Generator[str]:
+        """Within the block the engine knows a Workload; gives its key."""
+        key = str(workload.key)
+        if key in self.workloads:
+            yield key
+            return
+        self.engine.set_workload(workload, self._now)
+        try:
+            yield key
+        finally:
+            self.engine.remove_workload(key)
+
+    def usage_of(self, owner: str, queue: str, without: Iterable[str] = ()) -> Usage:
+        """What an owner's Workloads hold of a ClusterQueue."""
         total: Usage = {}
-        for holders in self.engine.holders.values():
-            for item in holders.values():
-                if item.key not in without and self.owner(item.key) == owner:
-                    for fr, amount in item.usage.items():
-                        total[fr] = total.get(fr, 0) + amount
+        for item in self.engine.holders.get(queue, {}).values():
+            if item.key not in without and self.owner(item.key) == owner:
+                for fr, amount in item.usage.items():
+                    total[fr] = total.get(fr, 0) + amount
         return total
 
     def owner(self, key: str) -> str:
@@ -144,46 +172,55 @@ class Ledger:
             return f"ClusterQueue {local.spec.cluster_queue} is not active: {state.message}"
         if local.spec.stop_policy in ("Hold", "HoldAndDrain"):
             return f"LocalQueue {namespace}/{name} is stopped (stopPolicy {local.spec.stop_policy})"
+        if self._namespaces and not self._selects(local.spec.cluster_queue, namespace):
+            return (
+                f"ClusterQueue {local.spec.cluster_queue} is not for namespace {namespace}: spec.namespaceSelector "
+                f"does not match the namespace's labels (kubectl get namespace {namespace} --show-labels)"
+            )
         return ""
 
-    def _verdict(self, workload: Workload, key: str, beside: Usage | None, freed: Usage | None) -> Verdict:
+    def _selects(self, queue: str, namespace: str) -> bool:
+        if namespace not in self._namespaces:
+            # one that is still to be made has the label that the API server adds
+            self.engine.set_namespace(namespace, {"kubernetes.io/metadata.name": namespace})
+        return self.engine.inventory.selects(queue, namespace)
+
+    def _verdict(self, workload: Workload, key: str, *, gives_up: bool) -> Verdict:
         item = self.engine.item(key)
         if item is None:
             return Verdict(problem=self.engine.refused.get(key, "") or f"Workload {key} cannot be queued")
         local = self.local_queues[f"{workload.metadata.namespace}/{workload.spec.queue_name}"]
-        queue = item.cluster_queue or local.spec.cluster_queue
-        node = self.engine.forest.queues[queue]
+        # a Workload that is deactivated is in no queue
+        item.cluster_queue = queue = item.cluster_queue or local.spec.cluster_queue
         owner = owner_of(workload)
         replaced = self.engine.holders[queue].get(item.replaces) if item.replaces else None
-        own = self.usage_of(owner, (key, item.replaces)) if beside is None else beside
-        over = self.engine.exceeds(item, own)
-        need = _need(item, replaced)
-        free = {name: self._best(queue, node, name, potential=False) for name in need}
-        within = {name: self._best(queue, node, name, potential=False, freed=freed) for name in need}
+        own = self.usage_of(owner, queue, (key, item.replaces))
+        kept: Usage = {} if gives_up else own
+        never = self.engine.exceeds(item, kept)
+        lacks = self.engine.lacks(item, own if gives_up else None)
+        need, whole = _need(item, replaced), _need(item, None)
+        free = {name: self._sum(queue, name, potential=False) for name in need}
+        most = {name: self._sum(queue, name, potential=True) for name in whole}
         pending = self.engine.pending[queue].ordered()
         place = next((at for at, one in enumerate(pending, 1) if one.key == key), 0)
+        enough = all(amount <= free[name] for name, amount in need.items())
         return Verdict(
             cluster_queue=queue,
-            need={name: text_of(name, amount) for name, amount in need.items()},
-            have={name: text_of(name, max(amount, 0)) for name, amount in free.items()},
-            most={name: text_of(name, self._best(queue, node, name, potential=True)) for name in need},
+            need=_texts(need),
+            have=_texts(free),
+            most=_texts({name: most[name] for name in need}),
             held_by=self._held_by(queue, key),
             position=place,
             waiting=len(pending),
-            fits_now=not over and all(amount <= within[name] for name, amount in need.items()),
-            never_fits=_never(owner, queue, over, own) if over else "",
+            fits_now=not (never or lacks),
+            why_not_now=lacks if enough and not gives_up else "",
+            never_fits=_never(owner, queue, whole, kept, most, never) if never else "",
         )
 
-    def _best(self, queue: str, node: Node, resource: str, *, potential: bool, freed: Usage | None = None) -> float:
-        group = self.engine.inventory.rules[queue].group_of(resource)
-        if group is None:
-            return 0
-        frs = [(flavor, resource) for flavor in group.flavors]
-        if potential:
-            return max((node.potential(fr) for fr in frs), default=0)
-        # quota may have been lowered under what is used: who gives up what it holds may go on with as much
-        each = (max(node.available(fr), 0) + freed.get(fr, 0) if freed else node.available(fr) for fr in frs)
-        return max(each, default=0)
+    def _sum(self, queue: str, resource: str, *, potential: bool) -> Amount:
+        node, group = self.engine.forest.queues[queue], self.engine.inventory.rules[queue].group_of(resource)
+        frs = [(flavor, resource) for flavor in group.flavors] if group is not None else []
+        return sum(node.potential(fr) if potential else max(node.available(fr), 0) for fr in frs)
 
     def _held_by(self, queue: str, key: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
         totals: dict[str, dict[str, int]] = {}
@@ -240,16 +277,20 @@ def _need(item: Item, replaced: Item | None) -> dict[str, int]:
     return {name: amount for name, amount in sorted(total.items()) if amount}
 
 
-def _never(
-    owner: str, queue: str, over: Mapping[FlavorResource, tuple[int, float]], own: Mapping[FlavorResource, int]
-) -> str:
+def _never(owner: str, queue: str, need: Mapping[str, int], kept: Usage, most: Mapping[str, Amount], why: str) -> str:
+    """Where the sums are too large, they say it best; otherwise what the engine says of pod sets and flavors."""
     parts: list[str] = []
-    for (flavor, resource), (needed, potential) in sorted(over.items()):
-        held = own.get((flavor, resource), 0)
-        kept = f" beside {text_of(resource, held)} that {owner} holds and keeps" if held else ""
-        limit = "<unlimited>" if potential == UNLIMITED else text_of(resource, potential)
-        parts.append(f"{resource} {text_of(resource, needed - held)}{kept}, of {limit} at most")
-    return f"Can never fit in ClusterQueue {queue}: needs {'; '.join(parts)}"
+    for name, amount in need.items():
+        held = sum(each for (_, resource), each in kept.items() if resource == name)
+        if amount + held > most[name]:
+            beside = f" beside {text_of(name, held)} that {owner} holds and keeps" if held else ""
+            parts.append(f"{name} {text_of(name, amount)}{beside}, of {text_of(name, most[name])} at most")
+    said = f"needs {'; '.join(parts)}" if parts else why
+    return f"Can never fit in ClusterQueue {queue}: {said}"
+
+
+def _texts(amounts: Mapping[str, Amount]) -> dict[str, str]:
+    return {name: text_of(name, amount) for name, amount in amounts.items()}
 
 
 def _listed(amounts: Mapping[str, str]) -> str:

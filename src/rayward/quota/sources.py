@@ -14,8 +14,9 @@ from rayward.kinds.resources import (
     WORKLOAD_PRIORITY_CLASSES,
     WORKLOADS,
 )
+from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES
+from rayward.kube.core.resource import LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES
 from rayward.kube.runtime.cache import by_label
 from rayward.kube.runtime.registry import Source
 
@@ -36,4 +37,6 @@ ALL_FLAVORS: Final = Source(RESOURCE_FLAVORS, ResourceFlavor)
 # Rights that came later: with those of before, quota is counted as it was.
 ALL_LIMIT_RANGES: Final = Source(LIMIT_RANGES, LimitRange, optional=True)
 ALL_RUNTIME_CLASSES: Final = Source(RUNTIME_CLASSES, RuntimeClass, optional=True)
+# For the engine it is no new right; the gate beside Kueue does without.
+ALL_NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True, optional=True)
 ALL_PRIORITIES: Final = Source(WORKLOAD_PRIORITY_CLASSES, WorkloadPriorityClass)

@@ -32,9 +32,9 @@ from rayward.kube.client import verbs
 from rayward.kube.client.errors import Forbidden, NotFound
 from rayward.kube.core.objects import KubeObject, ObjectMeta
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.kube.core.resource import LIMIT_RANGES, RUNTIME_CLASSES, Resource
+from rayward.kube.core.resource import LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES, Resource
 from rayward.kube.machinery.jsonvalue import Object, entries, section
-from rayward.quota.gate.demand import demand_of
+from rayward.quota.gate.demand import counted
 from rayward.quota.ledger import Ledger, Objects, Verdict, proposed
 
 T = TypeVar("T", bound=KubeObject)
@@ -47,6 +47,10 @@ _SPECS = {
 }
 
 
+class UncountableError(ValueError):
+    """Nobody can tell what an object asks for, because its spec is not valid."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What a queue would say about one object."""
@@ -56,13 +60,13 @@ class Answer:
 
     def line(self) -> str:
         verdict = self.verdict
-        if verdict.never_fits or verdict.problem:
+        if verdict.is_blocked:
             return f"{self.object}: {verdict.message}"
         return f"{self.object}: {'fits now' if verdict.fits_now else 'waits'}. {verdict.message}"
 
     def document(self) -> Object:
         verdict = self.verdict
-        answer = "never" if verdict.never_fits or verdict.problem else "now" if verdict.fits_now else "later"
+        answer = "never" if verdict.is_blocked else "now" if verdict.fits_now else "later"
         return {
             "object": self.object,
             "clusterQueue": verdict.cluster_queue,
@@ -84,6 +88,7 @@ def read_ledger() -> Operation[Ledger]:
     workloads = yield from _list(WORKLOADS, Workload)
     limit_ranges = yield from _list(LIMIT_RANGES, LimitRange)
     runtime_classes = yield from _list(RUNTIME_CLASSES, RuntimeClass)
+    namespaces = yield from _list(NAMESPACES, KubeObject)
     found = Objects(
         flavors=flavors,
         cohorts=cohorts,
@@ -91,6 +96,7 @@ def read_ledger() -> Operation[Ledger]:
         local_queues=local_queues,
         workloads=workloads,
         pod_defaults=(*limit_ranges, *runtime_classes),
+        namespaces={one.metadata.name: one.metadata.labels or {} for one in namespaces},
     )
     return Ledger(found, time.time())
 
@@ -111,10 +117,10 @@ def refusals(manifest: Object, namespace: str) -> Operation[tuple[str, ...]]:
     except (KeyError, IndexError, TypeError, AttributeError, ValueError, msgspec.ValidationError):
         # a spec that validation refuses asks its queue for nothing that could be told
         return ()
-    if found is None or (found.verdict.fits_now and not found.verdict.problem):
+    if found is None or found.verdict.fits_now:
         return ()
     verdict = found.verdict
-    waits = "" if verdict.never_fits or verdict.problem else "waits for quota: "
+    waits = "" if verdict.is_blocked else "waits for quota: "
     return (f"{waits}{verdict.message}",)
 
 
@@ -124,6 +130,9 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     An object that runs already is asked about as an upgrade of it: a RayService keeps what it holds until the new
     release serves, and every other object gives up what it holds. ``applied`` is for one that was written a moment
     ago: what its RayService holds now is of the release before.
+
+    Raises:
+        UncountableError: Its spec is not valid.
     """
     kind = str(manifest.get("kind"))
     meta = msgspec.convert(section(manifest, "metadata"), ObjectMeta)
@@ -142,19 +151,24 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     origin = {} if kind == RAY_CLUSTERS.kind else {labels.ORIGIN_KIND: kind, labels.ORIGIN_NAME: name}
     cluster = RayCluster(
         metadata=ObjectMeta(name=name, namespace=namespace, labels={**(meta.labels or {}), **origin}),
-        spec=msgspec.convert(spec, RayClusterSpec),
+        spec=_converted(spec),
     )
-    demand = demand_of(cluster, _submitter(kind, manifest))
-    owner = f"{kind} {namespace}/{name}"
-    own = ledger.usage_of(owner)
+    demand, problem = counted(cluster, _submitter(kind, manifest))
+    if demand is None:
+        raise UncountableError(problem[1] if problem else "")
     asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
     surges = False
     if kind == RAY_SERVICES.kind:
         asks = _holds_another_release if applied else _is_another_release
         surges = yield from asks(manifest, namespace)
-    # what it holds now is given back, or goes on being used
-    verdict = ledger.verdict(asked, own) if surges else ledger.verdict(asked, {}, own)
-    return Answer(owner, verdict)
+    return Answer(f"{kind} {namespace}/{name}", ledger.verdict(asked, gives_up=not surges))
+
+
+def _converted(spec: Object) -> RayClusterSpec:
+    try:
+        return msgspec.convert(spec, RayClusterSpec)
+    except msgspec.ValidationError as error:
+        raise UncountableError(str(error)) from error
 
 
 def _is_another_release(manifest: Object, namespace: str) -> Operation[bool]:

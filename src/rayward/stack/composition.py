@@ -25,7 +25,12 @@ SHARED: Final = gate.Shared(CLUSTERS, RAY_PODS, RAY_JOBS_WHOLE, RAY_SERVICES_WHO
 _KINDS = (CLUSTERS, RAY_SERVICES_WHOLE, RAY_JOBS_WHOLE)
 
 
-def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = None) -> Compose:
+def composed(
+    queueing: Queueing,
+    machine_queue: str = "",
+    store: Store | None = None,
+    engine_settings: engine.EngineSettings = engine.EngineSettings(),  # noqa: B008 -- frozen
+) -> Compose:
     """The entries of all rooms, on shared watches.
 
     ``machine_queue`` names queues that cover the nodes; the timeline is kept in memory without a ``store``.
@@ -40,12 +45,21 @@ def composed(queueing: Queueing, machine_queue: str = "", store: Store | None = 
             return found
         found = (*found, gate.registration(queueing, SHARED), multicluster.registration(queueing, RAY_SERVICES_WHOLE))
         if queueing.admission is Admission.EMBEDDED:
-            found = (*found, engine.REGISTRATION)
+            found = (*found, engine.registration(engine_settings))
             if machine_queue:
                 found = (*found, machine.registration(machine_queue))
         return found
 
     return compose
+
+
+def engine_settings_of(settings: Settings) -> engine.EngineSettings:
+    """How the embedded engine is to admit."""
+    timeout = settings.pods_ready_timeout
+    return engine.EngineSettings(
+        engine.Settings(settings.fair_sharing, settings.block_until_pods_ready),
+        engine.PodsReady(timeout) if timeout is not None else None,
+    )
 
 
 def check_settings(settings: Settings) -> None:
@@ -66,6 +80,12 @@ def check_settings(settings: Settings) -> None:
             "--default-queue and --machine-queue need --admission=embedded",
             "Kueue has a default of its own: a LocalQueue named default",
             "rayward operator run --admission=embedded --default-queue=default",
+        )
+    if engine_settings_of(settings) != engine.EngineSettings() and admission is not Admission.EMBEDDED:
+        raise OperatorError(
+            "--fair-sharing, --pods-ready-timeout and --block-until-pods-ready need --admission=embedded",
+            "Kueue has settings of its own for these: fairSharing and waitForPodsReady of its configuration",
+            "rayward operator run --admission=embedded --fair-sharing",
         )
     if settings.queueing.kueue_takes_unlabelled and admission is not Admission.KUEUE:
         raise OperatorError(

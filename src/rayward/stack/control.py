@@ -65,9 +65,32 @@ def up(
     supervisor = 0
     adopted = state.unsupervised(folder)
     if not already:
-        text = f"adopting the parts that run in {folder.root}: their supervisor was killed"
-        tell(text if adopted is not None else f"starting in {folder.root}")
         supervisor = _spawn(folder, port, node, operator=operator, foreground=foreground)
+    try:
+        if supervisor:
+            text = f"adopting the parts that run in {folder.root}: their supervisor was killed"
+            tell(text if adopted is not None else f"starting in {folder.root}")
+        return _follow(folder, supervisor, began, timeout, tell, already=already, adopted=adopted is not None)
+    except KeyboardInterrupt:
+        # It may not have its lock yet.
+        goes_on = state.is_running(folder) or (supervisor and not _has_ended(supervisor))
+        if goes_on and not foreground:
+            tell("interrupted: the start goes on in the background")
+            tell("  next: rayward status   # shows how far it is; rayward down ends it")
+        raise
+
+
+def _follow(
+    folder: Folder,
+    supervisor: int,
+    began: float,
+    timeout: float,
+    tell: Callable[[str], None],
+    *,
+    already: bool,
+    adopted: bool,
+) -> Up:
+    """Tell of each part that gets ready, until all are; ``supervisor`` is the process that was started for it."""
     told: set[str] = set()
     while True:
         seen = state.current(folder)
@@ -80,7 +103,7 @@ def up(
             usable = look(folder, with_node=any(part.name == "node" for part in seen.parts))
             if usable is not None:
                 monitoring.write(folder)
-                return Up(seen, already or adopted is not None, time.monotonic() - began, usable.trouble)
+                return Up(seen, already or adopted, time.monotonic() - began, usable.trouble)
         if supervisor and _has_ended(supervisor):
             if not state.is_running(folder):
                 raise _did_not_start(folder, state.read(folder))
@@ -137,8 +160,12 @@ def _not_ready(folder: Folder, seen: StackState | None, timeout: float) -> Stack
     )
 
 
-def down(folder: Folder, *, purge: bool, timeout: float = 60.0) -> bool:
+def down(
+    folder: Folder, *, purge: bool, timeout: float = 60.0, tell: Callable[[str], None] = lambda _text: None
+) -> bool:
     """Stop the stack and wait until nothing of it runs; with ``purge`` its data goes too.
+
+    ``tell`` hears what becomes of the stop where it is interrupted.
 
     Returns whether anything ran.
 
@@ -148,14 +175,19 @@ def down(folder: Folder, *, purge: bool, timeout: float = 60.0) -> bool:
     ran = state.is_running(folder)
     asked: StackState | None = None
     deadline = time.monotonic() + timeout
-    while state.is_running(folder):
-        seen = state.current(folder)
-        if seen is not None and asked is None:
-            process.send(seen.supervisor, seen.born, signal.SIGTERM)
-            asked = seen
-        if time.monotonic() > deadline:
-            raise _did_not_stop(folder, asked, timeout)
-        time.sleep(_POLL)
+    try:
+        while state.is_running(folder):
+            seen = state.current(folder)
+            if seen is not None and asked is None:
+                asked = seen
+                process.send(seen.supervisor, seen.born, signal.SIGTERM)
+            if time.monotonic() > deadline:
+                raise _did_not_stop(folder, asked, timeout)
+            time.sleep(_POLL)
+    except KeyboardInterrupt:
+        if asked is not None:
+            tell("interrupted: the stop goes on in the background" + (", and nothing is deleted" if purge else ""))
+        raise
     if asked is not None:
         _has_ended(asked.supervisor)
     # there only if a supervisor, or a node, was killed

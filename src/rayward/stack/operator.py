@@ -21,7 +21,7 @@ from rayward.net.server import Server, listen
 from rayward.operator import arguments, process
 from rayward.operator.cluster.observe import RAY_PODS
 from rayward.operator.process import Settings
-from rayward.stack.composition import check_alone, check_settings, composed
+from rayward.stack.composition import check_alone, check_settings, composed, engine_settings_of
 from rayward.stack.monitoring import pods
 
 _PATH: Final = click.Path(path_type=Path)
@@ -50,7 +50,7 @@ def command(timeline_folder: Path | None, timeline_addr: str, scrape_file: Path 
     async def run(access: Access, settings: Settings) -> None:
         check_settings(settings)
         checks = (check_alone,) if settings.queueing.admission is Admission.EMBEDDED else ()
-        compose = composed(settings.queueing, settings.machine_queue, store)
+        compose = composed(settings.queueing, settings.machine_queue, store, engine_settings_of(settings))
         server = await _serve(store, began, timeline_addr)
         try:
             await process.run(access, settings, lambda reach: (*compose(reach), *scraped(access)), checks)

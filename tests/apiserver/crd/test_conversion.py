@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from rayward.local.apiserver.crd import conversion
 from rayward.net.certificates import Pair, issue_server, make_authority
 from rayward.net.server import Server, ServerTls, listen
 from tests.apiserver.crd.test_serving import define, definition, place, widget
@@ -104,6 +105,25 @@ async def test_a_list_is_converted_with_one_question_and_kept(tmp_path: Path) ->
             found = (await api.call("GET", place())).body["items"]
             assert [(one["metadata"]["name"], one["spec"]["size"]) for one in found] == [("a", 1), ("b", 1), ("c", 1)]
         assert asked == [3]
+
+
+@pytest.mark.parametrize("query", ["", "?limit=4", "?limit=2", "?labelSelector=a%3Db"])
+async def test_a_list_ends_that_is_longer_than_what_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    monkeypatch.setattr(conversion, "_MOST_KEPT", 3)
+    async with _served(tmp_path) as (api, asked):
+        for name in "abcde":
+            made = widget(name, "v2", spec={"size": 100})
+            made["metadata"]["labels"] = {"a": "b"}
+            await api.call("POST", place(version="v2"), made)
+        asked.clear()
+        async with asyncio.timeout(30):
+            found = (await api.call("GET", f"{place()}{query}")).body["items"]
+            assert [one["spec"]["size"] for one in found] == [1] * len(found)
+            assert asked == [5], "one question"
+            assert (await api.call("GET", f"{place()}/a")).body["spec"] == {"size": 1}
+            assert (await api.call("DELETE", place())).code == 200
 
 
 async def test_the_stored_version_asks_nobody(tmp_path: Path) -> None:

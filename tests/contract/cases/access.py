@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.contract.case import case, create, get, merge
+from tests.contract.objects import pod
 
 _RULE = {"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}
 
@@ -62,6 +63,15 @@ CASES = [
         ),
         create(
             "serviceaccounts/sa/token", {"spec": {"boundObjectRef": {"kind": "Node", "apiVersion": "v9", "name": "p"}}}
+        ),
+    ),
+    case(
+        "serviceaccount: a token for a Pod of another account",
+        create("serviceaccounts", {"metadata": {"name": "sa"}}),
+        create("serviceaccounts", {"metadata": {"name": "other"}}).only_of("kind"),
+        create("pods", pod("p", serviceAccountName="other")).only_of("kind"),
+        create(
+            "serviceaccounts/sa/token", {"spec": {"boundObjectRef": {"kind": "Pod", "apiVersion": "v1", "name": "p"}}}
         ),
     ),
     case(

@@ -210,7 +210,92 @@ _ACTIONS = [
     _says("deny and audit", {"expression": _MOST}),
 ]
 
+_FAILS = "object.metadata.name == 'canary' || object.data.nope == 'x'"
+_FAILING: dict[str, Object] = {
+    "expression": _policy({"expression": _FAILS}),
+    "match condition": _policy(matchConditions=[{"name": "bad", "expression": _FAILS}]),
+    "audit annotation": _policy(
+        auditAnnotations=[{"key": "k", "valueExpression": f"{_FAILS} ? '' : string(object.data.nope)"}]
+    ),
+    "parameter": _policy(_BY_PARAM, paramKind=_CONFIGMAPS),
+}
+
+
+def _failing(what: str, *actions: str) -> Case:
+    """The policy is known to be at work by a binding of its own, for labelled objects."""
+    missing: Object = {"paramRef": {**_REF, "name": "none"}} if what == "parameter" else {}
+    return case(
+        f"{', '.join(actions)}: {what} that fails",
+        _bound(
+            _FAILING[what],
+            _binding(actions=actions, resources={"objectSelector": {"matchLabels": {"x": "b"}}}, **missing),
+            _binding("c", resources={"objectSelector": {"matchLabels": {"x": "y"}}}),
+            told=False,
+        ),
+        create("configmaps", configmap("canary", {"a": "1"}, labels={"x": "y"}), dryRun="All")
+        .polled(code=422)
+        .only_of("code"),
+        _try(labels={"x": "b"}),
+    )
+
+
+# 810,000 each: below what one expression may cost
+_DEAR = "object.metadata.name == 'canary' || !object.data.a.contains(object.data.b)"
+_DEAR_MAP = configmap("m", {"a": "a" * 9_000, "b": "b" * 9_000})
+
+
+def _dear(name: str, policy: Object) -> Case:
+    return case(f"cost: {name}", _bound(policy), create("configmaps", _DEAR_MAP, dryRun="All").only_of(*_SHOWN))
+
+
+def _validations(count: int) -> list[Object]:
+    return [{"expression": f"{_DEAR} || {number} > 0"} for number in range(count)]
+
+
+def _conditions(count: int) -> list[Object]:
+    return [{"name": f"n{number}", "expression": _DEAR} for number in range(count)]
+
+
+_DEAR_ANNOTATION = {"key": "k", "valueExpression": f"{_DEAR} ? 'a' : 'b'"}
+
+_COSTS = [
+    _dear("conditions may cost 2.5 million", _policy({"expression": _FAILS}, matchConditions=_conditions(3))),
+    _dear("conditions that cost more", _policy(matchConditions=_conditions(4))),
+    _dear("conditions that cost more, ignored", _policy(matchConditions=_conditions(4), failurePolicy="Ignore")),
+    _dear("validations may cost 10 million beside them", _policy(*_validations(12), matchConditions=_conditions(3))),
+    _dear("validations that cost more", _policy(*_validations(13))),
+    _dear("annotations have 10 million of their own", _policy(*_validations(12), auditAnnotations=[_DEAR_ANNOTATION])),
+    _dear(
+        "annotations that cost more",
+        _policy(
+            {"expression": "object.metadata.name == 'canary'", "message": "refused anyway"},
+            auditAnnotations=[{**_DEAR_ANNOTATION, "key": f"k{number}"} for number in range(13)],
+        ),
+    ),
+    _dear(
+        "a message that costs more",
+        _policy(
+            {"expression": "object.metadata.name == 'canary'", "messageExpression": f"string({_DEAR})"},
+            *_validations(12),
+        ),
+    ),
+]
+
 _MATCHES = [
+    _says(
+        "match conditions: no namespace",
+        {"expression": "false", "message": "condition met"},
+        _try(),
+        matchConditions=[{"name": "n", "expression": "namespaceObject == null"}],
+    ),
+    _says(
+        "audit annotations: no authorizer",
+        {"expression": "true"},
+        _try(),
+        auditAnnotations=[
+            {"key": "k", "valueExpression": "string(authorizer.group('').resource('pods').check('list').allowed())"}
+        ],
+    ),
     _says(
         "match conditions: not met",
         {"expression": "false"},
@@ -485,6 +570,9 @@ CASES = [
     *_REQUESTS,
     *_CHANGES,
     *_ACTIONS,
+    *(_failing(what, action) for what in _FAILING for action in ("Warn", "Audit", "Deny")),
+    *(_failing(what, "Warn", "Audit") for what in _FAILING),
+    *_COSTS,
     *_MATCHES,
     *_VARIABLES,
     *_PARAMS,

@@ -490,4 +490,54 @@ _OTHERS = [
     ),
 ]
 
-CASES = [*_COUNTED, *_REFUSALS, *_SCOPES, *_CLAIMS, *_OTHERS]
+
+def _resize(requests: Amounts, limits: Amounts | None = None) -> Step:
+    resized = container(**_resources(requests, limits))
+    return merge("pods/p/resize", {"spec": {"containers": [resized]}}).only_of("kind", "metadata.name", *_REFUSED)
+
+
+def _has(requests: Amounts) -> Step:
+    """What a kubelet says that the container of the pod has now."""
+    named = {"name": "main", "image": "busybox", "imageID": "", "ready": True, "restartCount": 0}
+    told = {"containerStatuses": [{**named, **_resources(requests)}]}
+    return merge("pods/p/status", {"status": told}).only_of("status.containerStatuses", *_REFUSED)
+
+
+_RESIZED_USED = {"requests.cpu": "1", "requests.memory": "1Gi"}
+_RESIZED = [
+    case("a resize takes more", _quota(_SMALL), _pod("p", _BOTH), _resize({**_BOTH, "cpu": "1"}), _used(_RESIZED_USED)),
+    case(
+        "a resize gives back what its container no longer has",
+        _quota({"cpu": "1"}),
+        _pod("p", {"cpu": "1"}),
+        _has({"cpu": "1"}),
+        _resize({"cpu": "250m"}),
+        _used({"cpu": "1"}),
+        _has({"cpu": "250m"}),
+        _used({"cpu": "250m"}),
+        _pod("q", {"cpu": "750m"}),
+    ),
+    case(
+        "refused: a resize beyond the quota",
+        _quota({"cpu": "1"}),
+        _pod("p", _CPU),
+        _resize({"cpu": "1500m"}),
+        _used({"cpu": "500m"}),
+    ),
+    case(
+        "refused: a resize of limits beyond the quota",
+        _quota({"limits.memory": "1Gi"}),
+        _pod("p", {"memory": "512Mi"}, {"memory": "1Gi"}),
+        _resize({"memory": "512Mi"}, {"memory": "2Gi"}),
+        _used({"limits.memory": "1Gi"}),
+    ),
+    case(
+        "a resize beside a scope that does not hold",
+        _quota({"pods": "1"}, scopes=["BestEffort"]),
+        _pod("p", _CPU),
+        _resize({"cpu": "1500m"}),
+        _used({"pods": "0"}),
+    ),
+]
+
+CASES = [*_COUNTED, *_REFUSALS, *_SCOPES, *_CLAIMS, *_OTHERS, *_RESIZED]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.node.laying import laid
 from tests.node.machine import Machine, sh
 
 
@@ -28,3 +29,9 @@ def test_a_pod_waits_for_the_cards_of_one_that_is_still_ending(machine: Machine)
     # Its object goes at once, its processes a moment later.
     machine.delete(slow, grace_period_seconds=0)
     assert machine.output(sh("echo $CUDA_VISIBLE_DEVICES", **_asks(2)), nodeName=machine.node) == "0,1\n"
+
+
+def test_the_root_of_a_container_has_the_devices_of_its_own_gpus_alone(machine: Machine) -> None:
+    del machine  # Only to skip where pods cannot run.
+    there = {"nvidia0": "zero", "nvidia1": "full", "nvidia4": "random", "nvidiactl": "null", "dxg": "null"}
+    assert laid(there, (1, 2)) == {"nvidia1": "full", "nvidia4": "random", "nvidiactl": "null", "dxg": "null"}

@@ -261,9 +261,40 @@ def test_never_fit_is_told_by_totals() -> None:
     lab.run()
     item = lab.engine.item("ns/surge")
     assert item
-    assert lab.engine.exceeds(item) == {}
-    held = {("default", CPU): 3000}
-    assert lab.engine.exceeds(item, held) == {("default", CPU): (6000, 5000)}
+    assert lab.engine.exceeds(item) == ""
+    assert "1 more needed" in lab.engine.exceeds(item, {("default", CPU): 3000})
+
+
+@pytest.mark.parametrize(("cpu", "evicted"), [(3, ["surge"]), (6, ["surge", "base"])])
+def test_who_is_urgent_takes_a_surge_before_the_release_that_serves(cpu: int, evicted: list[str]) -> None:
+    lab = Laboratory().queues(_queue(quota=6, **LOWER))
+    lab.workloads(_holding("base", 3, reserved_at=1), _holding("surge", 3, reserved_at=2))
+    lab.workloads(_asking("urgent", cpu, priority=5))
+    assert list(lab.run().evicted) == evicted
+
+
+def test_pod_sets_that_go_to_different_flavors_fit_if_rounds_would_place_them() -> None:
+    """The first round puts ``p`` where only ``q`` has room; the next one goes on from there."""
+    for pods in (((2, 2), {"p": "a", "q": "b"}), ((2, 3), {"p": "b", "q": "a"})):
+        (p, q), placed = pods
+        sizes = {"a": {CPU: 3}, "b": {CPU: 2}}
+        lab = Laboratory("a", "b").queues(cluster_queue("a", sizes))
+        lab.workloads(workload("w", "a", [pod_set("p", p, {CPU: 1}), pod_set("q", q, {CPU: 1})]))
+        item = lab.engine.item("ns/w")
+        assert item
+        assert (lab.engine.exceeds(item), lab.engine.lacks(item)) == ("", "")
+        assert lab.run().admitted == {"w": placed}
+
+
+def test_what_is_asked_of_the_engine_changes_nothing() -> None:
+    lab = Laboratory("a", "b").queues(cluster_queue("q", {"a": {CPU: 3}, "b": {CPU: 3}}, "c"), cohort("c"))
+    lab.workloads(workload("w", "q", {CPU: 2}, admitted={"queue": "q", "flavor": "a"}), _asking("v", 9, "q"))
+    node, item = lab.engine.forest.queues["q"], lab.engine.item("ns/v")
+    assert item
+    before = (dict(node.usage), dict(node.root.usage), item.tried)
+    assert lab.engine.exceeds(item, {("a", CPU): 1000})
+    assert lab.engine.lacks(item)
+    assert (node.usage, node.root.usage, item.tried) == before
 
 
 def test_fewer_pods_are_admitted_when_fewer_will_do() -> None:

@@ -13,9 +13,11 @@ from rayward.kinds import labels
 from rayward.kinds.admission import Grant, GroupGrant
 from rayward.kinds.kueue import ResourceFlavor, Workload, names
 from rayward.kinds.raycluster import RayCluster
+from rayward.kube.core.objects import Condition
 from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.demand import Demand, Terms, demand_of, workload_body
 from rayward.quota.gate.state import (
+    AbortUpgrade,
     CreateWorkload,
     Decision,
     FinishWorkload,
@@ -256,6 +258,98 @@ def test_a_forged_grant_is_a_violation_and_closed() -> None:
     assert granted(decision).is_closed
     honest = settled(state(cluster(), workload(cluster(), *HELD)))
     assert not decide(honest).violation
+
+
+_CLOSED = Grant(uid="c", revision=1)
+
+
+def _tampered(group: str = "w", **change: Any) -> State:
+    """A cluster that runs by its grant, of which somebody changed one group."""
+    holder = workload(cluster(), *HELD)
+    honest = settled(state(cluster(), holder, running=pods(holder, head=1, w=2)))
+    assert honest.grant is not None
+    groups = {**honest.grant.groups, group: msgspec.structs.replace(honest.grant.of(group), **change)}
+    return dataclasses.replace(honest, grant=msgspec.structs.replace(honest.grant, groups=groups))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"pods": 5}, "more pods than quota is reserved for"),
+        ({"held": 50}, "more pods than quota is reserved for"),
+        ({"shape": "larger"}, "a shape that no quota is reserved for"),
+        ({"node_selector": None}, "changed by somebody else"),
+        ({"tolerations": ({"operator": "Exists"},)}, "changed by somebody else"),
+    ],
+    ids=lambda each: "" if isinstance(each, str) else next(iter(each)),
+)
+def test_whatever_somebody_changes_of_a_grant_is_a_violation_and_put_right(change: dict[str, Any], says: str) -> None:
+    forged = _tampered(**change)
+    decision = decide(forged)
+    assert decision.violation
+    assert says in decision.events[0].message
+    assert granted(decision).groups == granted(decide(dataclasses.replace(forged, grant=None))).groups
+    assert not decide(settled(forged)).violation
+
+
+def test_a_flavor_that_is_edited_is_no_violation() -> None:
+    moved = msgspec.convert({"metadata": {"name": "f"}, "spec": {"nodeLabels": {"pool": "g"}}}, ResourceFlavor)
+    decision = decide(dataclasses.replace(_tampered(), flavors={"f": moved}))
+    assert not decision.violation
+    assert granted(decision).of("w").node_selector == {"pool": "g"}
+
+
+def test_pods_of_earlier_shapes_that_stay_are_no_violation() -> None:
+    holder = workload(cluster(), *HELD)
+    edited = cluster(groups=[group(replicas=2, cpu=2)])
+    other = workload(edited, *HELD, counts={"head": 0, "w": 2}, created=1)
+    now = settled(state(edited, holder, other, running=pods(holder, head=1, w=2)))
+    assert not decide(now).violation
+
+
+def test_pods_that_nobody_admitted_are_a_violation_once_the_operator_should_have_deleted_them() -> None:
+    running = state(cluster(), workload(cluster()), grant=_CLOSED, running=pods(None, head=1, w=2))
+    assert not decide(running).violation, "the operator has not seen the grant yet"
+    acknowledged = dataclasses.replace(running, acknowledged=True)
+    decision = decide(acknowledged)
+    assert decision.violation
+    assert decision.events[0].message.startswith("More pods run than quota is reserved for: 1 of headgroup, 2 of w")
+    going = tuple(dataclasses.replace(pod, terminating=True) for pod in pods(None, head=1, w=2))
+    assert not decide(dataclasses.replace(acknowledged, pods={"c": going})).violation
+
+
+def test_more_pods_than_were_granted_are_a_violation() -> None:
+    holder = workload(cluster(), *HELD)
+    now = settled(state(cluster(), holder, running=pods(holder, head=1, w=3)))
+    assert "3 of w" in decide(now).events[0].message
+    assert decide(now).violation
+
+
+def test_an_upgrade_is_given_up_where_its_service_says_so_and_holds_no_quota() -> None:
+    waits = state(cluster(), workload(cluster()), upgrade_of="svc")
+    never, late = Standing(never_fits="never"), "it has waited too long"
+    for given, reason in (
+        ({"standing": never}, ""),
+        ({"standing": never, "rejects": True}, "ExceedsMaxQuota"),
+        ({"rejects": True}, ""),
+        ({"overdue": late}, "UpgradeQueueTimeout"),
+        ({"overdue": late, "upgrade_of": ""}, ""),
+    ):
+        aborts = of(decide(dataclasses.replace(waits, **given)), AbortUpgrade)
+        assert [(write.service, write.reason) for write in aborts] == ([("svc", reason)] if reason else [])
+    holds = state(cluster(), workload(cluster(), *HELD), upgrade_of="svc", overdue=late)
+    assert not of(decide(holds), AbortUpgrade)
+
+
+def test_why_it_waits_is_whoever_admits_word_where_the_numbers_do_not_tell() -> None:
+    body = workload(cluster())
+    asked = {"type": names.QUOTA_RESERVED, "status": "False", "reason": "Pending", "message": "no topology"}
+    waits = msgspec.structs.replace(
+        body, status=msgspec.structs.replace(body.status, conditions=(msgspec.convert(asked, Condition),))
+    )
+    for fits, says in ((True, "no topology; position 1 of 1"), (False, "position 1 of 1")):
+        standing = Standing(message="position 1 of 1", fits_now=fits)
+        assert granted(decide(state(cluster(), waits, standing=standing))).message == says
 
 
 def test_a_problem_keeps_the_cluster_out_of_its_queue_and_is_said() -> None:

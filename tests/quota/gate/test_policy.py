@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,6 +24,9 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.quota.gate.policy import manifests
+from tests.operator.ray.jobs import Script
+from tests.operator.ray.simulated import SimulatedHead
+from tests.operator.service.heads import PodHeads
 from tests.quota.gate.stage import ENGINES, GateStage, queued_service
 
 pytestmark = pytest.mark.anyio
@@ -48,6 +52,15 @@ async def _guarded(ray: GateStage) -> None:
 
 _IMAGE = "rayproject/ray:2"
 _OPERATOR = "system:serviceaccount:rayward-system:rayward-operator"
+
+
+class _Busy(PodHeads):
+    """Heads whose jobs run until they are stopped: an edit of one that has ended would do nothing."""
+
+    def find(self, place: Any) -> SimulatedHead:
+        head = super().find(place)
+        head.scripts["python -c 1"] = Script(run_seconds=None)
+        return head
 
 
 @asynccontextmanager
@@ -122,8 +135,36 @@ async def test_nobody_takes_a_service_out_of_its_queue_and_its_next_release_past
         await _label(ray, RAY_SERVICES, "svc", kueues="")
 
 
+async def test_the_mark_of_a_suspended_job_is_the_gates_and_a_user_may_only_remove_it(ray: GateStage) -> None:
+    await ray.queue(1)
+    await _guarded(ray)
+    await ray.create_job("train", head=1)
+    tries = itertools.count()
+
+    async def mark(client: Client, value: str | None) -> None:
+        change = {"metadata": {"annotations": {labels.SUSPENDED_BY: value}}}
+        await client.patch(RAY_JOBS, "train", change, PatchType.MERGE, ray.namespace)
+
+    async def refused() -> bool:
+        try:
+            await mark(ray.client, f"gate-{next(tries)}")
+        except Forbidden as error:
+            return f"annotation {labels.SUSPENDED_BY} is written by the quota gate only" in error.message
+        return False
+
+    await ray.eventually(refused)
+    async with _as_operator(ray) as operator:
+        await mark(operator, "gate")
+    with pytest.raises(Forbidden, match="written by the quota gate only"):
+        await mark(ray.client, "me")
+    await mark(ray.client, None)
+    found = await ray.client.get(RAY_JOBS, "train", ray.namespace)
+    assert labels.SUSPENDED_BY not in found["metadata"].get("annotations", {})
+
+
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 async def test_edit_and_reassemble_go_on_under_the_policy(ray: GateStage) -> None:
+    ray.heads = ray.reach = _Busy()
     await ray.queue(2)
     await _guarded(ray)
     await ray.create_cluster("probe")

@@ -35,6 +35,7 @@ _SETTINGS: Final = (
     labels.DRAIN_TIMEOUT,
     labels.SCHEDULING_TIMEOUT,
     labels.REPLICA_START_TIMEOUT,
+    labels.QUEUE_TIMEOUT,
     labels.WAIT_FOR_WORKERS,
     labels.SERVE_CONFIG_UPGRADE,
 )

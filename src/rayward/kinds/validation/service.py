@@ -44,6 +44,7 @@ _DURATIONS: Final = (
     labels.DRAIN_TIMEOUT,
     labels.SCHEDULING_TIMEOUT,
     labels.REPLICA_START_TIMEOUT,
+    labels.QUEUE_TIMEOUT,
 )
 
 

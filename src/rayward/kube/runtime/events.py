@@ -80,7 +80,6 @@ class EventRecorder:
         component: str,
         *,
         instance: str = "",
-        decisions: Collection[str] = (),
         clock: Clock = SYSTEM_CLOCK,
         chance: Callable[[], float] = random.random,
         unique: Callable[[], int] = time.time_ns,
@@ -92,23 +91,30 @@ class EventRecorder:
         self._instance = instance
         self._clock = clock
         self._unique = unique
-        self._folder = Folder(decisions)
+        self._folder = Folder()
         self._pace = TokenBucket(_A_SECOND, _BURST)
         self._waiting: dict[Slot, _Waiting] = {}
         self._written: OrderedDict[Slot, _Written] = OrderedDict()
         self._workers: Workers[Slot] = Workers("events", self._write, workers=_WORKERS, clock=clock, chance=chance)
 
-    def of_component(self, component: str) -> ComponentRecorder:
-        """Records under another name through the same queue."""
-        return ComponentRecorder(self, component)
+    def of_component(self, component: str, decisions: Collection[str] = ()) -> ComponentRecorder:
+        """Records under another name through the same queue; events with reasons of ``decisions`` are never dropped."""
+        return ComponentRecorder(self, component, decisions)
 
     def record(
-        self, about: ObjectReference, kind: EventType, reason: str, message: str, component: str | None = None
+        self,
+        about: ObjectReference,
+        kind: EventType,
+        reason: str,
+        message: str,
+        component: str | None = None,
+        *,
+        decision: bool = False,
     ) -> None:
         """Record what happened to an object, and log it: the log has those too that are folded or dropped."""
         level = logging.WARNING if kind == "Warning" else logging.INFO
         _log.log(level, "%s %s/%s: %s: %s", about.kind, about.namespace, about.name, reason, message)
-        happening = Happening(about, kind, reason, _shortened(message), component or self._component)
+        happening = Happening(about, kind, reason, _shortened(message), component or self._component, decision)
         folded = self._folder.fold(happening, self._clock.now())
         if folded is None:
             self.dropped += 1
@@ -118,14 +124,15 @@ class EventRecorder:
         if waiting is not None:
             waiting.happening, waiting.last = folded.happening, when
             waiting.count += 1
-        elif len(self._waiting) >= _WAITING:
+        elif len(self._waiting) >= _WAITING and not decision:
             self.dropped += 1
             return
         else:
             # Named now: if the answer to its creation is lost, the next try finds it instead of making another.
             name = f"{about.name}.{self._unique():x}"
             self._waiting[folded.slot] = _Waiting(name, folded.happening, 1, when, when)
-        self._workers.add(folded.slot)
+        # Not behind thousands of others, which are written at a pace.
+        self._workers.add(folded.slot, priority=int(decision))
 
     @property
     def idle(self) -> bool:
@@ -145,18 +152,24 @@ class EventRecorder:
             if not await self._count_up(slot, waiting):
                 await self._create(slot, waiting)
         except ApiError as error:
+            if error.retryable and waiting.happening.decision:
+                self._wait_again(slot, waiting)
+                raise
             # Refused (the namespace is going away, no right to): asking again changes nothing.
             self.dropped += waiting.count
             _log.debug("event %s of %s was refused: %s", waiting.happening.reason, waiting.happening.about.name, error)
         except NetworkError:
-            newer = self._waiting.get(slot)
-            if newer is not None:
-                newer.count += waiting.count
-                newer.name, newer.first = waiting.name, waiting.first
-            else:
-                self._waiting[slot] = waiting
+            self._wait_again(slot, waiting)
             raise
         return DONE
+
+    def _wait_again(self, slot: Slot, waiting: _Waiting) -> None:
+        newer = self._waiting.get(slot)
+        if newer is not None:
+            newer.count += waiting.count
+            newer.name, newer.first = waiting.name, waiting.first
+        else:
+            self._waiting[slot] = waiting
 
     async def _count_up(self, slot: Slot, waiting: _Waiting) -> bool:
         written = self._written.get(slot)
@@ -208,10 +221,12 @@ class ComponentRecorder:
 
     recorder: EventRecorder
     component: str
+    decisions: Collection[str] = ()
 
     def event(self, resource: Resource, about: KubeObject, kind: EventType, reason: str, message: str) -> None:
         """Record what happened to an object."""
-        self.recorder.record(reference(resource, about), kind, reason, message, self.component)
+        decision = reason in self.decisions
+        self.recorder.record(reference(resource, about), kind, reason, message, self.component, decision=decision)
 
 
 class EventFilter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from typing import Final, Generic, TypeVar
 
@@ -29,6 +29,8 @@ class Happening:
     message: str
     component: str = ""
     """Who tells it."""
+    decision: bool = False
+    """Whether it is kept as it is: few of these are recorded, and each one counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +65,9 @@ class _Similar:
 
 
 class Folder:
-    """Drops what is recorded too often of one object for one reason, and joins what differs only in its message.
+    """Drops what is recorded too often of one object for one reason, and joins what differs only in its message."""
 
-    Args:
-        decisions: Reasons of which each event is kept as it is: few of them are recorded, and each one counts.
-    """
-
-    def __init__(self, decisions: Collection[str] = ()) -> None:
-        self._decisions = decisions
+    def __init__(self) -> None:
         self._buckets = _Recent(lambda: TokenBucket(_SPAM_RATE, _SPAM_BURST))
         self._similar = _Recent(_Similar)
 
@@ -87,7 +84,7 @@ class Folder:
             happening.component,
         )
         group = (*whose, happening.reason)
-        if happening.reason in self._decisions:
+        if happening.decision:
             return Folded((*group, about.field_path, happening.message), happening)
         # client-go's budget is one per object; then what comes often costs the events of rare and weighty decisions.
         if not self._buckets[group].try_take(now):

@@ -37,7 +37,7 @@ class Manager:
             environment = Environment(
                 client=client,
                 informers=self.informers,
-                recorder=recorder.of_component(entry.component),
+                recorder=recorder.of_component(entry.component, entry.decisions),
                 clock=clock,
                 workers=number,
                 observer=metrics.controller(entry.name, number),

@@ -117,6 +117,8 @@ class Registration:
     """The least it must be allowed to do."""
     build: Callable[[Environment, Any], Running]
     """Makes the controller of one namespace, or of all; the second argument is what ``metrics`` made."""
+    decisions: frozenset[str] = frozenset()
+    """Reasons of its events that are neither dropped nor joined: what it decided, and its answers to users."""
     metrics: Callable[[CollectorRegistry], Any] = lambda registry: None
     """The metrics of this kind, made once for a process."""
     optional: bool = False

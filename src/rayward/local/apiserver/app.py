@@ -26,7 +26,7 @@ from rayward.local.apiserver.request import Request, Response, Stream
 from rayward.local.apiserver.requestinfo import RequestInfo, parse
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.respond import to_protobuf, to_yaml, warning_headers
-from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels, refuse
+from rayward.local.apiserver.tunnel import KINDS, SPDY, Tunnels
 from rayward.local.apiserver.verbs import watchsocket
 from rayward.local.apiserver.verbs.convert import converting
 from rayward.local.apiserver.verbs.create import create
@@ -95,27 +95,33 @@ class App:
             await _lifespan(receive, send)
             return
         if scope["type"] == "websocket":
-            try:
-                await self._tunnel(scope, receive, send)
-            except status.ApiError as error:
-                await refuse(error, receive, send)
+            await self._open(scope, receive, send)
             return
         warnings: list[str] = []
         try:
             answer = await self._answer(scope, receive, send, warnings)
-        except status.ApiError as error:
-            answer = failure(error, warnings, dict(scope["headers"]).get(b"accept", b""))
-        except Overloaded:
-            answer = failure(status.too_many_requests(), warnings)
-        except (StoreClosed, StoreFailed):
-            answer = failure(status.unavailable("the server is shutting down"), warnings)
-        except Exception:
-            _log.exception("request failed: %s %r", scope["method"], scope["path"])
-            answer = failure(status.internal("the server met an unexpected condition; see its log"), warnings)
+        except Exception as error:
+            answer = failure(_problem(error, scope), warnings, dict(scope["headers"]).get(b"accept", b""))
         if isinstance(answer, Stream):
             await _send_stream(answer, receive, send)
         elif answer is not None:
             await _send_response(answer, send, head=scope["method"] == "HEAD")
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a WebSocket, which can be refused until it is accepted."""
+        accepted = False
+
+        async def sending(message: MutableMapping[str, Any]) -> None:
+            nonlocal accepted
+            accepted = accepted or message["type"] == "websocket.accept"
+            await send(message)
+
+        try:
+            await self._tunnel(scope, receive, sending)
+        except Exception as error:
+            if accepted:
+                raise
+            await _refuse_socket(failure(_problem(error, scope), []), receive, send)
 
     async def _tunnel(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, headers, query = _asked(scope)
@@ -329,6 +335,28 @@ async def _read_body(receive: Receive, headers: Mapping[bytes, bytes]) -> bytes:
         parts.append(part)
         if not message.get("more_body"):
             return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _problem(error: Exception, scope: Scope) -> status.ApiError:
+    """What the caller is told of a request that failed."""
+    match error:
+        case status.ApiError():
+            return error
+        case Overloaded():
+            return status.too_many_requests()
+        case StoreClosed() | StoreFailed():
+            return status.unavailable("the server is shutting down")
+        case _:
+            _log.error("request failed: %s %r", scope.get("method", "GET"), scope["path"], exc_info=error)
+            return status.internal("the server met an unexpected condition; see its log")
+
+
+async def _refuse_socket(answer: Response, receive: Receive, send: Send) -> None:
+    await receive()
+    length = (b"content-length", str(len(answer.body)).encode())
+    headers = [(b"content-type", answer.content_type), length, *answer.headers]
+    await send({"type": "websocket.http.response.start", "status": answer.code, "headers": headers})
+    await send({"type": "websocket.http.response.body", "body": answer.body})
 
 
 async def _send_response(answer: Response, send: Send, *, head: bool) -> None:

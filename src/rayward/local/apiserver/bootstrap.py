@@ -47,7 +47,9 @@ async def ensure(core: Core, service_address: str, port: int, authority: str) ->
     await _create(core, ("", "v1", "configmaps"), "kube-system", known)
     await _create(core, ("", "v1", "services"), "default", _service(service_address, port))
     await asyncio.gather(*(_reconcile(core, *each) for each in _policy(recorded.policy())))
-    await asyncio.gather(*(_reconcile(core, *each) for each in _policy(parts.policy())))
+    own = _policy(parts.policy())
+    await asyncio.gather(*(_reconcile(core, *each) for each in own))
+    await _retire(core, {(plural, obj["metadata"]["name"]) for plural, obj in own})
 
 
 def _policy(given: Mapping[str, Sequence[Object]]) -> list[tuple[str, Object]]:
@@ -68,9 +70,26 @@ async def _reconcile(core: Core, plural: str, expected: Object) -> None:
         if "uid" in changed["metadata"]:
             await _update(core, resource, live, changed)
             return
-        value, revision = live.value, live.record.revision
-        await core.objects.store.delete(live.record.key, lambda rev: encode(resource, value, rev), expect=revision)
+        await _delete(core, resource, live)
     await _create(core, place, namespace, {**expected, "metadata": dict(expected["metadata"])})
+
+
+async def _retire(core: Core, wanted: set[tuple[str, str]]) -> None:
+    """Delete what an older version gave the parts of the stack, and this one does not."""
+    for plural in {plural for plural, _ in wanted}:
+        resource = core.registry.find(_ROLES, "v1", plural)
+        assert resource is not None
+        for key in core.objects.store.newest_keys(resource.scope("")):
+            name = key.rpartition("/")[2]
+            live = core.objects.newest(resource, "", name)
+            if live is None or (plural, name) in wanted or not parts.is_ours(live.value):
+                continue
+            await _delete(core, resource, live)
+
+
+async def _delete(core: Core, resource: Resource, live: Live) -> None:
+    value, revision = live.value, live.record.revision
+    await core.objects.store.delete(live.record.key, lambda rev: encode(resource, value, rev), expect=revision)
 
 
 async def _update(core: Core, resource: Resource, live: Live, obj: Object) -> None:

@@ -33,3 +33,4 @@ class User:
 
 
 ADMIN = User("kubernetes-admin", groups=("system:masters", "system:authenticated"))
+NODE = User(f"{PART}node", groups=(EVERYBODY,))

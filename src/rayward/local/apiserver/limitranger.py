@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from rayward.kube.machinery import podamounts
 from rayward.kube.machinery.jsonvalue import entries, section
 from rayward.kube.machinery.quantity import ZERO, Quantity, parse
-from rayward.local.apiserver import podamounts, status
+from rayward.local.apiserver import status
 from rayward.local.apiserver.behaviour import Object
 
 if TYPE_CHECKING:

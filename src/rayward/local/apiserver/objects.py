@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -75,13 +75,14 @@ class Objects:
             await self.convert(resource, [record])
         return self.view(resource, record)
 
-    async def convert(self, resource: Resource, records: Iterable[Record]) -> None:
-        """Have stored objects converted to the resource's version, all at once."""
+    async def convert(self, resource: Resource, records: Sequence[Record]) -> None:
+        """Have stored objects converted to the resource's version, all at once; all of them are kept together."""
         wanted = [record for record in records if self.conversions.lacks(resource, record)]
         if wanted:
             found = await self.conversions.convert(resource, [orjson.loads(record.value) for record in wanted])
             for record, obj in zip(wanted, found, strict=True):
                 self.conversions.keep(resource, record, rendered(resource.head, obj))
+        self.conversions.forget(resource, records)
 
     async def encoder(self, resource: Resource, obj: Object) -> Encoder:
         """What stores an object at a revision, once it is in the version in which it is stored."""

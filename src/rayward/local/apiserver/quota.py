@@ -11,8 +11,7 @@ import orjson
 
 from rayward.kube.machinery.jsonvalue import section
 from rayward.kube.machinery.quantity import ZERO, Quantity, parse
-from rayward.local.apiserver import status
-from rayward.local.apiserver.quotausage import (
+from rayward.kube.machinery.quotausage import (
     CLAIMS,
     PODS,
     SERVICES,
@@ -24,6 +23,7 @@ from rayward.local.apiserver.quotausage import (
     share_of,
     unsaid,
 )
+from rayward.local.apiserver import status
 from rayward.local.store import Event, Record, Store
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import orjson
 
 from rayward.kube.machinery.apply import track_update
 from rayward.kube.machinery.jsonvalue import section
+from rayward.kube.machinery.quotausage import kind_counted
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.objects import encode, stamp
 from rayward.local.apiserver.quota import PREFIX, Quota, Quotas, namespace_of, quota_in
-from rayward.local.apiserver.quotausage import kind_counted
 from rayward.local.store import Conflict, Event, Overloaded, StoreClosed, StoreFailed
 
 _log = logging.getLogger(__name__)

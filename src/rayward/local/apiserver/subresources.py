@@ -18,6 +18,7 @@ from rayward.local.apiserver.builtin.pod import admit as podadmit
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.eviction import evict
 from rayward.local.apiserver.kubelet import Kubelets
+from rayward.local.apiserver.noderestriction import check_token
 from rayward.local.apiserver.objects import Live, stamp
 from rayward.local.apiserver.options import WriteOptions, write_options
 from rayward.local.apiserver.request import Request, Response
@@ -131,6 +132,7 @@ def _token_handler(tokens: Tokens) -> Handler:
         }
         await core.admission.validate(core, attributes.with_object(review), request.warnings)
         bound = _bound_object(core, request, spec.get("boundObjectRef"))
+        check_token(request, spec.get("boundObjectRef"), bound)
         token, ends = tokens.issue(account.value, spec["audiences"], seconds, bound)
         spec.setdefault("boundObjectRef", None)
         review["status"] = {"token": token, "expirationTimestamp": stamp(ends)}
@@ -176,4 +178,8 @@ def _bound_object(core: Core, request: Request, reference: Object | None) -> Obj
             "The object might have been deleted and then recreated"
         )
         raise status.conflict(resource, reference.get("name", ""), text)
+    account = section(found.value, "spec").get("serviceAccountName") or ""
+    if resource.qualified_name == "pods" and account != request.name:
+        text = f'cannot bind token for serviceaccount "{request.name}" to pod'
+        raise status.bad_request(f"{text} running with different serviceaccount name.")
     return found.value

@@ -9,8 +9,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import orjson
-
 from rayward.local.apiserver import status
 from rayward.local.apiserver.core import Core
 from rayward.local.apiserver.kubelet import Kubelets, Target, refused
@@ -142,12 +140,3 @@ async def _carry(kubelet: WebSocket | _Messages, receive: Receive, send: Send) -
 
 def _form(message: bytes | str) -> str:
     return "bytes" if isinstance(message, bytes) else "text"
-
-
-async def refuse(error: status.ApiError, receive: Receive, send: Send) -> None:
-    """Tell a caller who asked for a WebSocket why there is none."""
-    await receive()
-    body = orjson.dumps(error.status())
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "websocket.http.response.start", "status": error.code, "headers": headers})
-    await send({"type": "websocket.http.response.body", "body": body})

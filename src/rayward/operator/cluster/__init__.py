@@ -54,4 +54,5 @@ def registration(reach: Reach, queueing: Queueing = NO_QUEUES) -> Registration:
         ),
         build=partial(ClusterReconciler, reach=reach, queueing=queueing),
         metrics=ClusterMetrics,
+        decisions=frozenset({"CreatedHeadPod", "DeletedHeadPod", "WorkerGroupRemoved", "ForceDeletedStuckCluster"}),
     )

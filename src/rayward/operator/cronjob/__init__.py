@@ -16,6 +16,7 @@ REGISTRATION = Registration(
         rule(OWN, RAY_JOBS),
     ),
     build=CronJobReconciler,
+    decisions=frozenset({"CreatedRayJob", "DeletedRayJob", "MissSchedule", "JobAlreadyActive"}),
     # KubeRay before 1.6 has no such kind.
     optional=True,
 )

@@ -37,4 +37,21 @@ def registration(reach: Reach) -> Registration:
         ),
         build=partial(JobReconciler, reach=reach),
         metrics=JobMetrics,
+        decisions=frozenset(
+            {
+                "CreatedRayCluster",
+                "DeletedRayCluster",
+                "CreatedRayJobSubmitter",
+                "DeletedRayJobSubmitter",
+                "SubmittedRayJob",
+                "Retrying",
+                "Completed",
+                "Failed",
+                "Stopped",
+                "Suspending",
+                "Suspended",
+                "EditIgnored",
+                "SuspendIgnored",
+            }
+        ),
     )

@@ -8,6 +8,7 @@ from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import ENDPOINT_SLICES, PODS, SECRETS, SERVICES
 from rayward.kube.runtime.registry import Registration
 from rayward.operator.ray.reach import Reach
+from rayward.operator.service.events import DECISIONS
 from rayward.operator.service.metrics import ServiceMetrics
 from rayward.operator.service.reconcile import NAME, ServiceReconciler
 
@@ -36,4 +37,5 @@ def registration(reach: Reach, queueing: Queueing = NO_QUEUES) -> Registration:
         ),
         build=partial(ServiceReconciler, reach=reach, queueing=queueing),
         metrics=ServiceMetrics,
+        decisions=DECISIONS,
     )

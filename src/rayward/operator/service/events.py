@@ -17,6 +17,37 @@ from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Co
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.state import ABORTED, ChildCluster, Decision
 
+_WRITES: Final = frozenset(
+    {
+        "CreatedRayCluster",
+        "UpdatedRayCluster",
+        "SuspendedRayCluster",
+        "ResumedRayCluster",
+        "DeletedRayCluster",
+        "SwitchedTraffic",
+    }
+)
+"""Recorded after a write that was made: each is new, also where traffic goes back to where it was."""
+DECISIONS: Final = _WRITES | {
+    "UpdatingServeApplications",
+    "UpdatedServeApplications",
+    "ServeConfigRefused",
+    "ServeDeployFailed",
+    "ReplicasUnschedulable",
+    "ReplicasNotStarted",
+    "ProgressDeadlineExceeded",
+    "InitializingTimeout",
+    "Aborted",
+    "NothingToAbort",
+    "Refreshed",
+    "RedeployedApplications",
+    "ReplacingUnhealthyCluster",
+    "SelfHealingExhausted",
+    "Suspending",
+    "Suspended",
+    "Resumed",
+}
+
 _TRANSITIONS: Final[tuple[tuple[str, str, EventType, str, str], ...]] = (
     (READY, "True", "Normal", "Ready", "RayService is ready to serve requests"),
     (READY, "False", "Warning", "NotReady", ""),
@@ -35,8 +66,8 @@ class ServiceEvents:
         self._recorded = recorded
 
     def event(self, kind: EventType, reason: str, message: str) -> None:
-        """Record an event, unless this generation has it already."""
-        if self._recorded.is_new(self._service.metadata.generation, reason, message):
+        """Record an event, unless this generation has it already and it tells of no write."""
+        if reason in _WRITES or self._recorded.is_new(self._service.metadata.generation, reason, message):
             self._recorder.event(RAY_SERVICES, self._service, kind, reason, message)
 
     def spec(self, desired: Desired) -> None:

@@ -4,6 +4,8 @@
 reads a clock or a network. ``status`` and ``lifecycle`` say what objects become, ``reconcile`` writes it.
 """
 
+import dataclasses
+from functools import partial
 from typing import Final
 
 from rayward.kinds.resources import (
@@ -17,9 +19,11 @@ from rayward.kinds.resources import (
 from rayward.kube.core.rbac import READ, rule
 from rayward.kube.core.resource import DEPLOYMENTS, LEASES, LIMIT_RANGES, NAMESPACES, RUNTIME_CLASSES
 from rayward.kube.runtime.registry import Registration
+from rayward.quota.engine.engine import Settings
+from rayward.quota.engine.lifecycle import PodsReady
 from rayward.quota.engine.reconcile import NAME, EngineReconciler, EngineSettings
 
-__all__ = ["REGISTRATION", "EngineReconciler", "EngineSettings"]
+__all__ = ["REGISTRATION", "EngineReconciler", "EngineSettings", "PodsReady", "Settings", "registration"]
 
 REGISTRATION: Final = Registration(
     name=NAME,
@@ -36,6 +40,12 @@ REGISTRATION: Final = Registration(
         rule(READ, LEASES),
     ),
     build=EngineReconciler,
+    decisions=frozenset({"Preempted"}),
     # each writes one decision at a time and spends its time on the answer
     workers=16,
 )
+
+
+def registration(settings: EngineSettings) -> Registration:
+    """The engine's entry, where it is to admit otherwise than by default."""
+    return dataclasses.replace(REGISTRATION, build=partial(EngineReconciler, settings=settings))

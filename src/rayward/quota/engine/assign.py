@@ -166,13 +166,16 @@ class Assigner:
         *,
         fair: bool = False,
         replaced: Item | None = None,
+        freed: Usage | None = None,
     ) -> None:
+        """``freed`` is what whoever asks holds now and gives up for it."""
         self._item = item
         self._node = node
         self._rules = rules
         self._flavors = flavors
         self._oracle = oracle
         self._replaced = replaced
+        self._freed = freed or {}
         self._may_preempt_borrowing = rules.borrow is not None or (
             fair and rules.preemption.reclaim_within_cohort != "Never"
         )
@@ -329,7 +332,8 @@ class Assigner:
                 f"> maximum capacity ({text_of(resource, most)})"
             )
         height, may_reclaim = lowest_that_fits(node, fr, value)
-        available = max(0, node.available(fr))
+        # Quota may have been lowered under what is used: who gives up what it holds may go on with as much.
+        available = max(0, node.available(fr)) + self._freed.get(fr, 0)
         if value <= available:
             return (Mode.FIT, height), ""
         flavor, resource = fr

@@ -97,7 +97,7 @@ class _Entry:
     replaced: Item | None
 
 
-_MOST_RESUMED: Final = 32
+MOST_RESUMED: Final = 32
 _WAITING_FOR_PODS: Final = "waiting for all admitted workloads to be in PodsReady condition"
 
 
@@ -138,7 +138,7 @@ class _Round:
             assignment, targets, replaced = self._assign(item, node)
             item.resumed += 1
             # pod sets that push each other from flavor to flavor would do so for ever
-            item.tried = assignment.tried if item.resumed <= _MOST_RESUMED else ()
+            item.tried = assignment.tried if item.resumed <= MOST_RESUMED else ()
             item.tried_generation = node.generation
             item.message = assignment.message
             yield _Entry(item, node, assignment, targets, replaced)

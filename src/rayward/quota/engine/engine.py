@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
 from rayward.kinds.validation import listed, workload_problems
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.quota.engine import cycle
-from rayward.quota.engine.amounts import FlavorResource, Usage
-from rayward.quota.engine.assign import PODS, QueueRules
+from rayward.quota.engine import cycle, forecast
+from rayward.quota.engine.amounts import Usage
 from rayward.quota.engine.cycle import Decision
 from rayward.quota.engine.fair import FairPreemptor
 from rayward.quota.engine.inventory import STOPPING, Inventory
@@ -232,28 +231,19 @@ class Engine:
         """When somebody's wait outside its queue ends."""
         return min(self._waking.values(), default=None)
 
-    def exceeds(self, item: Item, held: Usage | None = None) -> dict[FlavorResource, tuple[int, float]]:
-        """Where a workload can never fit, even alone: what it needs, with what is held for it, and what there is.
+    def lacks(self, item: Item, freed: Usage | None = None) -> str:
+        """Why a workload would not be admitted now without evictions; empty where it would be.
 
-        Told by totals: a slice counts whole, and ``held`` is what its owner goes on holding beside it.
+        ``freed`` is what its owner holds of the same queue and gives up for it.
         """
-        rules = self.inventory.rules.get(item.cluster_queue)
-        node = self.forest.queues.get(item.cluster_queue)
-        if rules is None or node is None:
-            return {}
-        over: dict[FlavorResource, tuple[int, float]] = {}
-        for resource, amount in _least(item, rules).items():
-            group = rules.group_of(resource)
-            if group is None:
-                continue
-            best = max(
-                ((node.potential((flavor, resource)) - (held or {}).get((flavor, resource), 0), flavor))
-                for flavor in group.flavors
-            )
-            if amount > best[0]:
-                fr = (best[1], resource)
-                over[fr] = (amount + (held or {}).get(fr, 0), node.potential(fr))
-        return over
+        return forecast.now(item, self.world, freed or {})
+
+    def exceeds(self, item: Item, held: Usage | None = None) -> str:
+        """Why a workload can never fit, though nobody else held anything; empty where it may.
+
+        Told by totals: a slice counts whole, and ``held`` is what its owner goes on holding of the same queue.
+        """
+        return forecast.alone(item, self.world, held or {}) if item.cluster_queue in self.forest.queues else ""
 
     # inside
 
@@ -376,15 +366,3 @@ class Engine:
 
     def _is_there(self, root: Node) -> bool:
         return (self.forest.queues if root.is_queue else self.forest.cohorts).get(root.name) is root
-
-
-def _least(item: Item, rules: QueueRules) -> dict[str, int]:
-    total: dict[str, int] = {}
-    for demand in item.demands:
-        count = demand.count if demand.min_count is None else min(demand.min_count, demand.count)
-        requests = demand.total(count)
-        if rules.group_of(PODS) is not None:
-            requests[PODS] = count
-        for resource, amount in requests.items():
-            total[resource] = total.get(resource, 0) + amount
-    return total

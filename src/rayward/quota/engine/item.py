@@ -111,6 +111,11 @@ class Item:
         return (-self.priority, self.timestamp, self.uid)
 
     @property
+    def has_untried_flavors(self) -> bool:
+        """Whether the last search ended before the last flavor: the next one goes on from there."""
+        return any(index != -1 for tried in self.tried for index in tried.values())
+
+    @property
     def reducible(self) -> bool:
         """Whether fewer pods would do."""
         return any(demand.min_count is not None and demand.min_count < demand.count for demand in self.demands)

@@ -123,17 +123,16 @@ class PendingQueue:
         """What becomes of the one that was tried; returns whether another may be tried now."""
         if item.key not in self._items:
             return True
-        more_flavors = any(index != -1 for tried in item.tried for index in tried.values())
         if self.strict:
             if reason is Requeue.NAMESPACE_MISMATCH:
                 self._parked[item.key] = item
                 return True
-            return more_flavors
+            return item.has_untried_flavors
         if reason is Requeue.PENDING_PREEMPTION:
             self.sticky = item.key
         if reason in _AT_ONCE:
             return False
-        if more_flavors:
+        if item.has_untried_flavors:
             return True
         if reason in _OF_ITS_SHAPE:
             line = self._lines.get(item.shape)

@@ -28,7 +28,6 @@ from rayward.kinds.resources import (
 from rayward.kube.core.meta import is_true
 from rayward.kube.core.objects import Key, KubeObject, version_number
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
-from rayward.kube.core.resource import NAMESPACES
 from rayward.kube.runtime.cache import Cache
 from rayward.kube.runtime.controller import DONE, Controller, Result
 from rayward.kube.runtime.queue import HIGH
@@ -46,7 +45,14 @@ from rayward.quota.engine.queuereports import QueueReports
 from rayward.quota.engine.surroundings import SurroundingsOf
 from rayward.quota.engine.takeover import KueueWatch
 from rayward.quota.engine.writes import WorkloadWrites
-from rayward.quota.sources import ALL_CLUSTER_QUEUES, ALL_COHORTS, ALL_FLAVORS, ALL_LOCAL_QUEUES, ALL_WORKLOADS
+from rayward.quota.sources import (
+    ALL_CLUSTER_QUEUES,
+    ALL_COHORTS,
+    ALL_FLAVORS,
+    ALL_LOCAL_QUEUES,
+    ALL_NAMESPACES,
+    ALL_WORKLOADS,
+)
 
 NAME: Final = "quota"
 _PASS: Final = Key("", "")
@@ -63,7 +69,6 @@ _LONGEST_BATCH_SECONDS: Final = 0.2
 
 
 _CHECKS: Final = Source(ADMISSION_CHECKS, AdmissionCheck)
-_NAMESPACES: Final = Source(NAMESPACES, KubeObject, metadata_only=True)
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +103,7 @@ class EngineReconciler:
             cache(ALL_COHORTS),
             cache(ALL_FLAVORS),
             cache(_CHECKS),
-            cache(_NAMESPACES),
+            cache(ALL_NAMESPACES),
         )
         self.controller = Controller(
             NAME,
@@ -146,7 +151,7 @@ class EngineReconciler:
         cache(ALL_COHORTS).subscribe(self._changed(self.engine.set_cohort, self.engine.remove_cohort))
         cache(ALL_FLAVORS).subscribe(self._changed(self.engine.set_flavor, self.engine.remove_flavor))
         cache(_CHECKS).subscribe(self._changed(self._set_check, self.engine.remove_check))
-        cache(_NAMESPACES).subscribe(self._changed(self._set_namespace, self.engine.remove_namespace))
+        cache(ALL_NAMESPACES).subscribe(self._changed(self._set_namespace, self.engine.remove_namespace))
 
     def _changed(self, put: Callable[[Any], None], remove: Callable[[str], None]) -> Callable[[Any, Any], None]:
         def listener(old: KubeObject | None, new: KubeObject | None) -> None:

@@ -7,7 +7,8 @@ any order.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from rayward.quota.engine.amounts import Amount, FlavorResource, Usage, minus, plus
@@ -95,6 +96,23 @@ class Node:
             yield self
         for child in self.children.values():
             yield from child.leaves()
+
+    @contextmanager
+    def idle(self) -> Generator[None]:
+        """Within the block nobody uses anything at or below this node."""
+        used = [(node, node.usage) for node in self._nodes()]
+        for node, _ in used:
+            node.usage = {}
+        try:
+            yield
+        finally:
+            for node, usage in used:
+                node.usage = usage
+
+    def _nodes(self) -> Iterator[Node]:
+        yield self
+        for child in self.children.values():
+            yield from child._nodes()
 
     def local_available(self, fr: FlavorResource) -> Amount:
         """What is free of the part that is never lent."""

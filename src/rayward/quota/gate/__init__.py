@@ -19,8 +19,9 @@ from rayward.kinds.resources import (
     WORKLOADS,
 )
 from rayward.kube.core.rbac import OWN, READ, rule
-from rayward.kube.core.resource import LIMIT_RANGES, PODS, RUNTIME_CLASSES
+from rayward.kube.core.resource import LIMIT_RANGES, NAMESPACES, PODS, RUNTIME_CLASSES
 from rayward.kube.runtime.registry import Environment, Registration
+from rayward.quota.gate.decide import STOPPED_BY_QUEUE, VIOLATION
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.gate.observe import Shared
 from rayward.quota.gate.reconcile import NAME, GateReconciler
@@ -45,9 +46,10 @@ def registration(queueing: Queueing, shared: Shared) -> Registration:
             rule((*READ, "patch"), RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
             # A Workload points to its RayCluster: some servers ask for this right.
             rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
-            rule(READ, PODS, LIMIT_RANGES),
+            rule(READ, PODS, LIMIT_RANGES, NAMESPACES),
             rule(READ, RUNTIME_CLASSES),
         ),
         build=build,
         metrics=GateMetrics,
+        decisions=frozenset({VIOLATION, STOPPED_BY_QUEUE}),
     )

@@ -81,7 +81,7 @@ class Applier:
                 if mark:
                     change["metadata"] = {"annotations": {labels.SUSPENDED_BY: GATE}}
                 await self._send(RAY_JOBS, self._merge(RAY_JOBS, name, change), KubeObject)
-            case AbortUpgrade(service, name):
+            case AbortUpgrade(service, name, _, _):
                 change = {"metadata": {"annotations": {labels.ABORT: name}}}
                 await self._send(RAY_SERVICES, self._merge(RAY_SERVICES, service, change), KubeObject)
 

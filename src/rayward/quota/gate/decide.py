@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rayward.kinds import labels
-from rayward.kinds.admission import Grant
+from rayward.kinds.admission import NEVER_FITS, Grant
 from rayward.kinds.kueue import Workload, names
 from rayward.quota.gate import grants
 from rayward.quota.gate.demand import (
@@ -41,9 +41,11 @@ from rayward.quota.gate.state import (
     Write,
     WriteGrant,
 )
+from rayward.quota.gate.violation import violation
 
 VIOLATION = "GateViolation"
 STOPPED_BY_QUEUE = "StoppedByQueue"
+QUEUE_TIMEOUT = "UpgradeQueueTimeout"
 _PODS_GONE = "All pods are gone"
 _SUPERSEDED = "The RayCluster no longer requests these pods"
 
@@ -136,12 +138,11 @@ class _Step:
             writes.append(ReportReady(holder))
         writes += self._leftovers(same, others, active, settled)
         writes += self._relabelled()
-        if self.state.rejects and self.state.standing.never_fits and holder is None:
-            assert self.state.cluster is not None
-            writes.append(AbortUpgrade(self.state.rejects, self.state.cluster.metadata.name))
-        violation = self._violation()
-        events = (Event("Warning", VIOLATION, violation),) if violation else self._stopped_by_queue(grant)
-        return Decision(tuple(writes), events, bool(violation))
+        if holder is None:
+            writes += self._abort()
+        said = violation(self.state, self.live, self._pods())
+        events = (Event("Warning", VIOLATION, said),) if said else self._stopped_by_queue(grant)
+        return Decision(tuple(writes), events, bool(said))
 
     # how many
 
@@ -288,6 +289,16 @@ class _Step:
         stale = [one for one in self.live if one.metadata.label(labels.ROLE) != role and not one.deleting]
         return [PatchWorkload(one, {"metadata": {"labels": {labels.ROLE: role}}}) for one in stale]
 
+    def _abort(self) -> list[Write]:
+        """An upgrade that holds no quota is given up where its RayService asks for that."""
+        state = self.state
+        never = state.standing.never_fits if state.rejects else ""
+        reason, why = (NEVER_FITS, never) if never else (QUEUE_TIMEOUT, state.overdue)
+        if not (state.upgrade_of and why):
+            return []
+        assert state.cluster is not None
+        return [AbortUpgrade(state.upgrade_of, state.cluster.metadata.name, reason, why)]
+
     # what is said
 
     def _is_stale_wording(self, grant: Grant) -> bool:
@@ -311,29 +322,6 @@ class _Step:
     def _waiting(self, same: Sequence[Workload], others: Sequence[Workload]) -> Workload | None:
         """The Workload whose wait is worth reporting."""
         return _newest(one for one in same if not _holds(one)) or _newest(one for one in others if not _holds(one))
-
-    def _violation(self) -> str:
-        known = self.state.grant
-        pods = self._pods()
-        if known is None:
-            fresh = not self.live
-            return f"{len(pods)} pods run without quota; they are stopped" if pods and not fresh else ""
-        if known.is_closed:
-            return ""
-        covered: dict[str, int] = {}
-        for workload in self.live:
-            if workload.reserved:
-                form = form_of(workload)
-                for one in workload.spec.pod_sets:
-                    group = form[one.name].group if one.name in form else ""
-                    covered[group] = max(covered.get(group, 0), one.count)
-        beyond = [group for group, granted in known.groups.items() if granted.pods > covered.get(group, 0)]
-        if not beyond:
-            return ""
-        return (
-            f"Annotation {labels.ADMITTED} let {', '.join(sorted(beyond))} run more pods than quota is reserved for; "
-            "the gate is closed for those"
-        )
 
 
 def _holds(workload: Workload) -> bool:

@@ -21,7 +21,9 @@ from rayward.kinds.resources import RAY_CLUSTERS, WORKLOADS
 from rayward.kinds.shapes import PodSetShape, pod_set_shapes
 from rayward.kinds.shapes.podsets import outlined
 from rayward.kinds.shapes.submitter import SUBMITTER_GROUP
+from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.quantity import QuantityError
 
 SUBMITTER: Final = "submitter"
 """The pod set of a RayJob's submitter; no worker group can have that name in a Workload of its own."""
@@ -85,6 +87,25 @@ def demand_of(cluster: RayCluster, submitter: Object | None = None) -> Demand:
         taken.add(name)
         sets.append(PodSetDemand(name, shape.group, shape.digest, shape.count, shape.spec))
     return Demand(tuple(sets))
+
+
+def counted(cluster: RayCluster, submitter: Object | None = None) -> tuple[Demand | None, tuple[str, str] | None]:
+    """What a cluster asks for, or reason and message of why nobody can tell."""
+    problems = cluster_problems(cluster)
+    if problems:
+        return None, ("InvalidSpec", listed(problems))
+    try:
+        demand = demand_of(cluster, submitter)
+    except QuantityError as error:
+        return None, ("InvalidSpec", str(error))
+    if len(demand.sets) > MAX_POD_SETS:
+        message = (
+            f"{len(demand.sets)} pod sets (the head, {len(cluster.groups)} worker groups"
+            f"{', the submitter' if submitter is not None else ''}) are more than the {MAX_POD_SETS} that a Workload "
+            "can have: merge worker groups of one shape"
+        )
+        return None, ("TooManyPodSets", message)
+    return demand, None
 
 
 def form_of(workload: Workload) -> Mapping[str, SetRecord]:

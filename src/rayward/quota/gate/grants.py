@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant
+from rayward.kinds.admission import NEVER_FITS, QUOTA_RESERVED, Grant, GroupGrant, checksum_of
 from rayward.kinds.kueue import ResourceFlavor, Workload, names
 from rayward.kinds.shapes.submitter import SUBMITTER_GROUP
 from rayward.quota.gate.demand import SetRecord, form_of, origin_of
@@ -49,7 +49,7 @@ def grant_of(
     grant = Grant(uid=uid, workload=origin, groups=groups, reason=reason, message=message[:_LONGEST])
     before = state.grant.revision if state.grant is not None else 0
     number = before if is_same_permission(grant, state.grant) else before + 1
-    return msgspec.structs.replace(grant, revision=max(number, 1))
+    return msgspec.structs.replace(grant, revision=max(number, 1), checksum=checksum_of(grant))
 
 
 def is_same_permission(one: Grant, other: Grant | None) -> bool:
@@ -163,4 +163,6 @@ def _unadmitted(state: State, waiting: Workload | None) -> tuple[str, str]:
         return "WaitingForChecks", f"Workload {name} waits for admission checks: {', '.join(checks) or 'none named'}"
     found = waiting.condition(names.QUOTA_RESERVED)
     reason = found.reason if found is not None and found.reason else "Pending"
-    return reason, state.standing.message or f"Workload {name} waits in LocalQueue {waiting.spec.queue_name}"
+    said = found.message if found is not None and state.standing.fits_now else ""
+    parts = [each for each in (said, state.standing.message) if each]
+    return reason, "; ".join(parts) or f"Workload {name} waits in LocalQueue {waiting.spec.queue_name}"

@@ -23,16 +23,14 @@ from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
 from rayward.kinds.shapes import submitter_spec
-from rayward.kinds.validation import cluster_problems, listed
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object
-from rayward.kube.machinery.quantity import QuantityError
 from rayward.kube.runtime.cache import Cache, by_label
 from rayward.kube.runtime.registry import Informers, Source
-from rayward.quota.gate.demand import MAX_POD_SETS, Demand, Terms, demand_of
+from rayward.quota.gate.demand import Terms, counted
 from rayward.quota.gate.state import PodUse, State
 from rayward.quota.sources import (
     ALL_CLUSTER_QUEUES,
@@ -40,6 +38,7 @@ from rayward.quota.sources import (
     ALL_FLAVORS,
     ALL_LIMIT_RANGES,
     ALL_LOCAL_QUEUES,
+    ALL_NAMESPACES,
     ALL_PRIORITIES,
     ALL_RUNTIME_CLASSES,
     ALL_WORKLOADS,
@@ -110,6 +109,7 @@ class Caches:
     priorities: Cache[WorkloadPriorityClass]
     limit_ranges: Cache[LimitRange]
     runtime_classes: Cache[RuntimeClass]
+    namespaces: Cache[KubeObject]
 
 
 def caches_of(informers: Informers, shared: Shared) -> Caches:
@@ -131,6 +131,7 @@ def caches_of(informers: Informers, shared: Shared) -> Caches:
         priorities=cache(ALL_PRIORITIES),
         limit_ranges=cache(ALL_LIMIT_RANGES),
         runtime_classes=cache(ALL_RUNTIME_CLASSES),
+        namespaces=cache(ALL_NAMESPACES),
     )
 
 
@@ -169,7 +170,7 @@ def observe(caches: Caches, key: Key, queueing: Queueing, stopped: str = "", liv
     queue = queueing.queue_of(cluster.metadata) if is_managed_here(cluster.spec.managed_by) else ""
     job = cluster.metadata.label(labels.ORIGIN_NAME) if _of_job(cluster) else ""
     found = caches.jobs.get(Key(key.namespace, job)) if job else None
-    demand, problem = _demand(cluster, _submitter(cluster, found)) if queue else (None, None)
+    demand, problem = counted(cluster, _submitter(cluster, found)) if queue else (None, None)
     priority, unknown = _priority(caches, cluster)
     if any(one.metadata.label(labels.CLUSTER_UID) == cluster.metadata.uid and not one.finished for one in workloads):
         # the priority was read when the Workload was made; a class that goes away takes nothing from it
@@ -280,30 +281,12 @@ def _of_job(found: KubeObject) -> bool:
 def _use(pod: GatePod) -> PodUse:
     head = pod.metadata.label(labels.NODE_TYPE) == labels.HEAD
     group = labels.HEAD_GROUP if head else pod.metadata.label(labels.GROUP)
-    return PodUse(group, pod.metadata.annotation(labels.WORKLOAD))
+    return PodUse(group, pod.metadata.annotation(labels.WORKLOAD), pod.deleting)
 
 
 def _submitter(cluster: RayCluster, job: RayJob | None) -> Object | None:
     template = job.spec.submitter_pod_template if job is not None else None
     return submitter_spec(cluster.metadata.label(labels.SUBMISSION_MODE), template)
-
-
-def _demand(cluster: RayCluster, submitter: Object | None) -> tuple[Demand | None, tuple[str, str] | None]:
-    problems = cluster_problems(cluster)
-    if problems:
-        return None, ("InvalidSpec", listed(problems))
-    try:
-        demand = demand_of(cluster, submitter)
-    except QuantityError as error:
-        return None, ("InvalidSpec", str(error))
-    if len(demand.sets) > MAX_POD_SETS:
-        message = (
-            f"{len(demand.sets)} pod sets (the head, {len(cluster.groups)} worker groups"
-            f"{', the submitter' if submitter is not None else ''}) are more than the {MAX_POD_SETS} that a Workload "
-            "can have: merge worker groups of one shape"
-        )
-        return None, ("TooManyPodSets", message)
-    return demand, None
 
 
 def _priority(caches: Caches, cluster: RayCluster) -> tuple[tuple[int, str], tuple[str, str] | None]:

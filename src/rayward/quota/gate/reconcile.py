@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from rayward.kinds import labels
-from rayward.kinds.admission import BY_KUEUE, Queueing
+from rayward.kinds.admission import BY_KUEUE, NEVER_FITS, Queueing
 from rayward.kinds.kueue import Workload, names
 from rayward.kinds.rayjob import DeploymentStatus, RayJob
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES, WORKLOADS
@@ -27,20 +27,20 @@ from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.gate.observe import (
     BY_ORIGIN,
     SUBMITTER_PODS,
+    SURGE,
     GatePod,
     LivePods,
     Shared,
     caches_of,
     is_prebuilt,
-    is_promoted,
     job_of,
     keys_of_job,
     observe,
     siblings,
     submitting,
 )
-from rayward.quota.gate.standing import REJECT, Standings
-from rayward.quota.gate.state import State, WriteGrant
+from rayward.quota.gate.standing import REJECT, Standings, overdue
+from rayward.quota.gate.state import AbortUpgrade, State, WriteGrant
 
 NAME: Final = "quota-gate"
 _SAY_AGAIN_SECONDS: Final = 5.0
@@ -91,7 +91,7 @@ class GateReconciler:
     async def _reconcile(self, key: Key) -> Result:
         state = self._observe(key)
         decision = decide(state)
-        if gives_back(decision):
+        if gives_back(decision) or decision.violation:
             # the operator's acknowledgement may be newer than what the caches know of its pods
             state = self._observe(key, await self._read_pods(key, state))
             decision = decide(state)
@@ -105,6 +105,8 @@ class GateReconciler:
             await applier.apply(write, state.cluster, self._clock.utc())
             if isinstance(write, WriteGrant) and state.standing.message:
                 self._told_at[key] = self._clock.now()
+            elif isinstance(write, AbortUpgrade):
+                self._tell_service(key, state, write)
 
         self._report(key, state)
         waits = state.cluster is not None and state.terms is not None and _waiting(state) is not None
@@ -132,13 +134,18 @@ class GateReconciler:
         state = observe(self._caches, key, self._queueing, stopped, live)
         if cluster is None or state.terms is None:
             return state
-        rejects = not is_promoted(cluster) and self._standings.policy(cluster) == REJECT
-        if rejects and any(is_promoted(one) for one in siblings(self._caches, cluster)):
-            state = dataclasses.replace(state, rejects=cluster.metadata.label(labels.ORIGIN_NAME))
         waiting = _waiting(state)
         if waiting is None:
             return state
         state = dataclasses.replace(state, standing=self._standings.of(cluster, waiting))
+        if state.terms is not None and state.terms.role == SURGE:
+            timeout = self._standings.queue_timeout(cluster)
+            state = dataclasses.replace(
+                state,
+                upgrade_of=cluster.metadata.label(labels.ORIGIN_NAME),
+                rejects=self._standings.policy(cluster) == REJECT,
+                overdue=overdue(waiting, timeout, self._clock.utc()) if timeout is not None else "",
+            )
         told = self._told_at.get(key)
         lately = told is not None and self._clock.now() - told < _say_again_seconds(state)
         return dataclasses.replace(state, told_lately=lately)
@@ -151,8 +158,12 @@ class GateReconciler:
         elif state.terms is None:
             if message := self._queueing.left_to_kueue(state.cluster.metadata):
                 self._emit(key, state, [("Warning", BY_KUEUE, message)])
+        elif state.problem is not None:
+            self._emit(key, state, [("Warning", *state.problem)])
         elif state.standing.never_fits:
-            self._emit(key, state, [("Warning", "ExceedsMaxQuota", state.standing.never_fits)])
+            self._emit(key, state, [("Warning", NEVER_FITS, state.standing.never_fits)])
+        elif state.standing.problem:
+            self._emit(key, state, [("Warning", "Inadmissible", state.standing.problem)])
 
     def _emit(self, key: Key, state: State, events: Iterable[tuple[Any, str, str]]) -> None:
         if state.cluster is None:
@@ -161,6 +172,14 @@ class GateReconciler:
         for kind, reason, message in events:
             if known.is_new(state.cluster.metadata.generation, reason, message):
                 self._recorder.event(RAY_CLUSTERS, state.cluster, kind, reason, message)
+
+    def _tell_service(self, key: Key, state: State, given_up: AbortUpgrade) -> None:
+        """The RayCluster that was given up goes, and its events with it."""
+        service = self._caches.services.get(Key(key.namespace, given_up.service))
+        known = self._emitted.setdefault(key, EventFilter())
+        assert state.cluster is not None
+        if service is not None and known.is_new(state.cluster.metadata.generation, given_up.reason, given_up.service):
+            self._recorder.event(RAY_SERVICES, service, "Warning", given_up.reason, given_up.message)
 
     def _applier(self, controller: Controller, key: Key) -> Applier:
         shown: dict[Resource, Cache[Any]] = {

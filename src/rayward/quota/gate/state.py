@@ -19,6 +19,7 @@ class PodUse:
     group: str
     workload: str = ""
     """The first slice of the chain that it was admitted by; empty for one that nobody admitted."""
+    terminating: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +28,12 @@ class Standing:
 
     never_fits: str = ""
     """Why waiting is of no use; empty where it may help."""
+    problem: str = ""
+    """Why nobody can tell: the queue is not there, or not in use."""
     message: str = ""
-    """Need, have, and who holds the rest."""
+    """Need, have, and who holds the rest; or the problem."""
+    fits_now: bool = False
+    """Whether there is room for it: then only whoever admits knows why it waits."""
     waiting: int = 0
     """How many wait there, itself among them."""
 
@@ -71,8 +76,12 @@ class State:
     job_suspended: bool = False
     told_lately: bool = False
     """Whether the words of the grant are so fresh that other numbers alone are not worth a write."""
-    rejects: str = ""
-    """The RayService whose upgrade to this cluster is given up if it can never fit."""
+    upgrade_of: str = ""
+    """The RayService that goes on with another cluster if this one is given up; empty where none serves."""
+    rejects: bool = False
+    """Whether the upgrade is given up if it can never fit."""
+    overdue: str = ""
+    """Why the upgrade is given up though it may fit: it has waited too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +145,12 @@ class SuspendJob:
 
 @dataclass(frozen=True, slots=True)
 class AbortUpgrade:
-    """Give up an upgrade that can never fit, as policy ``Reject`` asks."""
+    """Give up an upgrade that can never fit, or that waited too long."""
 
     service: str
     cluster: str
+    reason: str
+    message: str
 
 
 Write = (

@@ -51,5 +51,6 @@ def registration(queueing: Queueing, services: Source[RayService]) -> Registrati
             rule(("update",), RAY_SERVICES, subresource="finalizers"),
         ),
         build=build,
+        decisions=frozenset({"ChoseWorkerCluster", "AppliedOnWorkerCluster"}),
         optional=True,
     )

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+import functools
+from collections.abc import Callable, Sequence
 
-from rayward.changes import history as revisions
-from rayward.changes import waiting
+from rayward.changes import settling
 from rayward.changes.judging import Verdict
-from rayward.changes.outcomes import Conflict, NotFound, RolledBack, RolloutFailed
+from rayward.changes.outcomes import ChangeError
 from rayward.changes.refs import Ref, ref_of
+from rayward.changes.settling import OnFailure, Settling
+from rayward.changes.together import together
 from rayward.changes.waiting import Waited
 from rayward.changes.writing import Written
 from rayward.sdk.blocking.connection import Connection
@@ -49,16 +50,14 @@ class Waits(Connection):
             'AllPodsReady: The head and all workers are ready'
         """
         about = self._ref(ref)
-        waited = self._run(waiting.wait(about, generation, timeout=timeout, tell=tell), about)
-        self._run(revisions.record_outcome(about, waited.object, waited.verdict.reason, waited.seconds), about)
-        return waited
+        return self._run(settling.wait_recorded(about, generation, timeout, tell), about)
 
     def settle(
         self,
         written: Written,
         *,
         timeout: float = 600.0,
-        on_failure: Literal["rollback", "hold"] | None = None,
+        on_failure: OnFailure | None = None,
         tell: Callable[[Verdict], None] | None = None,
     ) -> Waited:
         """Wait for what a write asked for, and go back where it fails and ``on_failure`` says so.
@@ -71,38 +70,51 @@ class Waits(Connection):
             tell: Called with each new state.
 
         Raises:
-            RolledBack: It failed, and the spec is that of the last revision before it that did not.
+            RolledBack: It failed, and the object is again what the last revision before it asks for that did not fail.
             RolloutFailed, JobFailed, WaitTimeout, Conflict: As of ``wait``; the first also where no earlier revision is
-                known to go back to that did not fail itself, the last also where somebody has asked for another
-                generation since it failed: that one stays.
+                known to go back to that did not fail itself, or where going back has not come true, the last also
+                where somebody has asked for another generation since it failed: that one stays.
 
         Examples:
             >>> waited = client.settle(client.apply(manifest), timeout=60)
             >>> waited.verdict.state
             <State.APPLIED: 'Applied'>
         """
+        how = Settling(timeout, on_failure, self.field_manager, self.user)
         ref = ref_of(written.object, self.namespace)
-        goes_back = (on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
-        generation = int(written.object["metadata"]["generation"])
-        try:
-            return self.wait(ref, generation, timeout=timeout, tell=tell)
-        except RolloutFailed as error:
-            ended = revisions.record_outcome(ref, written.object, error.verdict, error.seconds, failed=True)
-            self._run(ended, ref)
-            if not goes_back or written.before is None:
-                raise
-            self._run(revisions.record(ref, written.before), ref)
-            operation = revisions.undo(
-                ref, manager=self.field_manager, user=self.user, override_gitops=True, generation=generation
-            )
-            try:
-                undo, _ = self._run(operation, ref)
-            except Conflict as newer:
-                newer.why = f"{error.what}\n{newer.why}"
-                raise
-            except NotFound as none:
-                # what was there before had failed too: there is nothing that it could go back to
-                error.why = "\n".join(part for part in (error.why, f"not rolled back: {none.what}") if part)
-                raise error from none
-            what = f"{error.what}; rolled back to revision {undo.to.revision}"
-            raise RolledBack(what, error.why, f"rayward history {ref}", object=str(ref)) from error
+        return self._run(settling.settle(written, how, self.namespace, tell), ref)
+
+    def settle_all(
+        self,
+        written: Sequence[Written],
+        *,
+        timeout: float = 600.0,
+        on_failure: OnFailure | None = None,
+        tell: Callable[[Ref, Verdict], None] | None = None,
+    ) -> tuple[Waited | ChangeError, ...]:
+        """``settle`` for several writes, with one watch for each kind; how each ended, in their order.
+
+        Kinds are waited for one after the other, the objects of one together.
+
+        Examples:
+            >>> ends = client.settle_all(client.apply_all([manifest]), timeout=60)
+            >>> [str(one.verdict.state) for one in ends]
+            ['Applied']
+        """
+        how = Settling(timeout, on_failure, self.field_manager, self.user)
+        kinds: dict[tuple[str, str], list[int]] = {}
+        for index, one in enumerate(written):
+            ref = ref_of(one.object, self.namespace)
+            kinds.setdefault((ref.kind, ref.namespace), []).append(index)
+        ended: dict[int, Waited | ChangeError] = {}
+        for places in kinds.values():
+            operations = [
+                settling.settle(written[at], how, self.namespace, self._teller(written[at], tell)) for at in places
+            ]
+            ended |= zip(places, self._run(together(operations)), strict=True)
+        return tuple(ended[index] for index in range(len(written)))
+
+    def _teller(
+        self, written: Written, tell: Callable[[Ref, Verdict], None] | None
+    ) -> Callable[[Verdict], None] | None:
+        return None if tell is None else functools.partial(tell, ref_of(written.object, self.namespace))

@@ -75,7 +75,9 @@ class Writes(Connection):
         """
         refs = [ref_of(one, self.namespace) for one in wanted]
         bodies = [(ref, with_strategy(ref, one, strategy)) for ref, one in zip(refs, wanted, strict=True)]
-        operation = checking.check(bodies, manager=self.field_manager, force=force_conflicts, lint=lint)
+        operation = checking.check(
+            bodies, manager=self.field_manager, force=force_conflicts, lint=lint, strategy=strategy
+        )
         return self._run(operation)
 
     def apply_all(

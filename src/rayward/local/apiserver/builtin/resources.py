@@ -9,6 +9,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, Reason, duplicate, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_qualified_name
 from rayward.kube.machinery.quantity import ZERO, Quantity, QuantityError, parse
+from rayward.kube.machinery.resourcenames import is_extended, is_huge_page, is_native
 from rayward.local.apiserver.builtin.check import NEGATIVE, Errors, dns_label
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
@@ -51,23 +52,6 @@ _HUGE_PAGES = ("hugepages-", "requests.hugepages-")
 def is_whole(value: str) -> bool:
     """Whether an amount has no fraction."""
     return parse(value).milli() % 1000 == 0
-
-
-def is_huge_page(name: str) -> bool:
-    """Whether this counts huge pages."""
-    return name.startswith("hugepages-")
-
-
-def is_native(name: str) -> bool:
-    """Whether Kubernetes itself defines the resource."""
-    return "/" not in name or "kubernetes.io/" in name
-
-
-def is_extended(name: str) -> bool:
-    """Whether a device plugin offers the resource."""
-    if is_native(name) or name.startswith("requests."):
-        return False
-    return not check_qualified_name(f"requests.{name}")
 
 
 def can_be_overcommitted(name: str) -> bool:

@@ -55,7 +55,14 @@ class Conversions:
     def keep(self, resource: Resource, record: Record, value: bytes) -> None:
         """Remember what a stored object is in the resource's version."""
         self._kept[_key(resource, record)] = value
-        if len(self._kept) > _MOST_KEPT:
+
+    def forget(self, resource: Resource, needed: Sequence[Record]) -> None:
+        """Forget the oldest beyond the limit, but none that are needed now: a list larger than it would never end."""
+        for record in needed:
+            key = _key(resource, record)
+            if key in self._kept:
+                self._kept.move_to_end(key)
+        while len(self._kept) > max(_MOST_KEPT, len(needed)):
             self._kept.popitem(last=False)
 
     def lacks(self, resource: Resource, record: Record) -> bool:

@@ -93,8 +93,10 @@ class Policies:
                 if binding.matching.sees(attributes, core.registry, self._namespace_labels) is None:
                     continue
                 for decision in self._decisions(core, policy, binding, seen):
-                    if "Deny" in binding.actions or not decision.reason:
+                    if decision.always or "Deny" in binding.actions:
                         denied.append((policy, binding, decision))
+                    if decision.always:
+                        continue
                     if "Warn" in binding.actions:
                         text = f"Validation failed for ValidatingAdmissionPolicy '{policy.name}' with binding"
                         warnings.append(f"{text} '{binding.name}': {decision.message}")
@@ -107,7 +109,7 @@ class Policies:
         try:
             params = self._params(core, policy, binding, seen.namespace)
         except _ConfigurationError as error:
-            return [Decision(f"failed to configure binding: {error}")] if policy.fails_closed else []
+            return [Decision(f"failed to configure binding: {error}", always=True)] if policy.fails_closed else []
         found: list[Decision] = []
         access = expressions.variables(core.authorizer, seen)
         request = {key: value for key, value in review.request_of(seen, "").items() if key not in _BESIDE}

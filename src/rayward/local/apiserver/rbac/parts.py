@@ -1,6 +1,8 @@
 """The parts of a local stack as users of its API server: who each is, and the least it must be allowed to do.
 
-Their roles are those of Kubernetes' own components; what ours do beyond them is in a role of its own.
+Their roles are those of Kubernetes' own components where these are no wider than what ours do; what ours do beyond them
+is in a role of its own. The node has no role of Kubernetes: ``system:node`` leans on an authorizer that knows which
+objects the pods of a node name.
 """
 
 from __future__ import annotations
@@ -8,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from rayward.kube.machinery.jsonvalue import Object
-from rayward.local.apiserver.identity import EVERYBODY, PART, User
+from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.local.apiserver.identity import EVERYBODY, NODE, PART, User
 from rayward.local.apiserver.rbac.reconcile import AUTOUPDATE
 
 _GROUP: Final = "rbac.authorization.k8s.io"
@@ -59,10 +61,25 @@ PARTS: Final = (
     ),
     Part(
         "node",
-        User(f"{PART}node", groups=(EVERYBODY,)),
-        ("system:node", "system:kube-scheduler"),
-        # leases of other nodes say which are alive; nodes of an earlier start, that this one has no more, are deleted
-        (_rule("", "nodes", "delete"), _rule("coordination.k8s.io", "leases", "list", "watch")),
+        NODE,
+        (),
+        (
+            _rule("", "pods", "delete", "list", "watch"),
+            _rule("", "pods/status", "patch"),
+            _rule("", "pods/binding", "create"),
+            # nodes of an earlier start, that this one has no more, are deleted
+            _rule("", "nodes", "create", "delete", "get", "list", "patch", "watch"),
+            _rule("", "nodes/status", "patch"),
+            _rule("", "configmaps secrets services persistentvolumeclaims", "list", "watch"),
+            _rule("", "persistentvolumeclaims persistentvolumes", "get"),
+            # for pods that run here alone: noderestriction
+            _rule("", "serviceaccounts/token", "create"),
+            _rule("", "events", "create", "patch"),
+            # those of other nodes say which are alive
+            _rule("coordination.k8s.io", "leases", "create", "list", "patch", "watch"),
+            _rule("authentication.k8s.io", "tokenreviews", "create"),
+            _rule("authorization.k8s.io", "subjectaccessreviews", "create"),
+        ),
     ),
     Part(
         "traffic",
@@ -94,6 +111,12 @@ def policy() -> dict[str, list[Object]]:
             bindings.append(_binding(own, own, part.user))
         bindings.extend(_binding(f"{own}:{role.rpartition(':')[2]}", role, part.user) for role in part.roles)
     return {"clusterroles": roles, "clusterrolebindings": bindings}
+
+
+def is_ours(obj: Object) -> bool:
+    """Whether a role or binding was made from a policy of these parts, by this version or an older one."""
+    metadata = obj["metadata"]
+    return metadata["name"].startswith(PART) and section(metadata, "annotations").get(AUTOUPDATE) == "true"
 
 
 def _metadata(name: str) -> Object:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from rayward.kube.machinery import cel
 from rayward.kube.machinery.jsonvalue import is_object
 from rayward.kube.machinery.patch import PatchError, json_patch
 from rayward.local.apiserver import status
 from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Behaviour, DecodeError, Object
 from rayward.local.apiserver.builtin import behaviour_of_kind
+from rayward.local.apiserver.evaluation import CONDITIONS_BUDGET, FailedError, Stage, conditions_hold
 from rayward.local.apiserver.rbac import expressions
 from rayward.local.apiserver.rbac.authorizer import Authorizer
 from rayward.local.apiserver.registry import Registry
@@ -151,16 +151,12 @@ class HttpWebhooks:
             return True
         variables = {"object": attributes.obj, "oldObject": attributes.old, "request": request}
         variables |= expressions.variables(self._authorizer, attributes)
-        for condition in hook.conditions:
-            try:
-                if not condition.holds(variables):
-                    return False
-            except (cel.EvaluationError, cel.BudgetExceededError, cel.CompileError) as error:
-                if not hook.fails_closed:
-                    return False
-                text = f'failed evaluating match condition "{condition.name}" of webhook "{hook.name}": {error}'
-                raise status.forbidden(attributes.resource, attributes.name, text) from None
-        return True
+        try:
+            return conditions_hold(Stage(variables, CONDITIONS_BUDGET), hook.conditions)
+        except FailedError as error:
+            if not hook.fails_closed:
+                return False
+            raise status.forbidden(attributes.resource, attributes.name, str(error)) from None
 
     async def _call(self, hook: Hook, request: Object, uid: str, *, mutating: bool) -> review.Verdict:
         answer = await self._caller.post(hook.endpoint, review.encode(request), hook.seconds)

@@ -2,42 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
-from rayward.kube.machinery import cel
 from rayward.kube.machinery.cel import authorization
 from rayward.local.apiserver.attributes import Attributes
 from rayward.local.apiserver.behaviour import Object
+from rayward.local.apiserver.evaluation import Expression, compiled
 from rayward.local.apiserver.resource import Resource
 from rayward.local.apiserver.webhooks.caller import Endpoint, endpoint_of
 from rayward.local.apiserver.webhooks.matching import Matching, NamespaceLabels, matching_of
 
 _VARIABLES = {"object": "dyn", "oldObject": "dyn", "request": "dyn", **authorization.VARIABLES}
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """What must hold of a request for its webhook to be asked."""
-
-    name: str
-    _program: cel.Program | cel.CompileError
-
-    def holds(self, variables: Mapping[str, Any]) -> bool:
-        """Whether it is true. Raises EvaluationError, BudgetExceededError or CompileError."""
-        if isinstance(self._program, cel.CompileError):
-            raise self._program
-        value, _cost = self._program.evaluate(variables)
-        return value is True
-
-
-def _condition(declared: Object) -> Condition:
-    try:
-        return Condition(declared["name"], cel.compile_expression(declared["expression"], _VARIABLES))
-    except cel.CompileError as error:
-        # stored by a server that understood it: a webhook that cannot be asked must not go unasked unseen
-        return Condition(declared["name"], error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +23,7 @@ class Hook:
     name: str
     endpoint: Endpoint
     matching: Matching
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Expression, ...]
     fails_closed: bool
     seconds: int
     dry_run_safe: bool
@@ -71,7 +47,7 @@ def _hook(hook: Object) -> Hook:
         name=hook["name"],
         endpoint=endpoint_of(hook.get("clientConfig") or {}),
         matching=matching_of(hook, "rules"),
-        conditions=tuple(_condition(declared) for declared in hook.get("matchConditions") or ()),
+        conditions=tuple(compiled(each["expression"], _VARIABLES) for each in hook.get("matchConditions") or ()),
         fails_closed=hook.get("failurePolicy", "Fail") != "Ignore",
         seconds=hook.get("timeoutSeconds") or 10,
         dry_run_safe=hook.get("sideEffects") in {"None", "NoneOnDryRun"},

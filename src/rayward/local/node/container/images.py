@@ -13,6 +13,7 @@ import msgspec
 EVERY_IMAGE: Final = "*"
 _REDIS: Final = "redis"
 _REDIS_SERVER: Final = "redis-server"
+_REDIS_DATA: Final = "/data"
 _NAME: Final = re.compile(
     r"^(?:[\w.-]+(?::\d+)?/)?[a-z0-9]+(?:[._-]+[a-z0-9]+)*(?:/[a-z0-9]+(?:[._-]+[a-z0-9]+)*)*"
     r"(?::[\w][\w.-]{0,127})?(?:@[A-Za-z0-9]+:[0-9a-fA-F]{32,})?$"
@@ -82,6 +83,11 @@ def find_environment(image: str, environments: Mapping[str, str], default: str =
 def is_redis(image: str) -> bool:
     """Whether an image is the official one of Redis."""
     return _REDIS in _shorter(image)
+
+
+def own_folder(image: str) -> str:
+    """The folder that an image has for its data and starts in; empty for most."""
+    return _REDIS_DATA if is_redis(image) else ""
 
 
 def _redis(image: str) -> Environment:

@@ -1,22 +1,13 @@
-"""Node selectors, node affinity, pod affinity and anti-affinity."""
+"""Which nodes a pod prefers, and pod affinity and anti-affinity."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.nodefit import term_matches
 from rayward.kube.machinery.selectors import labels as selectors
 from rayward.local.node.scheduling.model import Candidate, Occupant
-
-
-def node_matches(spec: Object, node: Candidate) -> bool:
-    """Whether a pod's selector and required node affinity allow a node."""
-    if any(node.labels.get(name) != value for name, value in section(spec, "nodeSelector").items()):
-        return False
-    required = (section(section(spec, "affinity"), "nodeAffinity")).get(
-        "requiredDuringSchedulingIgnoredDuringExecution"
-    )
-    return required is None or any(_term_matches(term, node) for term in entries(required, "nodeSelectorTerms"))
 
 
 def node_preference(spec: Object, node: Candidate) -> int:
@@ -24,33 +15,9 @@ def node_preference(spec: Object, node: Candidate) -> int:
     preferred = (section(section(spec, "affinity"), "nodeAffinity")).get(
         "preferredDuringSchedulingIgnoredDuringExecution"
     )
-    return sum(choice["weight"] for choice in preferred or () if _term_matches(choice["preference"], node))
-
-
-def _term_matches(term: Object, node: Candidate) -> bool:
-    expressions, fields = entries(term, "matchExpressions"), entries(term, "matchFields")
-    if not expressions and not fields:
-        return False
-    names = {"metadata.name": node.name}
-    return all(_holds(one, node.labels) for one in expressions) and all(_holds(one, names) for one in fields)
-
-
-def _holds(expression: Object, values: Mapping[str, str]) -> bool:
-    key, operator, wanted = expression["key"], expression["operator"], entries(expression, "values")
-    value = values.get(key)
-    if operator == "In":
-        return value in wanted
-    if operator == "NotIn":
-        return value not in wanted
-    if operator == "Exists":
-        return value is not None
-    if operator == "DoesNotExist":
-        return value is None
-    try:
-        number, bound = int(value or ""), int(wanted[0])
-    except (ValueError, IndexError):
-        return False
-    return number > bound if operator == "Gt" else number < bound
+    return sum(
+        choice["weight"] for choice in preferred or () if term_matches(choice["preference"], node.name, node.labels)
+    )
 
 
 def attracted(pod: Occupant, node: Candidate, nodes: Sequence[Candidate]) -> bool:

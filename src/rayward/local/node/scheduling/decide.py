@@ -8,7 +8,8 @@ from typing import Final
 
 import msgspec
 
-from rayward.kube.machinery.jsonvalue import Object, entries
+from rayward.kube.machinery import nodefit
+from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.machinery.podrequests import ZERO
 from rayward.kube.machinery.quantity import Quantity
 from rayward.local.node.scheduling import affinity
@@ -68,7 +69,11 @@ def refuse_everywhere(reason: str, nodes: int) -> Refused:
 
 def _score(spec: Object, incoming: Occupant) -> Callable[[Candidate], tuple[float, ...]]:
     def score(node: Candidate) -> tuple[float, ...]:
-        soft = sum(1 for taint in node.taints if taint["effect"] == "PreferNoSchedule" and not _tolerated(spec, taint))
+        soft = sum(
+            1
+            for taint in node.taints
+            if taint["effect"] == "PreferNoSchedule" and not nodefit.is_tolerated(spec, taint)
+        )
         used = node.used()
         free = [
             1 - (used.get(name, ZERO) + incoming.requests.get(name, ZERO)).milli() / room.milli()
@@ -84,11 +89,11 @@ def _obstacles(spec: Object, incoming: Occupant, node: Candidate, nodes: Sequenc
     """What keeps the pod off a node: the first plugin of kube-scheduler that objects, in its order."""
     if not node.ready:
         return [_NOT_READY]
-    if node.unschedulable and not _tolerated(spec, {"key": _UNSCHEDULABLE_TAINT, "effect": "NoSchedule"}):
+    if node.unschedulable and not nodefit.is_tolerated(spec, {"key": _UNSCHEDULABLE_TAINT, "effect": "NoSchedule"}):
         return [_UNSCHEDULABLE]
-    if any(taint["effect"] in ("NoSchedule", "NoExecute") and not _tolerated(spec, taint) for taint in node.taints):
+    if nodefit.is_kept_off(spec, node.taints):
         return ["node(s) had untolerated taint(s)"]
-    if not affinity.node_matches(spec, node):
+    if not nodefit.is_allowed(spec, node.name, node.labels):
         return ["node(s) didn't match Pod's node affinity/selector"]
     taken = {port for occupant in node.occupants for port in occupant.ports}
     if any(_clashes(port, taken) for port in host_ports(spec)):
@@ -134,20 +139,6 @@ def _clashes(port: tuple[str, str, int], taken: set[tuple[str, str, int]]) -> bo
         number == other and protocol == kind and (anywhere in (address, where) or address == where)
         for where, kind, other in taken
     )
-
-
-def _tolerated(spec: Object, taint: Object) -> bool:
-    return any(_tolerates(toleration, taint) for toleration in entries(spec, "tolerations"))
-
-
-def _tolerates(toleration: Object, taint: Object) -> bool:
-    if toleration.get("effect") and toleration["effect"] != taint["effect"]:
-        return False
-    if toleration.get("key") and toleration["key"] != taint["key"]:
-        return False
-    if (toleration.get("operator") or "Equal") == "Exists":
-        return True
-    return bool(toleration.get("key")) and (toleration.get("value") or "") == (taint.get("value") or "")
 
 
 def _with_preemption(

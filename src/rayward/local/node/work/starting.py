@@ -11,10 +11,10 @@ import msgspec
 
 from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.local.node.cgroups import SEEN_AT, Group
-from rayward.local.node.container.devices import graphics_devices, render_minors
+from rayward.local.node.container.devices import Granted, card_minors, granted, render_minors
 from rayward.local.node.container.environment import ConfigError, Sources, container_variables, service_variables
 from rayward.local.node.container.expansion import expand
-from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment
+from rayward.local.node.container.images import Environment, NoImage, entrypoint, find_environment, own_folder
 from rayward.local.node.container.packages import shown_folders
 from rayward.local.node.folders import PodFolder
 from rayward.local.node.pod.facts import Backoff
@@ -54,7 +54,8 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     """
     environment = environment_of(host.settings, container)
     home = _OTHER_HOME if environment.folder.startswith(_HOME + "/") else _HOME
-    variables = _variables(host, node, pod, container, environment, home, start)
+    graphics = granted(start.graphics, card_minors(), render_minors())
+    variables = _variables(host, node, pod, container, environment, home, graphics)
     security = {**section(pod["spec"], "securityContext"), **section(container, "securityContext")}
     user = _user(pod, container, security)
     command = [expand(part, variables) for part in entries(container, "command")]
@@ -62,7 +63,8 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
     command = [*command, *arguments] if command else entrypoint(container.get("image", ""), arguments)
     runs = folder.container(container["name"])
     own = runs / str(start.attempt)
-    for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755)):
+    data = own_folder(container.get("image", ""))
+    for name, mode in (("tmp", 0o1777), ("vartmp", 0o1777), ("home", 0o755), *([("data", 0o1777)] if data else ())):
         (own / name).mkdir(parents=True, exist_ok=True)
         (own / name).chmod(mode)
     message = runs / f"{start.attempt}.message"
@@ -86,7 +88,7 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "logFiles": host.settings.log_files,
         "command": command,
         "env": variables,
-        "cwd": expand(container.get("workingDir") or "", variables) or home,
+        "cwd": expand(container.get("workingDir") or "", variables) or data or home,
         "stdin": bool(container.get("stdin")),
         "tty": bool(container.get("tty")),
         "user": user,
@@ -94,10 +96,11 @@ def spec_of(host: Host, node: NodeInfo, pod: Object, container: Object, folder: 
         "kills": start.group.kills,
         "stated": {"folder": str(stated), "files": start.stated} if start.stated else None,
         "readOnlyRoot": bool(security.get("readOnlyRootFilesystem")),
-        "devices": graphics_devices(start.graphics, render_minors() if start.graphics else ()),
+        "devices": graphics.devices,
         "hidden": [str(host.folders.data), *host.settings.hidden],
         "mounts": [
             *_own_mounts(folder, own, home, environment, host.settings.project),
+            *([{"source": str(own / "data"), "target": data}] if data else ()),
             {"source": str(message), "target": container.get("terminationMessagePath") or _MESSAGE_PATH},
             *({"source": source, "target": target, "readOnly": True} for source, target in seen),
             *mounts,
@@ -126,7 +129,7 @@ def _own_mounts(
 
 
 def _variables(
-    host: Host, node: NodeInfo, pod: Object, container: Object, environment: Environment, home: str, start: Start
+    host: Host, node: NodeInfo, pod: Object, container: Object, environment: Environment, home: str, graphics: Granted
 ) -> dict[str, str]:
     given = {
         "PATH": environment.path(TOOLS),
@@ -136,8 +139,8 @@ def _variables(
         "PYTHONUNBUFFERED": "1",
         **host.settings.variables,
     }
-    if start.graphics:
-        given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, start.graphics))
+    if graphics.visible:
+        given["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, graphics.visible))
     links = pod["spec"].get("enableServiceLinks", True)
     services = service_variables(host.services(), pod["metadata"]["namespace"], links=links)
     sources = Sources(host.config_map, host.secret, node.allocatable)

@@ -8,6 +8,7 @@ from typing import Any
 from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid, not_supported, required
 from rayward.kube.machinery.names import check_qualified_name
 from rayward.kube.machinery.quantity import ZERO, parse
+from rayward.kube.machinery.resourcenames import is_native
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import IMMUTABLE, Errors, annotation_at
 from rayward.local.apiserver.builtin.claim.spec import check_claim_spec
@@ -15,7 +16,7 @@ from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import difference
 from rayward.local.apiserver.builtin.kind import age_of, behaviour, keep_spec, keep_status, meta_of, name_of
 from rayward.local.apiserver.builtin.podspec.warnings import claim_warnings
-from rayward.local.apiserver.builtin.resources import check_quantity, is_native, round_list
+from rayward.local.apiserver.builtin.resources import check_quantity, round_list
 
 Spec = Mapping[str, Any]
 

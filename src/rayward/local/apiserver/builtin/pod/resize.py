@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rayward.kube.machinery.fielderror import FieldError, forbidden, invalid
+from rayward.kube.machinery.qos import quality
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import keep_metadata, meta_of
-from rayward.local.apiserver.builtin.pod.qos import quality
 from rayward.local.apiserver.builtin.podspec.annotations import MIRROR
 from rayward.local.apiserver.builtin.podspec.spec import check_pod
 

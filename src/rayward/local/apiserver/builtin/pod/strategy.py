@@ -8,12 +8,12 @@ from typing import Any
 from rayward.kube.machinery.apply import set_of
 from rayward.kube.machinery.fielderror import FieldError, forbidden
 from rayward.kube.machinery.names import check_dns1123_label
+from rayward.kube.machinery.qos import quality
 from rayward.local.apiserver.behaviour import Behaviour, Object
 from rayward.local.apiserver.builtin.check import Errors
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.kind import STATUS, behaviour, keep_spec, meta_of, name_of
 from rayward.local.apiserver.builtin.pod.change import check_change
-from rayward.local.apiserver.builtin.pod.qos import quality
 from rayward.local.apiserver.builtin.pod.status import check_status, keep_observed_generations
 from rayward.local.apiserver.builtin.pod.table import cells, row_conditions
 from rayward.local.apiserver.builtin.podspec.apparmor import apply_annotations

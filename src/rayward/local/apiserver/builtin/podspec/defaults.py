@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rayward.kube.machinery.resourcenames import is_huge_page
 from rayward.local.apiserver.behaviour import Object
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.images import pull_policy_of
 from rayward.local.apiserver.builtin.podspec.podresources import total
-from rayward.local.apiserver.builtin.resources import can_be_overcommitted, is_huge_page, round_list
+from rayward.local.apiserver.builtin.resources import can_be_overcommitted, round_list
 
 _FILE_MODE = 420
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")

@@ -8,10 +8,11 @@ from typing import Any
 from rayward.kube.machinery.fielderror import duplicate, forbidden, invalid, required
 from rayward.kube.machinery.names import check_dns1123_subdomain
 from rayward.kube.machinery.quantity import Quantity, parse
+from rayward.kube.machinery.resourcenames import is_huge_page
 from rayward.local.apiserver.builtin.check import Errors, dns_label, fits
 from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 from rayward.local.apiserver.builtin.inner import shown
-from rayward.local.apiserver.builtin.resources import check_pod_name, check_requirements, is_huge_page
+from rayward.local.apiserver.builtin.resources import check_pod_name, check_requirements
 
 Spec = Mapping[str, Any]
 Amounts = dict[str, Quantity]

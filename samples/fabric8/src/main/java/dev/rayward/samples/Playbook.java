@@ -22,6 +22,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -80,7 +81,7 @@ public final class Playbook {
         tell("1 the same by force", generation(changes.applyByForce(RAYCLUSTER, other, "another-tool")));
         tell("1 whose fields", managers(changes.get(RAYCLUSTER, "demo")));
         tell("1 taken back by force", generation(changes.applyByForce(RAYCLUSTER, cluster, OPS)));
-        changes.awaitCondition(RAYCLUSTER, "demo", "Ready", PATIENCE);
+        changes.awaitReady("demo", PATIENCE);
 
         tell("2 merge patch", labels(changes.mergePatch(
                 RAYCLUSTER, "demo", "{\"metadata\": {\"labels\": {\"owner\": \"platform\"}}}")));
@@ -110,7 +111,7 @@ public final class Playbook {
                 [{"op": "add", "path": "/spec/workerGroupSpecs/0/template/spec/containers/0/env",
                   "value": [{"name": "RELEASE", "value": "2"}]}]
                 """);
-        changes.awaitCondition(RAYCLUSTER, "demo", "Ready", PATIENCE);
+        changes.awaitReady("demo", PATIENCE);
         tell("B2 another template", generation(changes.get(RAYCLUSTER, "demo")));
 
         changes.mergePatch(RAYCLUSTER, "demo", "{\"spec\": {\"suspend\": true}}");
@@ -164,6 +165,12 @@ public final class Playbook {
                 && RayChanges.hasCondition(found, "Ready")
                 && !List.of("", first).contains(activeCluster(found)), PATIENCE);
         tell("A2 another cluster spec, a new cluster", !first.equals(activeCluster()));
+        changes.awaitGone(RAYCLUSTER, first, PATIENCE);
+        // deleted in the background: its pods follow
+        for (Pod pod : pods(first)) {
+            client.pods().resource(pod).waitUntilCondition(Objects::isNull, PATIENCE.toSeconds(), TimeUnit.SECONDS);
+        }
+        tell("A2 the old cluster goes, pods left", pods(first).size());
 
         String second = activeCluster();
         changes.mergePatch(RAYSERVICE, "hello", "{\"spec\": {\"upgradeStrategy\": {\"type\": \"None\"}}}");
@@ -241,13 +248,12 @@ public final class Playbook {
         tell("deleted in the foreground, pods left", pods("demo").size());
         tell("found after deletion", changes.find(RAYCLUSTER, "demo").isPresent());
         changes.apply(RAYCLUSTER, load("raycluster.yaml").get(0).ray(), OPS);
-        tell("made again", generation(changes.awaitCondition(RAYCLUSTER, "demo", "Ready", PATIENCE)));
+        tell("made again", generation(changes.awaitReady("demo", PATIENCE)));
         changes.delete(RAYCLUSTER, "demo", PATIENCE);
     }
 
     private GenericKubernetesResource awaitWorkers(Integer count) {
-        return changes.await(RAYCLUSTER, "demo", found -> RayChanges.isObserved(found)
-                && RayChanges.hasCondition(found, "Ready")
+        return changes.await(RAYCLUSTER, "demo", found -> RayChanges.isReady(found)
                 && count.equals(RayChanges.status(found).get("readyWorkerReplicas")), PATIENCE);
     }
 

@@ -100,6 +100,16 @@ public final class RayChanges {
         return await(kind, name, found -> isObserved(found) && hasCondition(found, type), atMost);
     }
 
+    /** Waits until a RayCluster is what its newest spec asks for. */
+    public GenericKubernetesResource awaitReady(String cluster, Duration atMost) {
+        return await(RayKind.RAYCLUSTER, cluster, RayChanges::isReady, atMost);
+    }
+
+    /** Waits until an object is no longer there. */
+    public void awaitGone(RayKind kind, String name, Duration atMost) {
+        objects(kind).withName(name).waitUntilCondition(Objects::isNull, atMost.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
     /**
      * Tells of every change from now on, until closed. fabric8 opens it again by itself after a lost connection; a watch
      * that has expired (410) is told to {@code expired} and ends: list and watch again, or use {@link #inform}.
@@ -145,7 +155,7 @@ public final class RayChanges {
     /** Deletes in the foreground, so that children go first, and waits until the object is gone. */
     public void delete(RayKind kind, String name, Duration atMost) {
         objects(kind).withName(name).withPropagationPolicy(DeletionPropagation.FOREGROUND).delete();
-        objects(kind).withName(name).waitUntilCondition(Objects::isNull, atMost.toMillis(), TimeUnit.MILLISECONDS);
+        awaitGone(kind, name, atMost);
     }
 
     /** The last resort for an object that cannot be deleted: what the finalizers wait for is left behind. */
@@ -159,13 +169,34 @@ public final class RayChanges {
         return observed != null && ((Number) observed).longValue() == found.getMetadata().getGeneration();
     }
 
-    public static boolean hasCondition(GenericKubernetesResource found, String type) {
-        if (!(status(found).get("conditions") instanceof List<?> conditions)) {
-            return false;
+    /**
+     * Whether a RayCluster is what its spec asks for. KubeRay's operator has no condition {@code Ready} of RayClusters and
+     * writes {@code observedGeneration} only when something else changes in the status: there the counts have to do.
+     */
+    public static boolean isReady(GenericKubernetesResource cluster) {
+        Map<String, Object> status = status(cluster);
+        if (condition(cluster, "Ready").isPresent()) {
+            return isObserved(cluster) && hasCondition(cluster, "Ready");
         }
-        return conditions.stream()
-                .map(each -> (Map<?, ?>) each)
-                .anyMatch(each -> type.equals(each.get("type")) && "True".equals(each.get("status")));
+        return "ready".equals(status.get("state"))
+                && hasCondition(cluster, "HeadPodReady")
+                && Objects.equals(status.get("desiredWorkerReplicas"), status.get("readyWorkerReplicas"));
+    }
+
+    public static boolean hasCondition(GenericKubernetesResource found, String type) {
+        return condition(found, type).filter(each -> "True".equals(each.get("status"))).isPresent();
+    }
+
+    private static Optional<Map<?, ?>> condition(GenericKubernetesResource found, String type) {
+        if (!(status(found).get("conditions") instanceof List<?> conditions)) {
+            return Optional.empty();
+        }
+        for (Object each : conditions) {
+            if (each instanceof Map<?, ?> condition && type.equals(condition.get("type"))) {
+                return Optional.of(condition);
+            }
+        }
+        return Optional.empty();
     }
 
     @SuppressWarnings("unchecked")

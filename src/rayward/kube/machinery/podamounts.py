@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, section
 from rayward.kube.machinery.quantity import Quantity, parse
-from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.resources import is_huge_page
+from rayward.kube.machinery.resourcenames import is_huge_page
 
 Amounts = dict[str, Quantity]
 Field = Literal["requests", "limits"]

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rayward.kube.machinery.jsonvalue import entries, section
+from rayward.kube.machinery import podamounts
+from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.qos import quality
 from rayward.kube.machinery.quantity import Quantity, parse
-from rayward.local.apiserver import podamounts
-from rayward.local.apiserver.behaviour import Object
-from rayward.local.apiserver.builtin.pod.qos import quality
-from rayward.local.apiserver.builtin.resources import is_extended, is_huge_page, is_native
+from rayward.kube.machinery.resourcenames import is_extended, is_huge_page, is_native
 
 PODS, SERVICES, CLAIMS = "pods", "services", "persistentvolumeclaims"
 _PLAIN = frozenset({PODS, SERVICES, CLAIMS, "configmaps", "replicationcontrollers", "resourcequotas", "secrets"})

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rayward.local.apiserver.builtin.pod.qos import quality
+from rayward.kube.machinery.qos import quality
 
 _BOTH = {"cpu": "1", "memory": "1Gi"}
 _GUARANTEED = {"requests": _BOTH, "limits": _BOTH}

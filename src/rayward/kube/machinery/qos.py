@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from rayward.kube.machinery.quantity import Quantity, parse
-from rayward.local.apiserver.builtin.empty import NO_ITEMS, NOTHING
 
 _MEASURED = ("cpu", "memory")
+_NO_ITEMS: tuple[Any, ...] = ()
+_NOTHING: Mapping[str, Any] = {}
 
 
 def quality(spec: Mapping[str, Any]) -> str:
@@ -23,8 +24,8 @@ def quality(spec: Mapping[str, Any]) -> str:
         guaranteed = not own.get("limits") or len(limits) == len(_MEASURED)
     else:
         for field in ("containers", "initContainers"):
-            for container in spec.get(field) or NO_ITEMS:
-                resources = container.get("resources") or NOTHING
+            for container in spec.get(field) or _NO_ITEMS:
+                resources = container.get("resources") or _NOTHING
                 _add(requests, resources.get("requests"))
                 if _add(limits, resources.get("limits")) < len(_MEASURED):
                     guaranteed = False
