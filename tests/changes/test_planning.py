@@ -97,7 +97,12 @@ def test_a_cluster_that_is_made_ready_costs_too() -> None:
         ("spec.rayClusterConfig.workerGroupSpecs.0.maxReplicas", 3, True, "4"),
         ("spec.rayClusterConfig.workerGroupSpecs.0.replicas", 2, True, "5"),
         ("spec.rayClusterConfig.workerGroupSpecs.0.replicas", 2, False, "3"),
-        ("spec.serveConfigV2", "applications: [{name: b, import_path: 'm:b', route_prefix: /}]", False, "5"),
+        (
+            "spec.serveConfigV2",
+            "applications: [{name: app, import_path: 'app:model', route_prefix: /, args: {size: 7}}]",
+            False,
+            "5",
+        ),
         ("spec.suspend", True, False, None),
     ],
 )

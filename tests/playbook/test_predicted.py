@@ -70,7 +70,7 @@ _SERVED: Final[dict[str, tuple[Any, ...]]] = {
     "spec.rayClusterConfig.headGroupSpec.template.spec.containers.0.env": ([], [{"name": "A", "value": "1"}]),
     "spec.upgradeStrategy": ({"type": "None"}, {"type": "NewCluster"}),
     "spec.rayClusterConfig.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
-    "metadata.annotations": ({labels.SERVE_CONFIG_UPGRADE: "NewCluster"}, {}),
+    "metadata.annotations": ({}, {labels.SERVE_CONFIG_UPGRADE: "NewCluster"}, {labels.SERVE_CONFIG_UPGRADE: "InPlace"}),
     "metadata.labels": ({"team": "search"}, {"team": "ads"}),
 }
 

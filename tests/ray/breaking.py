@@ -55,6 +55,7 @@ MODULES: Final = {
     "nothing.py": "app = 7\n",
     "checked.py": _CHECKED,
     "renamed.py": _RENAMED,
+    "hungry.py": (_DEPLOYMENT % "pass").replace('"num_cpus": 0.1', '"num_cpus": 16'),
     "killed.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import os\n\n        os.kill(os.getpid(), 9)",
     "exits.py": "import os\n\nos._exit(7)\n",
     "hangs.py": _DEPLOYMENT % "def __init__(self) -> None:\n        import time\n\n        time.sleep(3600)",
@@ -76,10 +77,16 @@ _FETCH: Final = {
 }
 
 
-def _serve(**application: Any) -> Callable[[HelloService], None]:
+def _serve(*, in_place: bool = True, **application: Any) -> Callable[[HelloService], None]:
+    """Another config of the application; by default another import path alone has a cluster of its own."""
     whole = {"name": "hello", "route_prefix": "/", "import_path": "tuned:app", **application}
     text = yaml.safe_dump({"applications": [whole]})
-    return lambda service: service.set(serveConfigV2=text)
+
+    def change(service: HelloService) -> None:
+        service.annotate(serve_config_upgrade="InPlace" if in_place else None)
+        service.set(serveConfigV2=text)
+
+    return change
 
 
 def _patch(*changes: tuple[str, Any]) -> Callable[[HelloService], None]:
@@ -112,19 +119,14 @@ def _tuned(**deployment: Any) -> Callable[[HelloService], None]:
     return lambda service: service.set(serveConfigV2=tuned(**deployment))
 
 
-def _hangs(service: HelloService) -> None:
-    """Given up after seconds, where the setting is minutes for models that load."""
-    service.annotate(replica_start_timeout="5s")
-    _serve(import_path="hangs:app")(service)
-
-
 def _new(config: str) -> Callable[[HelloService], None]:
     """Another cluster, so that the old one serves all the while."""
     return lambda service: service.set_release("broken", serveConfigV2=config)
 
 
 _CORRECT: Final = "correct the field"
-_TAKEN_BACK: Final = "taken back by itself"
+TAKEN_BACK: Final = "taken back by itself"
+REPLACED: Final = "taken back by itself, on a new cluster"
 _ABANDON: Final = "`undo` or a corrected spec"
 
 
@@ -139,6 +141,8 @@ class Case:
     """A field that the service did not have before, to be removed."""
     shown: str = ""
     """What the column PROGRESS has room for, where that is other than what is said."""
+    silent: bool = False
+    """Whether nobody answers until it is taken back."""
     loses: bool = False
     """Whether requests may be lost."""
     recorded: bool = True
@@ -146,47 +150,72 @@ class Case:
 
 
 CASES: Final = [
-    Case("import path without module", _serve(import_path="nope:app"), "ModuleNotFoundError", _TAKEN_BACK),
-    Case("import path without attribute", _serve(import_path="tuned:nope"), "AttributeError", _TAKEN_BACK),
-    Case("module that raises", _serve(import_path="crash:app"), "RuntimeError: the weights are missing", _TAKEN_BACK),
+    Case("import path without module", _serve(import_path="nope:app"), "ModuleNotFoundError", TAKEN_BACK),
+    Case("import path without attribute", _serve(import_path="tuned:nope"), "AttributeError", TAKEN_BACK),
+    Case("module that raises", _serve(import_path="crash:app"), "RuntimeError: the weights are missing", TAKEN_BACK),
     Case(
-        "missing dependency", _serve(import_path="dependency:app"), "No module named 'no_such_dependency'", _TAKEN_BACK
+        "missing dependency", _serve(import_path="dependency:app"), "No module named 'no_such_dependency'", TAKEN_BACK
     ),
-    Case("syntax error", _serve(import_path="syntax:app"), "SyntaxError", _TAKEN_BACK),
-    Case("not an application", _serve(import_path="nothing:app"), "TypeError", _TAKEN_BACK),
-    Case("builder that raises", _serve(import_path="builder:app"), "ValueError: no such variant", _TAKEN_BACK),
-    Case("constructor that raises", _serve(import_path="ctor:app"), "RuntimeError: no weights", _TAKEN_BACK),
+    Case("syntax error", _serve(import_path="syntax:app"), "SyntaxError", TAKEN_BACK),
+    Case("not an application", _serve(import_path="nothing:app"), "TypeError", TAKEN_BACK),
+    Case("builder that raises", _serve(import_path="builder:app"), "ValueError: no such variant", TAKEN_BACK),
+    Case("constructor that raises", _serve(import_path="ctor:app"), "RuntimeError: no weights", TAKEN_BACK),
     Case(
         "settings that are not valid",
         _serve(import_path="checked:app"),
         "ValidationError: 2 validation errors for Sizes: width: Input should be a valid integer",
-        _TAKEN_BACK,
+        TAKEN_BACK,
         shown="2 validation errors for Sizes",
         recorded=False,
     ),
     Case(
         "deployments of other names whose constructor raises",
-        _serve(import_path="renamed:app"),
+        _serve(in_place=False, import_path="renamed:app"),
         "RuntimeError: no weights",
-        _TAKEN_BACK,
-        loses=True,
+        _ABANDON,
+        recorded=False,
+    ),
+    Case(
+        "other import path without module",
+        _serve(in_place=False, import_path="nope:app"),
+        "ModuleNotFoundError",
+        _ABANDON,
+        recorded=False,
+    ),
+    Case(
+        "replica that fits nowhere, by its code",
+        _serve(import_path="hungry:app"),
+        "it needs 16 CPU",
+        TAKEN_BACK,
+        shown="ReplicasUnschedulable",
+        silent=True,
+        recorded=False,
+    ),
+    Case(
+        "reconfigure that does not return",
+        _tuned(user_config={"word": "other", "hang": "for an hour"}),
+        "reconfigure has not returned within",
+        REPLACED,
+        shown="ReplicasNotStarted",
+        silent=True,
+        recorded=False,
     ),
     Case(
         "pip package that is not there",
         _serve(runtime_env={"pip": ["nosuchpackage==9"]}),
         "RuntimeEnvSetupError: No matching distribution found for nosuchpackage==9",
-        _TAKEN_BACK,
+        TAKEN_BACK,
         shown="No matching distribution found for",
     ),
     Case(
         "working_dir that nobody serves",
         _serve(runtime_env={"working_dir": "https://127.0.0.1:9/code.zip"}),
         "RuntimeEnvSetupError: ",
-        _TAKEN_BACK,
+        TAKEN_BACK,
     ),
-    Case("unhealthy from the start", _serve(import_path="sick:app"), "it is sick", _TAKEN_BACK),
-    Case("reconfigure that raises", _tuned(user_config={"other": 1}), "KeyError", _TAKEN_BACK),
-    Case("deployment that is not there", _serve(deployments=[{"name": "Nope"}]), "Nope", _TAKEN_BACK),
+    Case("unhealthy from the start", _serve(import_path="sick:app"), "it is sick", TAKEN_BACK),
+    Case("reconfigure that raises", _tuned(user_config={"other": 1}), "KeyError", TAKEN_BACK),
+    Case("deployment that is not there", _serve(deployments=[{"name": "Nope"}]), "Nope", TAKEN_BACK),
     Case("replica that can never fit", _tuned(ray_actor_options={"num_cpus": 64}), "asks for 64 CPU", _CORRECT),
     Case("custom resource of no node", _tuned(ray_actor_options={"resources": {"blue": 1}}), "1 blue", _CORRECT),
     Case("no replicas", _tuned(num_replicas=0), "num_replicas", _CORRECT),
@@ -241,13 +270,14 @@ CASES: Final = [
     Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _ABANDON, _INIT, recorded=False),
     Case(
         "constructor that does not return",
-        _hangs,
-        "no replica has started within 5 s",
-        _TAKEN_BACK,
-        shown="no replica has started within",
+        _serve(import_path="hangs:app"),
+        "no replica has started within",
+        TAKEN_BACK,
+        silent=True,
+        recorded=False,
     ),
-    Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", _TAKEN_BACK),
-    Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", _TAKEN_BACK),
+    Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", TAKEN_BACK),
+    Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", TAKEN_BACK),
     Case("flag that Ray does not know", _patch((_FLAG, "1")), "no-such-flag", _ABANDON, _FLAG),
     Case(
         "worker larger than the node",

@@ -20,8 +20,9 @@ _TEXT: Final = """# Releases that cannot work
 
 What you see when a release cannot work, how soon, and what brings the service back. Each row was recorded from a
 RayService on real Ray that was serving and was asked 20 times a second: the release was applied, the cause was waited
-for, and the former spec was applied again. No request was lost, except where a config in place has deployments of other
-names: Ray deletes the old ones before the new ones run. `rayward apply --strategy new-cluster` loses none there either.
+for, and the former spec was applied again. A request without an answer within 30 s counts as lost. Where a row with
+another import path says "taken back", it was given in place by annotation `rayward.dev/serve-config-upgrade: InPlace`;
+without that it gets a cluster of its own.
 
 - **Rejected** (a message that begins with a field): nothing that runs is changed. Correct the field and apply again.
 - **Failed in place** (`rolled back to the previous Serve config`): the operator sends the previous config again by
@@ -32,8 +33,8 @@ names: Ray deletes the old ones before the new ones run. `rayward apply --strate
 Columns: seconds from the edit until the cause is in a condition (`Stalled` or `Progressing`) and is printed by
 `rayward get rayservices`; seconds from the former spec until the service is complete again; what brings it back;
 requests while that happened; the first line of the message; the column PROGRESS. The whole traceback or log is in
-`rayward describe rayservice NAME`. The constructor that does not return was given up after 5 s by annotation
-`rayward.dev/replica-start-timeout: 5s`; unset it is 5 minutes.
+`rayward describe rayservice NAME`. Of pip packages Ray reports a failure after three attempts; until then the condition
+names what it installs.
 
 {table}
 

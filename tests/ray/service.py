@@ -24,7 +24,7 @@ from tests.waiting import eventually
 Object = dict[str, Any]
 
 _GROUPS: Final = ("/headGroupSpec", "/workerGroupSpecs/0")
-_WISHES: Final = ("replica-start-timeout", "pause", "promote", "abort", "progress-deadline")
+_WISHES: Final = ("serve-config-upgrade", "pause", "promote", "abort", "progress-deadline")
 
 
 class HelloService:

@@ -18,6 +18,7 @@ import pytest
 
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
+from rayward.kube.core.resource import CONFIG_MAPS
 from tests.ray.service import HelloService
 from tests.ray.stack import PATIENCE, RayStack
 from tests.ray.underload import RATE, asked
@@ -69,6 +70,7 @@ def test_a_change_of_the_serve_config_reaches_the_running_cluster(service: Hello
 def test_a_change_that_replaces_every_replica_is_made_in_place(service: HelloService) -> None:
     active = service.active
     with asked(service) as load:
+        service.annotate(serve_config_upgrade="InPlace")
         service.set(serveConfigV2=tuned("moved", module="again"))
         service.serves(f"{service.release} moved")
         service.set(serveConfigV2=tuned("other", module="again", runtime_env={"env_vars": {"COLOUR": "blue"}}))
@@ -150,6 +152,7 @@ def test_a_broken_import_is_rolled_back_and_not_tried_again(service: HelloServic
 def test_a_broken_import_in_place_brings_the_former_config_back(service: HelloService) -> None:
     active = service.active
     with asked(service) as load:
+        service.annotate(serve_config_upgrade="InPlace")
         service.set(serveConfigV2=broken("crash"))
         ends_with(service, "ServeDeployFailed", "RuntimeError: the weights are missing", "rolled back")
 
@@ -219,6 +222,30 @@ def test_a_return_within_the_deletion_delay_is_a_switch(service: HelloService) -
 
         assert service.active == first
         assert {pod["metadata"]["uid"] for pod in service.stack.pods(first)} == pods, "no new pods"
+
+
+@pytest.mark.soak
+def test_code_that_changed_behind_the_same_spec_is_rolled_out_by_a_restart(service: HelloService) -> None:
+    active, stack = service.active, service.stack
+    code = stack.client.get(CONFIG_MAPS, "hello-code", "default")["data"]["tuned.py"]
+
+    def set_code(text: str) -> None:
+        stack.client.patch(CONFIG_MAPS, "hello-code", {"data": {"tuned.py": text}}, PatchType.MERGE, "default")
+
+    with asked(service) as load:
+        service.annotate(pause="true")
+        set_code(code.replace("{self.word}", "{self.word} anew"))
+        stack.rayward("restart", f"rayservice/{service.name}")
+        eventually(lambda: service.condition("Progressing")[1] == "Paused", PATIENCE)
+        (starting,) = other_clusters(service, active)
+        shown = stack.program("logs", f"rayservice/{service.name}", "--tail", "200")
+        assert f"==> {starting}/hello/Tuned/" in shown.stderr
+        assert set(load.tally.answered) == {f"{service.release} plain"}
+        service.annotate(pause=None)
+        service.serves(f"{service.release} plain anew")
+        set_code(code)
+        stack.rayward("restart", f"rayservice/{service.name}")
+        service.serves(f"{service.release} plain")
 
 
 def test_the_operator_killed_before_and_after_it_makes_the_new_cluster(service: HelloService) -> None:

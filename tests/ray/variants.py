@@ -9,6 +9,7 @@ import yaml
 _TUNED: Final = '''
 import asyncio
 import os
+import time
 
 from ray import serve
 from starlette.requests import Request
@@ -26,6 +27,8 @@ class Tuned:
             raise RuntimeError("the weights are gone")
 
     def reconfigure(self, config: dict[str, str]) -> None:
+        if "hang" in config:
+            time.sleep(3600)
         self.word = config["word"]
 
     async def __call__(self, request: Request) -> dict[str, str]:

@@ -127,6 +127,7 @@ def plan(
     *,
     rules: Rules = Rules.RAYWARD,
     running: Object | None = None,
+    serving: Object | None = None,
     beside: Sequence[Object] = (),
     budgets: Sequence[Budget] = (),
     nodes: Sequence[Node] | None = None,
@@ -145,6 +146,7 @@ def plan(
         wanted: It as it would be, with the server's defaults.
         rules: Whose operator acts on it.
         running: Of a RayService the spec of the RayCluster that serves.
+        serving: The Serve config that last ran there.
         beside: Of a RayService the specs of its other RayClusters: one that is made ready, or kept for a way back.
         budgets: Limits that count for its pods.
         nodes: The nodes and what is free on each; None where that is not known.
@@ -160,7 +162,7 @@ def plan(
     if live is None:
         found, before_shapes = Effects(), ()
     else:
-        found = effects(ref.kind, live, wanted, rules, running=running, problems=problems)
+        found = effects(ref.kind, live, wanted, rules, running=running, serving=serving, problems=problems)
         before_shapes = _shapes(ref, live)
         if ref.kind == "RayService" and (running is not None or beside):
             specs = [spec for spec in (running, *beside) if spec is not None]

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
+import orjson
+
 from rayward.changes import writing
 from rayward.changes.capacity import free_on_nodes
 from rayward.changes.costs import Budget
@@ -20,7 +22,7 @@ from rayward.kinds.effects import Rules
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import PODS, RESOURCE_QUOTAS
-from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 from rayward.kube.machinery.podrequests import amounts
 from rayward.kube.machinery.quotausage import selectors
 
@@ -73,7 +75,8 @@ def predict(
         versions.live,
         versions.wanted,
         rules=operator.rules,
-        running=clusters.serving,
+        running=clusters.running,
+        serving=clusters.serving,
         beside=clusters.beside,
         budgets=budgets or (),
         nodes=nodes,
@@ -118,11 +121,15 @@ def operator_of(ref: Ref, live: Object | None) -> Operation[Rules]:
 
 @dataclass(frozen=True, slots=True)
 class _Clusters:
-    """What an object has: the name of its RayCluster, the pods of a RayCluster, the clusters of a RayService."""
+    """What an object has: the name of its RayCluster, the pods of a RayCluster, the clusters of a RayService.
+
+    Of a RayService also the spec of the cluster that serves, and the Serve config that last ran there.
+    """
 
     name: str = ""
     children: tuple[Object, ...] = ()
     pods: tuple[Object, ...] | None = None
+    running: Object | None = None
     serving: Object | None = None
     beside: tuple[Object, ...] = ()
 
@@ -178,9 +185,19 @@ def _service_clusters(ref: Ref, live: Object) -> Operation[_Clusters]:
     return _Clusters(
         "" if serving is None else str(name),
         others if serving is None else (serving, *others),
-        serving=None if serving is None else section(serving, "spec"),
+        running=None if serving is None else section(serving, "spec"),
+        serving=_config(serving or {}),
         beside=tuple(section(one, "spec") for one in others),
     )
+
+
+def _config(cluster: Object) -> Object | None:
+    """The Serve config that last ran on a cluster, as our operator has recorded it."""
+    try:
+        found: Any = orjson.loads(section(section(cluster, "metadata"), "annotations")[labels.SERVE_CONFIG_RUNNING])
+    except (KeyError, orjson.JSONDecodeError):
+        return None
+    return found if is_object(found) else None
 
 
 def _budgets(ref: Ref) -> Operation[list[Budget] | None]:

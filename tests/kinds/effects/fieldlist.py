@@ -38,7 +38,7 @@ def _walk(path: str, node: Object) -> Iterator[tuple[str, Any]]:
 
 def _sample(name: str, node: Object) -> Any:
     if name in ("serveConfigV2", "serveDeploymentGraphSpec"):
-        return {"applications": [{"name": "app", "import_path": "app:other", "route_prefix": "/"}]}
+        return {"applications": [{"name": "app", "import_path": "app:model", "route_prefix": "/", "args": {"size": 7}}]}
     if node.get("enum"):
         return node["enum"][-1]
     match node.get("type"):

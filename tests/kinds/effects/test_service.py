@@ -2,7 +2,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+import yaml
 
 from rayward.kinds import labels
 from rayward.kinds.effects import Effect, Rules, effects
@@ -36,7 +38,11 @@ def _more() -> Object:
 @pytest.mark.parametrize("rules", list(Rules))
 def test_a_config_alone_is_updated_in_place(rules: Rules) -> None:
     old = service_manifest()
-    assert _effects(old, changed(old, CONFIG, OTHER), rules) == {"serveConfigV2": Effect.IN_PLACE}
+    assert _effects(old, changed(old, CONFIG, _settings(old)), rules) == {"serveConfigV2": Effect.IN_PLACE}
+
+
+def _settings(old: Object) -> str:
+    return old["spec"]["serveConfigV2"] + "  args: {size: 7}\n"
 
 
 def _why(old: Object, new: Object, rules: Rules = Rules.RAYWARD) -> str:
@@ -44,15 +50,39 @@ def _why(old: Object, new: Object, rules: Rules = Rules.RAYWARD) -> str:
     return change.why
 
 
-def test_another_import_path_in_place_is_told_to_lose_requests_where_its_deployments_are_others() -> None:
+def test_another_import_path_gets_a_new_cluster_unless_it_is_asked_for_in_place() -> None:
     old = service_manifest()
-    assert "application app has another import_path" in _why(old, changed(old, CONFIG, OTHER))
-    assert "--strategy new-cluster loses none" in _why(old, changed(old, CONFIG, OTHER))
-    assert "import_path" not in _why(old, changed(old, CONFIG, OTHER), Rules.KUBERAY_1_7)
-    settings = old["spec"]["serveConfigV2"] + "  args: {size: 7}\n"
-    assert "import_path" not in _why(old, changed(old, CONFIG, settings))
-    kept = changed(old, "spec.upgradeStrategy", {"type": "None"})
-    assert "new-cluster" not in _why(kept, changed(kept, CONFIG, OTHER))
+    new = changed(old, CONFIG, OTHER)
+    assert _effects(old, new) == {"serveConfigV2": Effect.NEW_CLUSTER}
+    assert "route / gets an application of another name or import_path" in _why(old, new)
+    assert _effects(old, new, Rules.KUBERAY_1_7) == {"serveConfigV2": Effect.IN_PLACE}
+    annotations = {labels.SERVE_CONFIG_UPGRADE: "InPlace"}
+    for path, value in (("metadata.annotations", annotations), ("spec.upgradeStrategy", {"type": "None"})):
+        asked = changed(old, path, value)
+        assert _effects(asked, changed(asked, CONFIG, OTHER)) == {"serveConfigV2": Effect.IN_PLACE}
+
+
+def test_an_application_that_is_added_replaces_no_code_and_one_that_is_renamed_does() -> None:
+    old = service_manifest()
+    added = old["spec"]["serveConfigV2"] + "- {name: more, import_path: 'app:more', route_prefix: /more}\n"
+    assert _effects(old, changed(old, CONFIG, added)) == {"serveConfigV2": Effect.IN_PLACE}
+    renamed = changed(old, CONFIG, old["spec"]["serveConfigV2"].replace("name: app", "name: new"))
+    assert _effects(old, renamed) == {"serveConfigV2": Effect.NEW_CLUSTER}
+
+
+def test_what_counts_is_the_code_that_serves_and_not_that_of_a_release_that_was_given_up() -> None:
+    serves = service_manifest()
+    given_up = changed(serves, CONFIG, OTHER)
+    running = msgspec.convert(serves["spec"]["rayClusterConfig"], dict)
+    config = yaml.safe_load(serves["spec"]["serveConfigV2"])
+    corrected = changed(given_up, CONFIG, OTHER + "  args: {size: 7}\n")
+
+    def found(new: Object) -> set[Effect]:
+        return {one.effect for one in effects("RayService", given_up, new, running=running, serving=config)}
+
+    assert found(corrected) == {Effect.NEW_CLUSTER}
+    assert found(serves) == {Effect.IGNORED}
+    assert found(changed(serves, CONFIG, _settings(serves))) == {Effect.IN_PLACE}
 
 
 def test_a_config_alone_gets_a_new_cluster_where_the_annotation_says_so() -> None:

@@ -78,7 +78,7 @@ class Deployment:
         return [
             (replica.settings or {}).get("word", replica.code.word)
             for replica in self.replicas
-            if replica.state in (RUNNING, UPDATING)
+            if replica.state == RUNNING
         ]
 
     def _in(self, *states: str) -> list[Replica]:
@@ -140,7 +140,8 @@ class Deployment:
                 )
 
     def _reconcile(self, now: float) -> None:
-        outdated = [replica for replica in self._in(RUNNING, UPDATING) if replica.code != self.code]
+        # One that does not return from reconfigure is never ended.
+        outdated = [replica for replica in self._in(RUNNING) if replica.code != self.code]
         for replica in [replica for replica in self._in(STARTING) if replica.code != self.code]:
             self._stop(replica, now)
         if outdated and not self._in(STARTING):
@@ -156,10 +157,11 @@ class Deployment:
 
     def _reconfigure(self, now: float) -> None:
         for replica in self._in(UPDATING):
-            replica.settings = self.settings
-            replica.to(RUNNING, replica.since)
+            if not (replica.settings or {}).get("hangs"):
+                replica.to(RUNNING, replica.since)
         for replica in self._in(RUNNING):
             if replica.code == self.code and replica.settings != self.settings:
+                replica.settings = self.settings
                 replica.to(UPDATING, replica.since)
 
     def _judge(self) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import orjson
 import pytest
 
-from rayward.operator.ray.answers import Application, Nodes, Serve, Version
+from rayward.operator.ray.answers import Application, Deployment, Nodes, Replica, Serve, Version
 from rayward.operator.ray.holding import holds
 from tests.operator.ray.script import STEPS, Step, app, config
 from tests.operator.ray.trace import Trace, load
@@ -116,3 +116,19 @@ def test_an_empty_serve_holds_no_applications_but_not_no_configuration() -> None
     assert not holds(Serve(), b"{}")
     assert not holds(Serve(), b"[]")
     assert not holds(Serve(), b"")
+
+
+@pytest.mark.parametrize(
+    ("states", "deserted", "reconfiguring"),
+    [
+        (["RUNNING", "UPDATING"], False, False),
+        (["PENDING_MIGRATION", "STOPPING"], False, False),
+        (["RECOVERING"], False, False),
+        (["STARTING", "STOPPING"], True, False),
+        (["UPDATING", "STARTING"], True, True),
+        ([], True, False),
+    ],
+)
+def test_a_replica_is_up_while_ray_routes_to_it(states: list[str], deserted: bool, reconfiguring: bool) -> None:
+    deployment = Deployment("UPDATING", target_num_replicas=2, replicas=tuple(Replica(state=each) for each in states))
+    assert (deployment.deserted, deployment.reconfiguring) == (deserted, reconfiguring)

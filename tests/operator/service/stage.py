@@ -38,8 +38,12 @@ def cluster_config(image: str = "rayproject/ray:1", groups: list[Object] | None 
 
 
 def service(cluster: Object | None = None, serve: Any = None, **spec: Any) -> Object:
-    """A RayService."""
-    metadata = {"name": NAME, **spec.pop("metadata", {})}
+    """A RayService whose Serve config is changed in place, also where its import path changes: the tests' programs
+    are told apart by that."""
+    given = spec.pop("metadata", {})
+    annotations = {labels.SERVE_CONFIG_UPGRADE: "InPlace", **given.get("annotations", {})}
+    annotations = {name: value for name, value in annotations.items() if value is not None}
+    metadata = {"name": NAME, **given, "annotations": annotations}
     return {
         "apiVersion": "ray.io/v1",
         "kind": "RayService",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,11 +35,12 @@ def test_everything_in_a_change_is_remembered() -> None:
         progress="p",
         unhealthy_since=NOW,
         remedies=2,
+        started_in=timedelta(seconds=6.2),
     )
 
     assert _after(change) == ClusterAnnotations(
         config="{}", good_config="[]", promoted=True, delete_at=LATER, progress="p",
-        progressed_at=NOW, unhealthy_since=NOW, remedies=2,
+        progressed_at=NOW, unhealthy_since=NOW, remedies=2, started_in=timedelta(seconds=7),
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from datetime import timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -377,6 +378,57 @@ def test_a_bad_config_is_taken_back_after_the_upgrade_that_came_later_has_failed
     assert decision.failure
     assert list(world.clusters) == ["c1"]
     assert world.clusters["c1"].config == "config-1"
+
+
+_SHOP = frozenset({("route /", "app shop:app")})
+_CODED = dataclasses.replace(A, code=_SHOP)
+_MOVED = Release("cluster-a", "config-2", frozenset({("route /", "app other:app")}))
+
+
+def test_other_code_behind_a_route_gets_a_cluster_of_its_own() -> None:
+    world = serving(_CODED)
+    world.edit(_MOVED)
+    world.settle()
+    assert world.switches == ["c1", "c2"]
+    assert ("cluster-a", "config-2") in world.sent
+    assert world.made == 2
+
+
+@pytest.mark.parametrize("policy", [Policy(code_in_place=True), Policy(in_place_only=True, code_in_place=True)])
+def test_other_code_is_given_in_place_where_that_is_asked_for(policy: Policy) -> None:
+    world = serving(_CODED, policy)
+    world.edit(_MOVED)
+    world.settle()
+    assert (world.serving, world.made) == ("c1", 1)
+    assert world.clusters["c1"].config == "config-2"
+
+
+def test_other_code_that_fails_on_its_cluster_is_never_sent_to_the_one_that_serves() -> None:
+    world = serving(_CODED)
+    world.broken = {"config-2"}
+    world.edit(_MOVED)
+    world.settle()
+    assert world.serving == "c1"
+    assert world.clusters["c1"].config == "config-1"
+
+    world.edit(dataclasses.replace(_MOVED, config="config-3"))
+    world.settle()
+    assert world.switches == ["c1", "c3"], "what counts is the code that serves"
+
+    world.edit(None)
+    world.edit(dataclasses.replace(_MOVED, config="config-4"))
+    world.settle()
+    assert world.serving == "c3", "settings of the same code are given in place"
+
+
+def test_while_the_spec_is_rejected_the_cluster_that_serves_is_not_given_other_code() -> None:
+    world = serving(_CODED)
+    world.edit(_MOVED)
+    world.step()
+    world.edit(None)
+    world.settle()
+    assert world.serving == "c2"
+    assert ("c1", "config-2") not in {(name, found.config) for name, found in world.clusters.items()}
 
 
 def test_a_paused_upgrade_waits_before_the_switch_and_goes_on_when_promoted() -> None:

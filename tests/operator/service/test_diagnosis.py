@@ -221,7 +221,25 @@ def test_a_text_without_a_cause_is_shortened_to_its_end() -> None:
 def test_the_whole_traceback_is_kept_apart_without_colours() -> None:
     assert detail_of(_CONSTRUCTOR) == plain(_CONSTRUCTOR)
     assert detail_of("no exception") == ""
-    assert len(detail_of(_IMPORT * 20)) < 4096
+
+
+def test_a_traceback_longer_than_a_condition_begins_with_a_whole_line_and_says_what_is_left_out() -> None:
+    assert detail_of(_IMPORT * 20) == plain(_IMPORT * 20)
+    whole = plain(_IMPORT * 100)
+    said, *kept = detail_of(whole).splitlines()
+    assert len(detail_of(whole)) < 25_000
+    assert said.startswith("[the first ")
+    assert "log of Serve's controller" in said
+    assert kept == whole.splitlines()[-len(kept) :]
+    assert f"first {len(whole.splitlines()) - len(kept)} lines" in said
+
+
+def test_packages_that_ray_installs_are_named_while_it_does() -> None:
+    config = {"runtime_env": {"pip": ["nosuchpackage==9"]}}
+    installing = waits_for(answers.Application("DEPLOYING", deployed_app_config=config))
+    assert installing.startswith("Ray installs pip packages nosuchpackage==9 (a failure is told after 3 attempts)")
+    config = {"runtime_env": {"pip": {"packages": ["nosuchpackage==9"]}}}
+    assert waits_for(answers.Application("DEPLOYING", deployed_app_config=config)) == installing
 
 
 def test_a_failed_application_says_its_cause_and_keeps_the_traceback() -> None:

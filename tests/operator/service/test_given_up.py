@@ -12,12 +12,14 @@ from rayward.kube.core.meta import condition_of
 from rayward.kube.core.objects import Condition
 from rayward.operator.service.conditions import PROGRESSING, Conditions, Facts, conditions, failure_of
 from rayward.operator.service.state import Decision, Failure, Policy, Release
-from tests.operator.service.world import B, World, serving
+from tests.operator.service.world import A, B, World, serving
 
 _REJECTED = Failure("ValidationFailed", "metadata.annotations[rayward.dev/drain-timeout]: bogus")
 _SOON = st.sampled_from([timedelta(seconds=1), timedelta(minutes=3)])
+_RESTARTED = st.sampled_from(["", "noon", "one"])
 _VALID = st.builds(
     Policy,
+    restarted_at=_RESTARTED,
     paused=st.booleans(),
     promote=st.sampled_from(["", "true", "c1", "c2"]),
     abort=st.sampled_from(["", "true", "c1", "c2"]),
@@ -25,12 +27,18 @@ _VALID = st.builds(
     progress_deadline=st.sampled_from([timedelta(seconds=8), timedelta(hours=1)]),
     initializing_timeout=st.sampled_from([None, timedelta(seconds=3), timedelta(hours=1)]),
     new_cluster_for_config=st.booleans(),
+    code_in_place=st.booleans(),
     wait_for_workers=st.booleans(),
     scheduling_timeout=_SOON,
     start_timeout=_SOON,
 )
 _IN_PLACE = st.builds(
-    Policy, in_place_only=st.just(True), rolls_workers=st.booleans(), scheduling_timeout=_SOON, start_timeout=_SOON
+    Policy,
+    in_place_only=st.just(True),
+    rolls_workers=st.booleans(),
+    scheduling_timeout=_SOON,
+    start_timeout=_SOON,
+    restarted_at=_RESTARTED,
 )
 """With upgradeStrategy.type None, which is of the spec: no edit of annotations goes there or leaves it."""
 _EDITS = st.lists(st.tuples(_VALID | st.none(), st.integers(1, 6)), max_size=8)
@@ -62,59 +70,88 @@ class _Reported:
         return decision
 
 
-def _given_up(goal: Release, how: str) -> _Reported:
-    world = serving()
+_IN_TIME = Policy()
+_SOON_LATE = Policy(progress_deadline=timedelta(seconds=8))
+_OWN_CLUSTER = Policy(new_cluster_for_config=True)
+_ROLLING = Policy(in_place_only=True, rolls_workers=True, progress_deadline=timedelta(seconds=8))
+_IMPATIENT = Policy(scheduling_timeout=timedelta(seconds=2), start_timeout=timedelta(seconds=3))
+_KEPT = dataclasses.replace(_IMPATIENT, in_place_only=True)
+
+
+def _given_up(goal: Release, policy: Policy, reason: str) -> _Reported:
+    world = serving(dataclasses.replace(A, code=_FORMER))
     world.broken, world.stuck = {"bad"}, {"cluster-c"}
+    world.starved = {"huge": "no Ray node has room", "hanging": ""}
     world.edit(goal)
+    world.policy = policy
     found = _Reported(world)
-    if how == "deadline":
-        world.policy = Policy(progress_deadline=timedelta(seconds=8))
     for _ in range(4):
         found.step()
-    if how == "abort":
-        world.policy = Policy(abort="true")
+    if reason == "Aborted":
+        world.policy = dataclasses.replace(policy, abort="true")
     for _ in range(12):
         found.step()
-    assert failure_of(found.status, 2) is not None
+    failure = failure_of(found.status, 2)
+    assert failure is not None
+    assert failure.reason == reason
     return found
+
+
+_FORMER = frozenset({("route /", "app shop:app")})
+_OTHER = frozenset({("route /", "app other:app")})
 
 
 @given(
     how=st.sampled_from([
-        (Release("cluster-c", "config-1"), "abort"),
-        (Release("cluster-c", "config-1"), "deadline"),
-        (Release("cluster-b", "bad"), "deployment"),
-        (Release("cluster-a", "bad"), "in place"),
+        (Release("cluster-c", "config-1"), _IN_TIME, "Aborted"),
+        (Release("cluster-c", "config-1"), _SOON_LATE, "ProgressDeadlineExceeded"),
+        (Release("cluster-b", "bad"), _IN_TIME, "ServeDeployFailed"),
+        (Release("cluster-a", "bad"), _IN_TIME, "ServeDeployFailed"),
+        (Release("cluster-a", "bad"), _OWN_CLUSTER, "ServeDeployFailed"),
+        (Release("cluster-a", "bad", _OTHER), _IN_TIME, "ServeDeployFailed"),
+        (Release("cluster-a", "huge"), _IMPATIENT, "ReplicasUnschedulable"),
+        (Release("cluster-a", "hanging"), _IMPATIENT, "ReplicasNotStarted"),
     ]),
     edits=_EDITS,
 )  # fmt: skip
 def test_no_sequence_of_annotation_edits_starts_it_again(
-    how: tuple[Release, str], edits: list[tuple[Policy | None, int]]
+    how: tuple[Release, Policy, str], edits: list[tuple[Policy | None, int]]
 ) -> None:
+    _is_left_alone(how, edits, Policy())
+
+
+@given(
+    how=st.sampled_from([
+        (Release("cluster-a", "bad"), _KEPT, "ServeDeployFailed"),
+        (Release("cluster-a", "bad", _OTHER), _KEPT, "ServeDeployFailed"),
+        (Release("cluster-a", "huge"), _KEPT, "ReplicasUnschedulable"),
+        (Release("cluster-a", "hanging"), _KEPT, "ReplicasNotStarted"),
+        (Release("cluster-b", "config-1"), _ROLLING, "ProgressDeadlineExceeded"),
+    ]),
+    edits=st.lists(st.tuples(_IN_PLACE | st.none(), st.integers(1, 6)), max_size=8),
+)  # fmt: skip
+def test_nor_where_each_change_is_in_place(
+    how: tuple[Release, Policy, str], edits: list[tuple[Policy | None, int]]
+) -> None:
+    _is_left_alone(how, edits, Policy(in_place_only=True))
+
+
+def _is_left_alone(how: tuple[Release, Policy, str], edits: list[tuple[Policy | None, int]], last: Policy) -> None:
+    """Nothing is created, rolled or sent for it any more; a config that runs may be sent again."""
     found = _given_up(*how)
-    failure, sent, made = failure_of(found.status, 2), list(found.world.sent), found.world.made
-    for policy, steps in (*edits, (Policy(), 3)):
+    failure, sent, made = failure_of(found.status, 2), len(found.world.sent), found.world.made
+    for policy, steps in (*edits, (last, 3)):
         found.annotate(policy)
         for _ in range(steps):
-            assert found.step().create is None
-    assert (found.world.serving, found.world.made, found.world.sent) == ("c1", made, sent)
+            decision = found.step()
+            assert (decision.create, decision.roll) == (None, "")
+    assert (found.world.serving, found.world.made) == ("c1", made)
+    assert {config for _, config in found.world.sent[sent:]} <= {"config-1"}
     assert failure_of(found.status, 2) == failure
     progressing = condition_of(found.status, PROGRESSING)
     assert progressing is not None
     assert failure is not None
     assert progressing.reason == failure.reason
-
-
-@given(edits=st.lists(st.tuples(_IN_PLACE | st.none(), st.integers(1, 6)), max_size=8))
-def test_nor_where_each_change_is_in_place(edits: list[tuple[Policy | None, int]]) -> None:
-    found = _given_up(Release("cluster-a", "bad"), "in place")
-    failure, sent = failure_of(found.status, 2), list(found.world.sent)
-    for policy, steps in (*edits, (Policy(in_place_only=True), 3)):
-        found.annotate(policy)
-        for _ in range(steps):
-            assert found.step().create is None
-    assert found.world.sent == sent
-    assert failure_of(found.status, 2) == failure
 
 
 @given(edits=_EDITS)
@@ -132,7 +169,7 @@ def test_a_first_release_that_timed_out_is_not_tried_again_either(edits: list[tu
 
 
 def test_a_new_generation_is_tried() -> None:
-    found = _given_up(Release("cluster-b", "bad"), "deployment")
+    found = _given_up(Release("cluster-b", "bad"), _IN_TIME, "ServeDeployFailed")
     found.annotate(None)
     found.step()
 

@@ -130,6 +130,72 @@ def test_an_application_that_a_config_adds_takes_no_readiness_away_while_it_load
     assert observed(dataclasses.replace(fresh, served=None)).silent(_LATER) == ("app",), "a first config has to run"
 
 
+def test_an_edit_that_adds_an_application_and_its_workers_waits_for_them() -> None:
+    active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START)
+    joining = dataclasses.replace(active, resizing=True, missing="1 of 3 pods of worker group small are running")
+    added = dataclasses.replace(active, served=frozenset({"other"}))
+    assert decided(added, seconds=11).failure is None, "it took no request before"
+    assert decided(dataclasses.replace(joining, served=frozenset({"other"})), seconds=11).failure is None
+    assert decided(joining, seconds=11).failure is None, "the room for it is on its way"
+    assert decided(dataclasses.replace(joining, resizing=False), seconds=11).failure is not None
+    failure = decided(joining, seconds=180).failure
+    assert failure is not None
+    assert failure.reason == "ReplicasUnschedulable"
+
+
+def test_a_cluster_whose_first_config_came_up_within_seconds_is_given_seconds() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START, started_in=timedelta(seconds=4))
+    assert decided(active, seconds=19).failure is None
+    failure = decided(active, seconds=20).failure
+    assert failure is not None
+    assert "no replica has started within 10 s" in failure.message
+    slow = dataclasses.replace(active, started_in=timedelta(seconds=50))
+    assert decided(slow, seconds=109).failure is None
+    assert decided(slow, seconds=110).failure is not None
+    asked = Policy(start_timeout=timedelta(minutes=20))
+    assert decided(active, seconds=1209, policy=asked).failure is None
+
+
+def test_how_long_the_first_config_took_is_noted_once() -> None:
+    active = cluster(status=RUNNING, deployed_at=START)
+    (change,) = [change for change in decided(active, seconds=7).annotate if change.started_in is not None]
+    assert change.started_in == timedelta(seconds=7)
+    noted = dataclasses.replace(active, started_in=timedelta(seconds=7))
+    assert all(change.started_in is None for change in decided(noted, seconds=60).annotate)
+
+
+def _hanging(config: str = "config-2", **given: Any) -> ChildCluster:
+    active = dataclasses.replace(cluster(deserted=True, reconfiguring=True), deserted_since=START, config=config)
+    return dataclasses.replace(active, started_in=timedelta(seconds=4), **given)
+
+
+def test_a_reconfigure_that_does_not_return_is_taken_back_and_its_cluster_replaced() -> None:
+    assert decided(_hanging(), seconds=19).failure is None
+    decision = decided(_hanging(), seconds=20)
+    assert decision.failure is not None
+    assert decision.failure.message.startswith("Application app: reconfigure has not returned within 10 s")
+    assert [change.config for change in decision.annotate] == ["config-1"]
+    back = State(
+        dataclasses.replace(A, config="config-2"), Policy(), (_hanging("config-1"),), "c1", failure=decision.failure
+    )
+    replacing = decide(back, START + timedelta(seconds=21))
+    assert replacing.create is not None
+    assert (replacing.create.cluster_hash, replacing.create.config) == ("cluster-a", "config-1")
+    assert replacing.failure == decision.failure
+    answers = dataclasses.replace(back, clusters=(dataclasses.replace(cluster(), config="config-1"),))
+    assert decide(answers, START + timedelta(seconds=21)).create is None
+
+
+def test_a_corrected_config_does_not_go_to_a_cluster_whose_replica_never_returns() -> None:
+    corrected = State(dataclasses.replace(A, config="config-3"), Policy(), (_hanging("config-1"),), "c1")
+    decision = decide(corrected, START + timedelta(seconds=21))
+    assert decision.create is not None
+    assert decision.create.config == "config-3"
+    early = decide(corrected, START + timedelta(seconds=5))
+    assert early.create is None, "reconfigure may return"
+    assert [change.config for change in early.annotate] == ["config-3"]
+
+
 def test_the_time_to_find_a_node_is_a_setting() -> None:
     active = dataclasses.replace(cluster(deserted=True, unscheduled=_WHY), deserted_since=START)
     policy = Policy(scheduling_timeout=timedelta(minutes=3))

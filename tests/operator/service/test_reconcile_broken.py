@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from rayward.kinds.labels import SERVE_CONFIG_UPGRADE
 from tests.operator.service.stage import ServiceStage, config, service
 from tests.operator.stage import condition
 
@@ -19,6 +20,12 @@ pytestmark = pytest.mark.anyio
         pytest.param(config("app:grouped"), "ReplicasUnschedulable", "it needs 16 CPU", id="no room for a bundle"),
         pytest.param(
             config("app:hangs"), "ReplicasNotStarted", "no replica has started", id="a constructor that hangs"
+        ),
+        pytest.param(
+            config("app:one", deployments=[{"name": "Greeter", "user_config": {"hangs": "yes"}}]),
+            "ReplicasNotStarted",
+            "reconfigure has not returned",
+            id="a reconfigure that hangs",
         ),
         pytest.param(
             config("app:two", deployments=[{"name": "Greeter", "ray_actor_options": {"num_cpus": 16}}]),
@@ -43,12 +50,32 @@ async def test_a_config_that_cannot_work_is_told_and_the_old_one_answers(
         assert "\n" not in stalled["message"]
 
         async def answers() -> bool:
-            return ray.heads.words(serving) == b"one" and (await ray.conditions("Ready"))[0] == "True"
+            now = await ray.serving()
+            # Ray ends no replica in reconfigure: another cluster answers then.
+            same = (now == serving) is ("reconfigure" not in says)
+            return same and ray.heads.words(now) == b"one" and (await ray.conditions("Ready"))[0] == "True"
 
         await ray.eventually(answers)
-        assert await ray.serving() == serving
         found = await ray.service()
         assert condition(found, "Ready")["observedGeneration"] < found["metadata"]["generation"]
+        serving = await ray.serving()
         await ray.edit(serveConfigV2=config("app:two"))
         assert await ray.until_settled() == serving
         assert ray.heads.words(serving) == b"two"
+
+
+@pytest.mark.parametrize("broken", ["app:broken", "app:raises"])
+async def test_other_code_that_cannot_work_never_reaches_the_cluster_that_serves(
+    ray: ServiceStage, broken: str
+) -> None:
+    async with ray.operator():
+        await ray.create(service(metadata={"annotations": {SERVE_CONFIG_UPGRADE: None}}))
+        serving = await ray.until_settled()
+        sent = len(ray.heads.of(serving).puts)
+        await ray.edit(serveConfigV2=config(broken))
+        await ray.until("Stalled", "True", "ServeDeployFailed")
+        assert len(ray.heads.of(serving).puts) == sent
+        assert ray.heads.words(serving) == b"one"
+
+        await ray.edit(serveConfigV2=config("app:two"))
+        assert await ray.until_settled() != serving

@@ -10,6 +10,7 @@ from rayward.kinds import labels
 from rayward.kinds.effects import Effect, ReleaseChange
 from rayward.operator.service.annotations import annotation_patch, read_annotations
 from rayward.operator.service.decide import decide
+from rayward.operator.service.serveconfig import deploy_key
 from rayward.operator.service.state import (
     DEPLOY_FAILED,
     RUNNING,
@@ -42,6 +43,8 @@ class World:
     failure: Failure | None = None
     broken: set[str] = field(default_factory=set[str])
     """Configs whose applications fail to deploy."""
+    starved: dict[str, str] = field(default_factory=dict[str, str])
+    """Configs that leave no replica of the last one and start none, and why no node has room for it."""
     stuck: set[str] = field(default_factory=set[str])
     """Cluster hashes whose head never gets ready."""
     made: int = 0
@@ -94,16 +97,18 @@ class World:
             name = f"c{self.made}"
             self.clusters[name] = ChildCluster(
                 name, decision.create.cluster_hash, decision.create.config, created=self.now, released=self.now,
-                remedies=decision.remedies, applications=frozenset({"app"}),
+                remedies=decision.remedies, applications=frozenset({"app"}), code=decision.create.code,
             )  # fmt: skip
         for target in decision.serve_configs:
             cluster = self.clusters[target.cluster]
-            if cluster.serve is None or cluster.serve.config == target.config:
+            if cluster.serve is None or (cluster.serve.config == target.config and not target.anew):
                 continue
             self.sent.append((cluster.cluster_hash, target.config))
-            status = DEPLOY_FAILED if target.config in self.broken else "DEPLOYING"
-            serve = ServeState(target.config, (Application("app", status, "no such module"),))
-            self.clusters[target.cluster] = dataclasses.replace(cluster, serve=serve)
+            deployed = deploy_key(target.config, target.redeployment, target.refresh)
+            serve = self._deployed(target.config) if cluster.serve.config != target.config else cluster.serve
+            self.clusters[target.cluster] = dataclasses.replace(cluster, serve=serve, deployed=deployed)
+        for name in decision.refreshed:
+            self.clusters[name] = dataclasses.replace(self.clusters[name], refreshed=self.policy.restarted_at)
         if decision.roll and self.goal is not None:
             rolled = {"cluster_hash": self.goal.cluster_hash, "rolling_since": self.now}
             self.clusters[decision.roll] = dataclasses.replace(self.clusters[decision.roll], **rolled)
@@ -115,11 +120,19 @@ class World:
             del self.clusters[name]
         self.failure = decision.failure
 
+    def _deployed(self, config: str) -> ServeState:
+        status = DEPLOY_FAILED if config in self.broken else "DEPLOYING"
+        starved = config in self.starved
+        app = Application("app", status, "no such module", deserted=starved, unscheduled=self.starved.get(config, ""))
+        return ServeState(config, (app,))
+
     def _grown(self, cluster: ChildCluster) -> ChildCluster:
         if cluster.suspended or cluster.cluster_hash in self.stuck:
             return cluster
         if not cluster.head_ready:
             return dataclasses.replace(cluster, head_ready=True, ready_pods=1, serve=ServeState(""))
+        if cluster.serve and cluster.serve.config in self.starved:
+            return cluster
         if cluster.serve and any(app.status == "DEPLOYING" for app in cluster.serve.applications):
             serve = ServeState(cluster.serve.config, (Application("app", RUNNING),))
             return dataclasses.replace(cluster, serve=serve, endpoints=1)
@@ -138,7 +151,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     before = AnnotationChange(
         cluster.name, config=cluster.config, good_config=cluster.good_config, promoted=cluster.promoted,
         delete_at=cluster.delete_at, progress=cluster.progress, unhealthy_since=cluster.unhealthy_since,
-        deserted_since=cluster.deserted_since, remedies=cluster.remedies,
+        deserted_since=cluster.deserted_since, remedies=cluster.remedies, started_in=cluster.started_in,
     )  # fmt: skip
     written = annotation_patch(before, _Itself(), cluster.progressed_at or now)
     if cluster.progressed_at is None:
@@ -148,7 +161,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
     return dataclasses.replace(
         cluster, config=found.config, good_config=found.good_config, promoted=found.promoted, delete_at=found.delete_at,
         progress=found.progress, progressed_at=found.progressed_at, unhealthy_since=found.unhealthy_since,
-        deserted_since=found.deserted_since, remedies=found.remedies,
+        deserted_since=found.deserted_since, remedies=found.remedies, started_in=found.started_in,
     )  # fmt: skip
 
 

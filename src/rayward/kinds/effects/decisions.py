@@ -1,13 +1,19 @@
-"""The two questions behind every effect, on typed specs, cheap enough for every reconcile."""
+"""The questions behind every effect, on typed specs, cheap enough for every reconcile."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Effect
 from rayward.kinds.hashing import is_hash_of, release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
+from rayward.kube.machinery.jsonvalue import Object
+
+Code = frozenset[tuple[str, str]]
+"""What a Serve config has behind each route: the name and the import path of an application. One without a route, which
+others call, counts by its name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +70,26 @@ def _is_of_workers(running: RayClusterSpec, wanted: RayClusterSpec) -> bool:
     # hosts of one replica start and end together: another number of them is no replacement one by one
     places = [[(group.group_name, group.num_of_hosts or 1) for group in groups] for groups in (before, after)]
     return places[0] == places[1][: len(before)]
+
+
+def code_of(applications: Iterable[Object]) -> Code:
+    """The code behind the routes of a Serve config."""
+    return frozenset(_code_of(app) for app in applications)
+
+
+def _code_of(app: Object) -> tuple[str, str]:
+    name, route = app.get("name", "default"), app.get("route_prefix", "/")
+    return f"application {name}" if route is None else f"route {route}", f"{name} {app.get('import_path')}"
+
+
+def replaced_code(running: Code, wanted: Code) -> str:
+    """What stays and gets an application of another name or import path; empty where all keep their code.
+
+    Ray deletes the deployments of the old one before a replica of the new ones is up, unless they have the same names:
+    in place, requests are lost if the new ones fail.
+    """
+    before = dict(running)
+    return next((what for what, code in sorted(wanted) if before.get(what, code) != code), "")
 
 
 def renewal(cluster: RayCluster) -> Effect:

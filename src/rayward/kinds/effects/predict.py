@@ -35,6 +35,7 @@ def effects(
     rules: Rules = Rules.RAYWARD,
     *,
     running: Object | None = None,
+    serving: Object | None = None,
     problems: Sequence[Problem] | None = None,
 ) -> Effects:
     """What changing ``old`` into ``new`` does, field by field.
@@ -46,6 +47,7 @@ def effects(
         rules: Whose operator acts on the object.
         running: Of a RayService the ``spec`` of the RayCluster that serves, where it is known: an upgrade that is
             still in progress, or was held back, makes it another one than ``old`` says.
+        serving: The Serve config that last ran on that cluster, where it is known.
         problems: What validation found wrong with ``new``; found here where it is not given.
 
     Raises:
@@ -63,7 +65,7 @@ def effects(
         old_service, new_service = (msgspec.convert(given, RayService) for given in (old, new))
         live = None if running is None else msgspec.convert(running, RayClusterSpec)
         refused = _counts(service_problems(new_service) if problems is None else problems, rules)
-        return _effects(service_changes(service_edit(old_service, new_service, rules, live), found), refused)
+        return _effects(service_changes(service_edit(old_service, new_service, rules, live, serving), found), refused)
     if kind == "RayJob":
         refused = _counts(job_problems(msgspec.convert(new, RayJob)) if problems is None else problems, rules)
         return _effects(job_changes(old, new, rules, found), refused)

@@ -11,7 +11,7 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.effects.change import Change, Effect, Rules
 from rayward.kinds.effects.cluster import GROUPS, ClusterEdit, as_hashed, size_effect
-from rayward.kinds.effects.decisions import release_change
+from rayward.kinds.effects.decisions import Code, code_of, release_change, replaced_code
 from rayward.kinds.effects.differences import Difference, same_meaning
 from rayward.kinds.effects.roles import UNKNOWN_TO_1_6, UNKNOWN_TO_KUBERAY, Role, is_below, outside_release, role_of
 from rayward.kinds.hashing import release_hash
@@ -21,7 +21,7 @@ from rayward.kinds.rayservice import RayService, RayServiceSpec
 from rayward.kinds.serveconfig import ServeConfigError
 from rayward.kinds.shapes.totals import desired_workers
 from rayward.kinds.validation.service import serve_config
-from rayward.kube.machinery.jsonvalue import Object
+from rayward.kube.machinery.jsonvalue import entries, is_object
 
 Answer = tuple[Effect, str]
 
@@ -40,9 +40,9 @@ _SETTINGS: Final = (
     labels.SERVE_CONFIG_UPGRADE,
 )
 _ROLLS: Final = "its workers are replaced one by one; the head and the cluster that serves stay"
-_MAY_LOSE: Final = (
-    "application {} has another import_path: if its deployments have other names and fail, requests are lost until the "
-    "config is taken back, and --strategy new-cluster loses none"
+_OTHER_CODE: Final = (
+    "{} gets an application of another name or import_path, and in place requests would be lost if that fails "
+    f"(annotation {labels.SERVE_CONFIG_UPGRADE}=InPlace makes it in place all the same)"
 )
 _HELD: Final = "the cluster that serves is of an earlier spec"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
@@ -57,13 +57,15 @@ class ServiceEdit:
         new: After.
         rules: Whose operator acts.
         running: The spec of the cluster that serves; the old version's where it is not known.
-        release: What the new cluster spec asks of that cluster.
+        serving: The payload of the Serve config that last ran there; the old version's where it is not known.
+        release: What the new version asks of that cluster.
     """
 
     old: RayService
     new: RayService
     rules: Rules
     running: RayClusterSpec
+    serving: object
     release: Effect
 
     @property
@@ -84,7 +86,9 @@ class ServiceEdit:
         return self.old.spec.suspend or self.new.spec.suspend
 
 
-def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClusterSpec | None) -> ServiceEdit:
+def service_edit(
+    old: RayService, new: RayService, rules: Rules, running: RayClusterSpec | None, serving: object = None
+) -> ServiceEdit:
     strategy = new.spec.upgrade_strategy.type if new.spec.upgrade_strategy else None
     live = running or old.spec.ray_cluster_config
     wanted = as_hashed(new.spec.ray_cluster_config, rules)
@@ -94,9 +98,10 @@ def service_edit(old: RayService, new: RayService, rules: Rules, running: RayClu
     ).effect
     if effect is Effect.SCALE and rules is not Rules.RAYWARD and strategy == "None":
         effect = Effect.NEXT_CLUSTER
-    if rules is Rules.RAYWARD and strategy != "None" and _asks_cluster_for_config(old, new):
+    runs = _payload(old.spec) if serving is None else serving
+    if rules is Rules.RAYWARD and strategy != "None" and _asks_cluster_for_config(runs, new):
         effect = Effect.NEW_CLUSTER
-    return ServiceEdit(old, new, rules, live, effect)
+    return ServiceEdit(old, new, rules, live, runs, effect)
 
 
 def service_changes(edit: ServiceEdit, found: Iterable[Difference]) -> Iterator[Change]:
@@ -176,35 +181,23 @@ def _config(edit: ServiceEdit) -> Answer:
     if before is not None and before == after:
         return Effect.IGNORED, "the config means the same"
     if edit.release is Effect.NEW_CLUSTER:
-        return Effect.NEW_CLUSTER, "the new cluster gets it; the one that serves keeps its own"
-    updates = "Ray Serve updates its applications on the cluster that serves"
-    strategy = edit.new.spec.upgrade_strategy
-    may_move = not edit.is_kuberay and (strategy is None or strategy.type != "None")
-    if may_move and (moved := _other_code(edit)):
-        return Effect.IN_PLACE, f"{updates}; {_MAY_LOSE.format(moved)}"
-    return Effect.IN_PLACE, updates
+        gets = "the new cluster gets it; the one that serves keeps its own"
+        moved = replaced_code(_code(edit.serving), _code(after))
+        return Effect.NEW_CLUSTER, f"{gets}: {_OTHER_CODE.format(moved)}" if moved and not edit.is_kuberay else gets
+    if edit.serving == after and not edit.is_kuberay:
+        return Effect.IGNORED, "the cluster that serves runs it already"
+    return Effect.IN_PLACE, "Ray Serve updates its applications on the cluster that serves"
 
 
-def _other_code(edit: ServiceEdit) -> str:
-    """An application that stays and has another import path: its deployments may have other names."""
-    before, after = (
-        {app.get("name"): app.get("import_path") for app in _applications(service.spec)}
-        for service in (edit.old, edit.new)
-    )
-    return next((str(name) for name, path in after.items() if name in before and before[name] != path), "")
+def _asks_cluster_for_config(runs: object, new: RayService) -> bool:
+    wanted, asked = _payload(new.spec), new.metadata.annotation(labels.SERVE_CONFIG_UPGRADE)
+    if wanted is None or wanted == runs or asked == "InPlace":
+        return False
+    return asked == "NewCluster" or replaced_code(_code(runs), _code(wanted)) != ""
 
 
-def _asks_cluster_for_config(old: RayService, new: RayService) -> bool:
-    before, after = _payload(old.spec), _payload(new.spec)
-    asked = new.metadata.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster"
-    return asked and after is not None and before != after
-
-
-def _applications(spec: RayServiceSpec) -> list[Object]:
-    try:
-        return serve_config(spec).applications
-    except ServeConfigError:
-        return []
+def _code(payload: object) -> Code:
+    return code_of(entries(payload, "applications")) if is_object(payload) else frozenset()
 
 
 def _payload(spec: RayServiceSpec) -> object:

@@ -92,8 +92,8 @@ def _unreached(payload: Object, spec: RayServiceSpec) -> Iterator[tuple[Path, st
 
 def _values(spec: RayServiceSpec, annotations: Mapping[str, str]) -> Iterator[Problem]:
     given = annotations.get(labels.SERVE_CONFIG_UPGRADE, "")
-    if given not in ("", "NewCluster"):
-        yield _annotation(labels.SERVE_CONFIG_UPGRADE, given, "write NewCluster, or remove it")
+    if given not in ("", "NewCluster", "InPlace"):
+        yield _annotation(labels.SERVE_CONFIG_UPGRADE, given, "write NewCluster or InPlace, or remove it")
     rolling = annotations.get(labels.ROLLING_UPDATE, "")
     in_place = spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None"
     if rolling not in ("", "workers"):

@@ -15,7 +15,9 @@ NOT_STARTED: Final = "NOT_STARTED"
 
 _SETTLED: Final = frozenset({RUNNING, DEPLOY_FAILED})
 _UNWELL: Final = frozenset({UNHEALTHY, DEPLOY_FAILED})
-_NOT_UP: Final = frozenset({"STARTING", "STOPPING"})
+_UPDATING: Final = "UPDATING"
+_NOT_UP: Final = frozenset({"STARTING", _UPDATING, "STOPPING"})
+"""Ray routes to RUNNING and PENDING_MIGRATION, and leaves routes as they are while a replica is RECOVERING."""
 
 
 class _Answer(msgspec.Struct, frozen=True):
@@ -101,6 +103,15 @@ class Deployment(_Answer, frozen=True):
         """Whether it should have replicas, and none is up."""
         return self.target_num_replicas != 0 and all(replica.state in _NOT_UP for replica in self.replicas)
 
+    @property
+    def reconfiguring(self) -> bool:
+        """Whether its replicas take a new ``user_config``, and none is up meanwhile.
+
+        Ray 2.60 ends no replica in this state, whatever config comes next: one whose ``reconfigure`` does not return
+        stays for as long as its application does.
+        """
+        return self.deserted and any(replica.state == _UPDATING for replica in self.replicas)
+
 
 class Application(_Answer, frozen=True):
     """One Serve application.
@@ -128,6 +139,11 @@ class Application(_Answer, frozen=True):
     def deserted(self) -> bool:
         """Whether one of its deployments has nobody to answer, for whatever reason."""
         return any(found.deserted for found in self.deployments.values())
+
+    @property
+    def reconfiguring(self) -> bool:
+        """Whether one of its deployments has nobody to answer until ``reconfigure`` returns."""
+        return any(found.reconfiguring for found in self.deployments.values())
 
 
 class Proxy(_Answer, frozen=True):

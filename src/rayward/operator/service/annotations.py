@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from rayward.kinds import labels
+from rayward.kinds.durations import duration
 from rayward.kube.core.meta import parse_time, rfc3339_micro
 from rayward.operator.service.state import AnnotationChange
 
@@ -23,6 +25,7 @@ class ClusterAnnotations:
     progressed_at: datetime | None = None
     unhealthy_since: datetime | None = None
     deserted_since: datetime | None = None
+    started_in: timedelta | None = None
     remedies: int = 0
     rolled_generation: int = 0
     resized_generation: int = 0
@@ -41,6 +44,7 @@ def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
         progressed_at=_time(annotations.get(labels.PROGRESSED_AT)),
         unhealthy_since=_time(annotations.get(labels.UNHEALTHY_SINCE)),
         deserted_since=_time(annotations.get(labels.DESERTED_SINCE)),
+        started_in=duration(annotations.get(labels.STARTED_IN, "")),
         remedies=_number(annotations.get(labels.REMEDIES, "")),
         rolled_generation=_number(annotations.get(labels.ROLLED_GENERATION, "")),
         resized_generation=_number(annotations.get(labels.RESIZED_GENERATION, "")),
@@ -73,6 +77,8 @@ def annotation_patch(change: AnnotationChange, configs: Mapping[str, str], now: 
         result[labels.DESERTED_SINCE] = None
     if change.deserted_since is not None:
         result[labels.DESERTED_SINCE] = rfc3339_micro(change.deserted_since)
+    if change.started_in is not None:
+        result[labels.STARTED_IN] = f"{math.ceil(change.started_in.total_seconds())}s"
     if change.remedies is not None:
         result[labels.REMEDIES] = str(change.remedies)
     return result

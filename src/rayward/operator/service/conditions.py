@@ -35,7 +35,8 @@ Conditions = tuple[Condition, ...]
 
 _NO_FAILURES: Final = frozenset({"ValidationFailed", FEATURE_MISSING, "SuspendInProgress", "SuspendComplete"})
 """Why nothing progresses though no change was tried: the spec was rejected, the service is suspended."""
-_LONGEST: Final = 4096
+_LONGEST: Final = 32_768
+"""As long as the message of a condition may be in Kubernetes."""
 _NO_LONGER: Final = frozenset({"ZeroServeEndpoints", "NoRunningReplica"})
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from rayward.kinds import labels
-from rayward.kinds.effects import Effect
-from rayward.operator.service import healing, inplace, retirement, routing, upgrade
+from rayward.kinds.effects import Effect, replaced_code
+from rayward.operator.service import healing, inplace, outage, retirement, routing, upgrade
 from rayward.operator.service.healing import Remedy
 from rayward.operator.service.readiness import readiness_of, rolling
 from rayward.operator.service.serveconfig import deploy_key
@@ -53,22 +53,30 @@ def decide(state: State, now: datetime) -> Decision:
         state = dataclasses.replace(state, failure=failure)
         roles = _roles(state, roles.release)
     remedy = healing.NOTHING
-    if roles.active is not None and roles.target is roles.active and not _gets_another_config(state, roles):
-        remedy = healing.decide(roles.active, state.policy, now, replacing=_has_successor(roles, roles.active))
+    active = roles.active
+    if active is not None and roles.target is active and _gets_another_config(state, roles):
+        if outage.is_stuck(active, state.policy, now):
+            roles = _roles(state, roles.release, replace_active=True)
+    elif active is not None and roles.target is active:
+        remedy = healing.decide(active, state.policy, now, replacing=_has_successor(roles, active))
+        if active.config == active.good_config and outage.is_stuck(active, state.policy, now):
+            remedy = Remedy(replace=True, remedies=active.remedies + 1)
         if remedy.replace and not _is_aborted(state):
             # A replacement is of the release that serves, whatever the spec asks for by now.
-            own = Release(roles.active.cluster_hash, roles.active.config)
+            own = Release(active.cluster_hash, active.config, active.code)
             roles = _roles(state, own, replace_active=True)
     step = _step(state, roles, remedy, now)
     left = retirement.decide(roles.others, state.policy, now)
     # What was due before now has been acted upon, or waits for something else than time.
-    deserted, deserted_at = inplace.desertion(roles.active, state.policy, now)
+    deserted, deserted_at = outage.desertion(roles.active, state.policy, now)
     due = (step.requeue_at, left.requeue_at, remedy.requeue_at, *deserted_at)
     times = [at for at in due if at is not None and at >= now]
     remedied = (remedy.change,) if remedy.change else ()
+    pending = None if roles.target is roles.active else roles.target
+    started = (*outage.first_start(roles.active, now), *outage.first_start(pending, now))
     decision = dataclasses.replace(
         step,
-        annotate=_joined((*step.annotate, *remedied, *deserted, *left.annotate)),
+        annotate=_joined((*step.annotate, *remedied, *deserted, *started, *left.annotate)),
         delete=(*step.delete, *left.delete),
         failure=step.failure or state.failure,
         drifted=_is_drifted(state),
@@ -106,15 +114,15 @@ def choose_release(state: State) -> Release | None:
     active = next((cluster for cluster in live if cluster.name == state.serving), None)
     if state.desired is None:
         begun = _newest(c for c in live if c is not active and not c.promoted) or active
-        return Release(begun.cluster_hash, begun.config) if begun else None
+        return Release(begun.cluster_hash, begun.config, begun.code) if begun else None
     if active is not None and state.policy.stopped:
         # Kueue stops a service and restores its templates in one write: those are no release to go for.
-        return Release(active.cluster_hash, active.config)
+        return Release(active.cluster_hash, active.config, active.code)
     keeps_cluster = state.change is not None and state.change.effect in _KEEPS_CLUSTER
-    if active is not None and state.policy.new_cluster_for_config and active.config != state.desired.config:
+    if active is not None and _needs_cluster(active, state.desired, state.policy):
         return state.desired
     if active is not None and keeps_cluster:
-        return Release(active.cluster_hash, state.desired.config)
+        return Release(active.cluster_hash, state.desired.config, state.desired.code)
     return state.desired
 
 
@@ -149,8 +157,15 @@ def _may_run(cluster: ChildCluster, release: Release, policy: Policy) -> bool:
     """Whether a cluster is of the release, or becomes so by another config."""
     if cluster.cluster_hash != release.cluster_hash:
         return False
-    keeps_config = policy.new_cluster_for_config and cluster.promoted
-    return cluster.config == release.config or not keeps_config
+    return not (cluster.promoted and _needs_cluster(cluster, release, policy))
+
+
+def _needs_cluster(cluster: ChildCluster, release: Release, policy: Policy) -> bool:
+    """Whether the config of a release, which this cluster has not, may not be given to a cluster that serves."""
+    if cluster.config == release.config:
+        return False
+    replaces_code = not policy.code_in_place and replaced_code(cluster.code, release.code) != ""
+    return policy.new_cluster_for_config or replaces_code
 
 
 def _step(state: State, roles: Roles, remedy: Remedy, now: datetime) -> Decision:
@@ -172,7 +187,7 @@ def _step(state: State, roles: Roles, remedy: Remedy, now: datetime) -> Decision
         tried = AnnotationChange(roles.active.name, remedies=remedy.remedies, unhealthy_since=now)
         return dataclasses.replace(step, annotate=(*step.annotate, tried), failure=state.failure)
     if roles.active is not None:
-        step = dataclasses.replace(step, annotate=(*step.annotate, *inplace.finish(roles.active)))
+        step = dataclasses.replace(step, annotate=(*step.annotate, *inplace.finish(roles.active, state.policy, now)))
     return step
 
 

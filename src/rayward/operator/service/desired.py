@@ -11,6 +11,7 @@ import msgspec
 from rayward.kinds import labels
 from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.durations import duration
+from rayward.kinds.effects import code_of
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.rayservice import RayService
 from rayward.kinds.validation import (
@@ -47,9 +48,10 @@ def desired_of(service: RayService) -> Desired:
     if problems:
         reason = FEATURE_MISSING if only_lacks_features(problems) else "ValidationFailed"
         return Desired(rejected=Failure(reason, listed(problems)), warnings=warnings)
-    payload = serve_config(service.spec).payload
-    text = msgspec.json.encode(payload, order="deterministic").decode()
-    return Desired(Release(release_hash(service.spec.ray_cluster_config), config_hash(text)), text, None, warnings)
+    config = serve_config(service.spec)
+    text = msgspec.json.encode(config.payload, order="deterministic").decode()
+    cluster_hash = release_hash(service.spec.ray_cluster_config)
+    return Desired(Release(cluster_hash, config_hash(text), code_of(config.applications)), text, None, warnings)
 
 
 def _reason(warning: Problem) -> str:
@@ -63,16 +65,18 @@ def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
     delay = spec.ray_cluster_deletion_delay_seconds
     unhealthy = spec.deployment_unhealthy_second_threshold
     in_place_only = spec.upgrade_strategy is not None and spec.upgrade_strategy.type == "None"
+    config_upgrade = meta.annotation(labels.SERVE_CONFIG_UPGRADE)
     return Policy(
         in_place_only=in_place_only,
         rolls_workers=in_place_only and meta.annotation(labels.ROLLING_UPDATE) == "workers",
-        new_cluster_for_config=not in_place_only and meta.annotation(labels.SERVE_CONFIG_UPGRADE) == "NewCluster",
+        new_cluster_for_config=not in_place_only and config_upgrade == "NewCluster",
+        code_in_place=in_place_only or config_upgrade == "InPlace",
         deletion_delay=default.deletion_delay if delay is None else timedelta(seconds=max(delay, 0)),
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,
         initializing_timeout=duration(meta.annotation(labels.INITIALIZING_TIMEOUT)),
         scheduling_timeout=duration(meta.annotation(labels.SCHEDULING_TIMEOUT)) or _scheduling_timeout(service),
-        start_timeout=duration(meta.annotation(labels.REPLICA_START_TIMEOUT)) or default.start_timeout,
+        start_timeout=duration(meta.annotation(labels.REPLICA_START_TIMEOUT)),
         wait_for_workers=meta.annotation(labels.WAIT_FOR_WORKERS) != "false",
         paused=meta.annotation(labels.PAUSE) == "true",
         stopped=bool(spec.ray_cluster_config.suspend) and queueing.is_kueues(meta),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
+from rayward.kube.machinery.jsonvalue import is_list, is_object, section
 from rayward.operator.ray.answers import Application
 from rayward.operator.service.exception import RUNTIME_ENV, exception_in
 
@@ -14,7 +15,9 @@ _DIED: Final = re.compile(r"Error:\n(?:ActorDiedError|ActorUnavailableError|Work
 """What Ray says of a replica whose process died; there is no traceback."""
 _HEALTHY: Final = "HEALTHY"
 _LONGEST: Final = 800
-_DETAIL: Final = 2800
+_DETAIL: Final = 24_000
+"""A condition's message has room for 32,768 characters, and there is a line before it."""
+_CUT: Final = "[the first {} lines are left out; the log of Serve's controller on the head has them]"
 _HINT: Final = "Correct the code or the Serve config and apply it again"
 _ENDED: Final = "ran out of memory, called exit or crashed in native code"
 _HINTS: Final = (
@@ -49,8 +52,15 @@ def summary(text: str, service: str) -> str:
 
 
 def detail_of(text: str) -> str:
-    """The whole of a text that has a traceback, as far as it fits into a condition: its end; empty for others."""
-    return plain(text)[-_DETAIL:] if cause_of(text) else ""
+    """The whole of a text that has a traceback; of one too long for a condition its last lines; empty for others."""
+    if not cause_of(text):
+        return ""
+    whole = plain(text)
+    if len(whole) <= _DETAIL:
+        return whole
+    kept = whole[-_DETAIL:].partition("\n")[2]
+    left_out = whole.removesuffix(kept).count("\n")
+    return f"{_CUT.format(left_out)}\n{kept}"
 
 
 def message_of(message: str, deployments: Sequence[str]) -> str:
@@ -69,4 +79,14 @@ def waits_for(app: Application) -> str:
     starting = [name for name, found in sorted(app.deployments.items()) if found.status != _HEALTHY]
     if starting:
         return f"replicas of deployment {', '.join(starting)} are starting"
-    return "" if app.deployments else "Ray installs its runtime_env or imports its code"
+    if app.deployments:
+        return ""
+    packages = _pip_packages(app)
+    environment = f"{packages} (a failure is told after 3 attempts)" if packages else "its runtime_env"
+    return f"Ray installs {environment} or imports its code"
+
+
+def _pip_packages(app: Application) -> str:
+    pip: Any = section(section(app.deployed_app_config or {}, "runtime_env"), "pip")
+    packages: Any = pip.get("packages") if is_object(pip) else pip
+    return f"pip packages {', '.join(map(str, packages))}" if is_list(packages) else ""

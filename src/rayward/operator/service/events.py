@@ -15,7 +15,7 @@ from rayward.operator.cluster.conditions import DRIFTED
 from rayward.operator.cluster.version import differs_from
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.desired import Desired
-from rayward.operator.service.state import ABORTED, Decision
+from rayward.operator.service.state import ABORTED, ChildCluster, Decision
 
 _WRITES: Final = frozenset(
     {
@@ -91,8 +91,7 @@ class ServiceEvents:
             message = f"Redeploying unhealthy applications of RayCluster {decision.redeploy}"
             self.event("Warning", "RedeployedApplications", message)
         if decision.remedies and decision.create is not None and decision.active is not None:
-            message = f"Replacing RayCluster {decision.active.name}: its applications are still unhealthy after "
-            message += f"{_times(decision.remedies - 1, 'remedy', 'remedies')}"
+            message = f"Replacing RayCluster {decision.active.name}: {_unhealthy(decision.active, decision.remedies)}"
             self.event("Warning", "ReplacingUnhealthyCluster", message)
         if decision.exhausted and decision.active is not None:
             self.event("Warning", "SelfHealingExhausted", exhausted_message(decision.active.remedies))
@@ -158,6 +157,14 @@ def exhausted_message(remedies: int) -> str:
     """Why self-healing stopped; ``remedies`` counts the redeployment too."""
     replaced = _times(max(remedies - 1, 0), "cluster replacement", "cluster replacements")
     return f"Applications are still unhealthy after {replaced} (spec.deploymentUnhealthyRestartThreshold)"
+
+
+def _unhealthy(active: ChildCluster, remedies: int) -> str:
+    apps = active.serve.applications if active.serve is not None else ()
+    stuck = ", ".join(app.name for app in apps if app.reconfiguring)
+    if stuck:
+        return f"reconfigure of {stuck} does not return, and Ray ends no replica in it"
+    return f"its applications are still unhealthy after {_times(remedies - 1, 'remedy', 'remedies')}"
 
 
 def _times(count: int, one: str, many: str) -> str:

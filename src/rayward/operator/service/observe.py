@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from rayward.kinds import labels, names
@@ -35,7 +35,7 @@ from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
 from rayward.operator.service.routing import required_routes, serve_pod
-from rayward.operator.service.serveconfig import application_names, config_hash, is_deployed
+from rayward.operator.service.serveconfig import application_names, code_behind_routes, config_hash, is_deployed
 from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
 
 BY_SERVICE: Final = "service"
@@ -253,6 +253,8 @@ def _child(
         remedies=noted.remedies,
         applications=application_names(noted.config),
         served=application_names(noted.good_config) if noted.good_config else None,
+        code=code_behind_routes(noted.good_config or noted.config),
+        started_in=noted.started_in,
         unreachable=observation.failure.message if observation.failure else "",
     )
     if head is None or not observation.session or observation.serve is None:
@@ -280,6 +282,8 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
             app.silent,
             app.deserted,
             observation.unscheduled.get(name, ""),
+            app.reconfiguring,
+            datetime.fromtimestamp(app.last_deployed_time_s, UTC) if app.last_deployed_time_s else None,
         )
         for name, app in sorted(observation.serve.applications.items())
     )

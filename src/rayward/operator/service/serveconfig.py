@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import orjson
 
-from rayward.kube.machinery.jsonvalue import entries, is_object, section
+from rayward.kinds.effects import Code, code_of
+from rayward.kube.machinery.jsonvalue import Object, entries, is_object, section
 
 REDEPLOYMENT: Final = "RAYWARD_REDEPLOYMENT"
 
@@ -21,12 +22,22 @@ def config_hash(text: str) -> str:
 @lru_cache(maxsize=1024)
 def application_names(config: str) -> frozenset[str]:
     """The applications that a config asks for."""
+    return frozenset(str(app.get("name", "default")) for app in _applications(config))
+
+
+@lru_cache(maxsize=1024)
+def code_behind_routes(config: str) -> Code:
+    """The code of the applications that a config asks for."""
+    return code_of(_applications(config))
+
+
+def _applications(config: str) -> list[Object]:
     try:
         whole: Any = orjson.loads(config) if config else {}
     except orjson.JSONDecodeError:
-        return frozenset()
+        return []
     found = entries(whole, "applications") if is_object(whole) else []
-    return frozenset(str(app.get("name", "default")) for app in found if is_object(app))
+    return [app for app in found if is_object(app)]
 
 
 def deploy_key(config: str, redeployment: int, refresh: str = "") -> str:

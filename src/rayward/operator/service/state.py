@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Final
 
-from rayward.kinds.effects import ReleaseChange
+from rayward.kinds.effects import Code, ReleaseChange
 from rayward.kube.core.objects import Condition
 
 RUNNING: Final = "RUNNING"
@@ -41,6 +41,10 @@ class Application:
     """One of its deployments has no replica that is up, whether one is on its way or not."""
     unscheduled: str = ""
     """Why no Ray node has room for a replica of it while it has none."""
+    reconfiguring: bool = False
+    """One of its deployments has no replica that is up, and waits for ``reconfigure`` to return."""
+    deployed_at: datetime | None = None
+    """When Ray was last given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,10 @@ class ChildCluster:
     """The names of the applications in its config."""
     served: frozenset[str] | None = None
     """Those of the config that last ran; None where none did."""
+    code: Code = frozenset()
+    """What is behind the routes of the config that last ran; where none did, of the one that it is to run."""
+    started_in: timedelta | None = None
+    """How long its first config took, from when Ray had it until all applications were RUNNING."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +148,8 @@ class Release:
 
     cluster_hash: str
     config: str
+    code: Code = frozenset()
+    """The code of that config."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +180,17 @@ class Policy:
     """With upgrade strategy None a change of workers alone replaces them one by one."""
     new_cluster_for_config: bool = False
     """An edit of the Serve config alone makes a new cluster too, and is not sent to the one that serves."""
+    code_in_place: bool = False
+    """So does one that replaces the code of an application, unless this is set."""
     deletion_delay: timedelta = timedelta(seconds=60)
     progress_deadline: timedelta = timedelta(minutes=30)
     drain_timeout: timedelta = timedelta(minutes=10)
     initializing_timeout: timedelta | None = None
     scheduling_timeout: timedelta = timedelta(seconds=10)
     """How long a config given in place may leave an application without a replica that fits on a node."""
-    start_timeout: timedelta = timedelta(minutes=5)
-    """How long after that it may leave an application without a replica that has started."""
+    start_timeout: timedelta | None = None
+    """How long after that it may leave an application without a replica that has started; None where what the
+    cluster's first config took tells."""
     wait_for_workers: bool = True
     """An upgrade switches when all workers that the new cluster asks for run."""
     paused: bool = False
@@ -250,6 +263,7 @@ class AnnotationChange:
     deserted_since: datetime | None = None
     answered: bool = False
     """Clear ``deserted_since``."""
+    started_in: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
