@@ -17,7 +17,7 @@ from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
-from rayward.changes.steps import Backoff, NextChange, Operation, Pause, Send, Step, run, run_async
+from rayward.changes.steps import BOOKMARK, Backoff, NextChange, Operation, Pause, Send, Step, run, run_async
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
@@ -26,6 +26,7 @@ from rayward.kube.client.errors import ServiceUnavailable
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
+from rayward.kube.client.watch import Bookmark
 from rayward.kube.core.resource import PODS
 from rayward.net.errors import NetworkError
 from rayward.sdk import Client
@@ -375,6 +376,26 @@ def test_a_watch_that_breaks_has_ended() -> None:
     client: Any = _Broken()
     assert run(client, waiting.wait(_REF, 1, timeout=60)).verdict.state is State.APPLIED
     assert client.opened == 2
+
+
+def test_a_watch_that_was_slow_to_open_is_not_opened_again_for_the_next_change() -> None:
+    clock = [0.0]
+    opened: list[str] = []
+
+    class _Slow:
+        @contextmanager
+        def watch(self, *_arguments: Any, resource_version: str, **_options: Any) -> Generator[Iterator[Any]]:
+            clock[0] = 30.0
+            opened.append(resource_version)
+            yield iter([Bookmark("2", False), Bookmark("3", False)])
+
+    def operation() -> Operation[tuple[Any, Any]]:
+        first = yield NextChange(RAY_CLUSTERS, "default", "c", "1", 60)
+        return first, (yield NextChange(RAY_CLUSTERS, "default", "c", "2", 29))
+
+    client: Any = _Slow()
+    assert run(client, operation(), now=lambda: clock[0]) == (BOOKMARK, BOOKMARK)
+    assert opened == ["1"]
 
 
 def test_a_cause_that_lasts_ends_the_wait_and_one_that_goes_does_not() -> None:

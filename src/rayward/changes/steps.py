@@ -144,10 +144,11 @@ def run(
                 elif isinstance(step, Send):
                     answer = client.send(step.request)
                 else:
-                    if events is None or _is_sooner(step, until, now()):
+                    at = now()
+                    if events is None or _is_sooner(step, until, at):
                         watches.close()
                         opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
-                        events, until = watches.enter_context(opened), now() + step.seconds
+                        events, until = watches.enter_context(opened), at + step.seconds
                     answer = _changed(step, next(events, None))
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
@@ -195,10 +196,11 @@ async def run_async(
                 elif isinstance(step, Send):
                     answer = await client.send(step.request)
                 else:
-                    if events is None or _is_sooner(step, until, now()):
+                    at = now()
+                    if events is None or _is_sooner(step, until, at):
                         await watches.aclose()
                         opened = client.watch(step.resource, KubeObject, step.namespace, **_watching(step))
-                        events, until = await watches.enter_async_context(opened), now() + step.seconds
+                        events, until = await watches.enter_async_context(opened), at + step.seconds
                     answer = _changed(step, await anext(events, None))
                     events = events if answer is not None else None
             except (ApiError, NetworkError) as error:
@@ -211,8 +213,9 @@ async def run_async(
 
 
 def _is_sooner(step: NextChange | NextOfKind, until: float, now: float) -> bool:
-    """Whether an open watch would stay so for longer than somebody wants to wait; servers count whole seconds."""
-    return now + step.seconds < until - 1
+    """Whether an open watch would stay so for longer than somebody wants to wait."""
+    # both count whole seconds, each rounded by itself
+    return now + step.seconds < until - 2
 
 
 def _watching(step: NextChange | NextOfKind) -> WatchOptions:
