@@ -411,6 +411,13 @@ def test_a_cause_that_lasts_ends_the_wait_and_one_that_goes_does_not() -> None:
         _played(waiting.wait(_REF, 1, timeout=600), (starting,))
 
 
+def test_a_pod_that_no_node_takes_is_waited_for_until_the_timeout_which_says_so() -> None:
+    pending = _cluster("False", "Unschedulable", "pod c-head: 0/3 nodes are available")
+    with pytest.raises(WaitTimeout) as caught:
+        _played(waiting.wait(_REF, 1, timeout=1200), (pending,))
+    assert caught.value.why == "Unschedulable: pod c-head: 0/3 nodes are available"
+
+
 def test_what_no_event_tells_is_asked_in_growing_pauses() -> None:
     body = {**manifest(), "metadata": {**manifest()["metadata"], "generation": 1, "resourceVersion": "1"}}
     head = {"type": "HeadPodReady", "status": "True", "reason": "R", "message": ""}

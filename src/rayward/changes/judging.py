@@ -5,6 +5,7 @@ Rayward's own conditions say it. Where the operator gives less, as KubeRay's doe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -38,11 +39,11 @@ _PATIENCE: Final = {
     "CreateContainerConfigError": 60.0,
     _REFUSED_WRITE: 120.0,
     "CrashLoopBackOff": 120.0,
-    "Unschedulable": 300.0,
+    "Unschedulable": math.inf,
 }
 """How many seconds a cause may last before it is taken for the end. A status tells of the pods and applications of an
 edit before until the operator has replaced them; a registry or a secret may come a moment later, quota is given back
-when pods have ended, and an autoscaler of nodes needs some minutes."""
+when pods have ended. How long an autoscaler of nodes needs only the user knows: a node with GPUs takes 15 minutes."""
 
 
 class State(StrEnum):
