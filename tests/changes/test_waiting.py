@@ -12,17 +12,18 @@ from typing import Any, Literal, TypeVar
 
 import pytest
 
-from rayward.changes import history, waiting, writing
+from rayward.changes import history, settling, waiting, writing
 from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
+from rayward.changes.settling import Settling
 from rayward.changes.steps import BOOKMARK, Backoff, NextChange, Operation, Pause, Send, Step, run, run_async
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
-from rayward.kube.client.errors import ServiceUnavailable
+from rayward.kube.client.errors import ApiError, ServiceUnavailable
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
@@ -205,6 +206,40 @@ def test_a_failed_change_is_rolled_back_where_that_is_asked_for(
     # that one is known to fail, and what it was rolled back to has no other before it
     with pytest.raises(NotFound, match="each revision that differs failed"):
         sdk.undo(ref)
+
+
+def _with_lost_connections(operation: Operation[T]) -> Operation[T]:
+    """The same operation, each of whose requests is lost when it is made for the first time."""
+    lost: set[Request] = set()
+    answer: Any = None
+    failure: Exception | None = None
+    while True:
+        try:
+            step = operation.throw(failure) if failure is not None else operation.send(answer)
+        except StopIteration as done:
+            return done.value
+        answer, failure = None, None
+        if isinstance(step, Send) and step.request not in lost:
+            lost.add(step.request)
+            failure = NetworkError("connection reset")
+            continue
+        try:
+            answer = yield step
+        except ApiError as error:
+            failure = error
+
+
+def test_a_connection_that_is_lost_keeps_no_change_from_being_rolled_back(
+    access: Access, client: SyncClient, namespace: str
+) -> None:
+    ref, _ = _made(client, namespace)
+    written = run(client, writing.change(ref, [Scale("small", 2)]))
+    generation = written.object["metadata"]["generation"]
+    _status(ref, generation, "False", "InvalidImageName")(client)
+    writes = (lambda _client: None, _status(ref, generation + 1, "True"))
+    with _after_each_state(access, *writes) as tell, pytest.raises(RolledBack):
+        run(client, _with_lost_connections(settling.settle(written, Settling(60, "rollback"), namespace, tell)))
+    assert run(client, writing.read(ref))["spec"]["workerGroupSpecs"][0]["replicas"] == 1
 
 
 def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 
 from rayward.changes import pruning, writing
 from rayward.changes.diffing import diff
@@ -33,6 +34,7 @@ from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
+from rayward.net.errors import NetworkError
 
 
 def record(ref: Ref, live: Object, *, cause: str = "", user: str = "", before: Object | None = None) -> Operation[str]:
@@ -78,7 +80,7 @@ def _note(ref: Ref, revision: Object, annotations: dict[str, str]) -> Operation[
     name = str(section(revision, "metadata")["name"])
     try:
         yield Send(verbs.patch(CONTROLLER_REVISIONS, name, body, PatchType.MERGE, ref.namespace))
-    except ApiError:
+    except (ApiError, NetworkError):
         # history is a record and never a reason to fail
         return
 
@@ -136,7 +138,9 @@ def undo(
     written = yield from writing.replace(ref, mutate, manager=manager, dry_run=dry_run)
     if not dry_run and written.changed:
         cause = f"undo to revision {chosen.to.revision}"
-        yield from record(ref, written.object, cause=cause, user=user)
+        with suppress(NetworkError):
+            # what was written stays so: whoever undoes it again would find a newer generation
+            yield from record(ref, written.object, cause=cause, user=user)
     return last[0], written
 
 

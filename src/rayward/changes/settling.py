@@ -8,9 +8,11 @@ from typing import Literal
 from rayward.changes import history, waiting, writing
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed
 from rayward.changes.refs import Ref, ref_of
-from rayward.changes.steps import Operation
-from rayward.changes.waiting import Tell, Waited
+from rayward.changes.revisions import Undo
+from rayward.changes.steps import Now, Operation
+from rayward.changes.waiting import Tell, Waited, patiently
 from rayward.changes.writing import Written
+from rayward.kube.machinery.jsonvalue import Object
 
 OnFailure = Literal["rollback", "hold"]
 
@@ -44,22 +46,39 @@ def settle(written: Written, how: Settling, namespace: str, tell: Tell | None = 
     goes_back = (how.on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
     generation = int(written.object["metadata"]["generation"])
     try:
-        waited = yield from wait_recorded(ref, generation, how.timeout, tell)
+        waited = yield from _wait_after_write(ref, generation, how, tell)
     except RolloutFailed as error:
         yield from history.record_outcome(ref, written.object, error.verdict, error.seconds, failed=True)
         if not goes_back or written.before is None:
             raise
-        yield from history.record(ref, written.before)
-        back = yield from _go_back(ref, generation, how, tell, error)
+        back = yield from _go_back(ref, written.before, generation, how, tell, error)
         raise RolledBack(f"{error.what}; {back}", error.why, f"rayward history {ref}", object=str(ref)) from error
     return waited
 
 
-def _go_back(ref: Ref, generation: int, how: Settling, tell: Tell | None, error: RolloutFailed) -> Operation[str]:
+def _wait_after_write(ref: Ref, generation: int, how: Settling, tell: Tell | None) -> Operation[Waited]:
+    """Wait on a server that took the write a moment ago: one that does not answer at first is away for a while."""
+    until = yield from _until(how)
+    return (yield from patiently(lambda: wait_recorded(ref, generation, how.timeout, tell), until))
+
+
+def _until(how: Settling) -> Operation[float | None]:
+    now: float = yield Now()
+    return now + how.timeout if how.timeout else None
+
+
+def _go_back(
+    ref: Ref, before: Object, generation: int, how: Settling, tell: Tell | None, error: RolloutFailed
+) -> Operation[str]:
     """Undo a generation that failed, and wait for what is there then; what was done, in words."""
-    undoing = history.undo(ref, manager=how.manager, user=how.user, override_gitops=True, generation=generation)
+
+    def undoing() -> Operation[tuple[Undo, Written]]:
+        return history.undo(ref, manager=how.manager, user=how.user, override_gitops=True, generation=generation)
+
+    until = yield from _until(how)
+    yield from patiently(lambda: history.record(ref, before), until)
     try:
-        undo, written = yield from undoing
+        undo, written = yield from patiently(undoing, until)
     except Conflict as newer:
         newer.why = f"{error.what}\n{newer.why}"
         raise
@@ -69,7 +88,7 @@ def _go_back(ref: Ref, generation: int, how: Settling, tell: Tell | None, error:
         raise error from none
     done = f"rolled back to revision {undo.to.revision}"
     try:
-        yield from wait_recorded(ref, int(written.object["metadata"]["generation"]), how.timeout, tell)
+        yield from _wait_after_write(ref, int(written.object["metadata"]["generation"]), how, tell)
     except Conflict as newer:
         newer.why = f"{error.what}; {done}\n{newer.why}"
         raise

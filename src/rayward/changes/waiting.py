@@ -83,7 +83,7 @@ def wait(
     live = yield from writing.read(ref)
     wanted = generation if generation is not None else int(live["metadata"]["generation"])
     while True:
-        verdict = yield from _patiently(lambda at=live: _judged(ref, at, wanted), until)
+        verdict = yield from patiently(lambda at=live: _judged(ref, at, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
         told = verdict
@@ -102,11 +102,11 @@ def wait(
         if verdict.reason in _UNWATCHED:
             yield Pause(min(pause, left))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            live = yield from _patiently(lambda: writing.read(ref), until)
+            live = yield from patiently(lambda: writing.read(ref), until)
         else:
             pause = _FIRST_PAUSE
             changed = yield from _next(ref, live, min(left, _LONGEST_WATCH))
-            live = changed or (yield from _patiently(lambda: writing.read(ref), until))
+            live = changed or (yield from patiently(lambda: writing.read(ref), until))
 
 
 def _borne(verdict: Verdict, troubled: dict[str, float], now: float) -> float:
@@ -121,7 +121,7 @@ def _borne(verdict: Verdict, troubled: dict[str, float], now: float) -> float:
     return troubled.setdefault(whose, now) + seconds - now
 
 
-def _patiently(reading: Callable[[], Operation[T]], until: float | None) -> Operation[T]:
+def patiently(reading: Callable[[], Operation[T]], until: float | None) -> Operation[T]:
     """Read, and again while the server does not answer and somebody waits: it may be restarting."""
     attempt = 0
     while True:
