@@ -23,11 +23,11 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
-from rayward.kube.client.errors import ApiError, ServiceUnavailable
+from rayward.kube.client.errors import ApiError, Gone, ServiceUnavailable, from_status
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.client.watch import Bookmark
+from rayward.kube.client.watch import Bookmark, WatchFailed
 from rayward.kube.core.resource import PODS
 from rayward.net.errors import NetworkError
 from rayward.sdk import Client
@@ -411,6 +411,72 @@ def test_a_watch_that_breaks_has_ended() -> None:
     client: Any = _Broken()
     assert run(client, waiting.wait(_REF, 1, timeout=60)).verdict.state is State.APPLIED
     assert client.opened == 2
+
+
+class _WatchesEnd:
+    """A server whose watches end at once; where ``told`` is given, they tell it from the version of a list on."""
+
+    def __init__(self, live: Object, told: Object | None = None, *, forbidden: bool = False) -> None:
+        self.live, self.told, self.forbidden = live, told, forbidden
+        self.now = 0.0
+        self.steps: list[Step] = []
+
+    def play(self, operation: Operation[T]) -> T:
+        answer: Any = None
+        failure: Exception | None = None
+        while True:
+            try:
+                step = operation.throw(failure) if failure is not None else operation.send(answer)
+            except StopIteration as done:
+                return done.value
+            self.steps.append(step)
+            assert len(self.steps) < 2000, "asked without a pause"
+            answer, failure = self.now, None
+            if isinstance(step, Backoff):
+                self.now += step.seconds(0.5)
+            elif isinstance(step, Send):
+                answer, failure = self._read(step.request)
+            elif isinstance(step, NextChange):
+                expired = self.told is not None and step.resource_version != "50"
+                answer, failure = self.told, _EXPIRED if expired else None
+
+    def _read(self, request: Request) -> tuple[Object, Exception | None]:
+        if "fieldSelector" not in request.target:
+            return self.live, None
+        return {"metadata": {"resourceVersion": "50"}, "items": [self.live]}, _FORBIDDEN if self.forbidden else None
+
+
+_EXPIRED = from_status({"reason": "Expired", "message": "too old resource version"}, 410)
+_FORBIDDEN = from_status({"reason": "Forbidden", "message": "cannot list"}, 403)
+
+
+def test_a_watch_from_a_version_that_is_too_old_begins_where_a_list_ends() -> None:
+    world = _WatchesEnd(_cluster("False", "PodsStarting"), _cluster("True", "AllPodsReady"))
+    assert world.play(waiting.wait(_REF, 1, timeout=60)).verdict.state is State.APPLIED
+    assert [step.resource_version for step in world.steps if isinstance(step, NextChange)] == ["1", "50"]
+    assert sum(isinstance(step, Send) for step in world.steps) == 2
+
+
+@pytest.mark.parametrize("told", [None, _cluster("True", "AllPodsReady")])
+def test_watches_that_end_at_once_are_opened_in_growing_pauses(told: Object | None) -> None:
+    world = _WatchesEnd(_cluster("False", "PodsStarting"), told, forbidden=True)
+    with pytest.raises(WaitTimeout):
+        world.play(waiting.wait(_REF, 1, timeout=60))
+    assert sum(isinstance(step, NextChange) for step in world.steps) < 60
+
+
+def test_a_server_that_says_gone_in_the_stream_is_heard() -> None:
+    class _Expired:
+        @contextmanager
+        def watch(self, *_arguments: Any, **_options: Any) -> Generator[Iterator[Any]]:
+            yield iter([WatchFailed(_EXPIRED)])
+
+    def operation() -> Operation[object]:
+        return (yield NextChange(RAY_CLUSTERS, "default", "c", "1", 60))
+
+    client: Any = _Expired()
+    with pytest.raises(Gone):
+        run(client, operation())
 
 
 def test_a_watch_that_was_slow_to_open_is_not_opened_again_for_the_next_change() -> None:

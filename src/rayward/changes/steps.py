@@ -16,11 +16,11 @@ from typing import Any, Final, TypeVar
 
 from rayward.changes.parts import BlockingParts, Parts
 from rayward.kube.client.api import Client
-from rayward.kube.client.errors import ApiError
+from rayward.kube.client.errors import ApiError, Gone
 from rayward.kube.client.options import WatchOptions
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
-from rayward.kube.client.watch import Bookmark, Change, ChangeType, WatchEvent
+from rayward.kube.client.watch import Bookmark, Change, ChangeType, WatchEvent, WatchFailed
 from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.resource import Resource
 from rayward.net.errors import NetworkError
@@ -231,5 +231,8 @@ def _changed(step: NextChange | NextOfKind, event: WatchEvent[KubeObject] | None
     if isinstance(event, Change):
         answer = GONE if event.type is ChangeType.DELETED else event.whole()
         return answer if isinstance(step, NextChange) else (event.object.metadata.name, answer)
+    if isinstance(event, WatchFailed) and isinstance(event.error, Gone):
+        # servers say it as an event, too, and reading again tells the same version
+        raise event.error
     # a bookmark says that nothing has changed; an error that the watch is over, and reading again tells why
     return BOOKMARK if isinstance(event, Bookmark) else None

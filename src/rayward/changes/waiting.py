@@ -57,6 +57,21 @@ class Waited:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """An object as it was read or told last.
+
+    Attributes:
+        live: The object.
+        version: Where its watch begins: the version of what it was read from.
+        broken: How many watches in a row have ended before half their time and told nothing.
+    """
+
+    live: Object
+    version: str
+    broken: int = 0
+
+
 def wait(
     ref: Ref, generation: int | None = None, *, timeout: float = 600.0, tell: Tell | None = None
 ) -> Operation[Waited]:
@@ -80,9 +95,10 @@ def wait(
     told: Verdict | None = None
     troubled: dict[str, float] = {}
     pause = _FIRST_PAUSE
-    live = yield from writing.read(ref)
-    wanted = generation if generation is not None else int(live["metadata"]["generation"])
+    seen = yield from _read(ref)
+    wanted = generation if generation is not None else int(seen.live["metadata"]["generation"])
     while True:
+        live = seen.live
         verdict = yield from patiently(lambda at=live: _judged(ref, at, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
@@ -102,11 +118,10 @@ def wait(
         if verdict.reason in _UNWATCHED:
             yield Pause(min(pause, left))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            live = yield from patiently(lambda: writing.read(ref), until)
+            seen = yield from patiently(lambda: _read(ref), until)
         else:
             pause = _FIRST_PAUSE
-            changed = yield from _next(ref, live, min(left, _LONGEST_WATCH))
-            live = changed or (yield from patiently(lambda: writing.read(ref), until))
+            seen = yield from _next(ref, seen, min(left, _LONGEST_WATCH), until)
 
 
 def _borne(verdict: Verdict, troubled: dict[str, float], now: float) -> float:
@@ -137,20 +152,55 @@ def patiently(reading: Callable[[], Operation[T]], until: float | None) -> Opera
             return found
 
 
-def _next(ref: Ref, live: Object, seconds: float) -> Operation[Object | None]:
-    """The object as it is after its next change; None where it has to be read."""
-    version = str(section(live, "metadata").get("resourceVersion") or "")
+def _next(ref: Ref, seen: _Seen, seconds: float, until: float | None) -> Operation[_Seen]:
+    """The object as it is after its next change, or read again where its watch has ended."""
+    began: float = yield Now()
+    step = NextChange(ref.resource, ref.namespace, ref.name, seen.version, round(seconds) or 1)
+    broken, reading = seen.broken, _read
     while True:
         try:
-            changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(seconds) or 1)
+            changed: Any = yield step
         except errors.ApiError as error:
             if not isinstance(error, errors.Gone) and not error.retryable:
                 raise
-            return None
+            # an object that nobody has changed has the version that was too old, still
+            changed, reading = None, _listed if isinstance(error, errors.Gone) else _read
         if changed is GONE:
             raise NotFound(f"{ref} was deleted while it was waited for", "", f"rayward get {ref}", object=str(ref))
+        if changed is None:
+            break
         if changed is not BOOKMARK:
-            return changed
+            return _seen(changed)
+        broken = 0
+    ended: float = yield Now()
+    broken = broken + 1 if ended - began < step.seconds / 2 else 0
+    if broken > 1:
+        yield Backoff(broken)
+    found = yield from patiently(lambda: reading(ref), until)
+    return dataclasses.replace(found, broken=broken)
+
+
+def _read(ref: Ref) -> Operation[_Seen]:
+    return _seen((yield from writing.read(ref)))
+
+
+def _listed(ref: Ref) -> Operation[_Seen]:
+    """The object from a list, whose version is one that the server remembers; who may not list reads it."""
+    try:
+        found: Object = yield Send(verbs.list_(ref.resource, ref.namespace, field_selector=f"metadata.name={ref.name}"))
+    except errors.Forbidden:
+        return (yield from _read(ref))
+    items = entries(found, "items")
+    # that it is not there says the answer to a read best
+    return _Seen(items[0], _version(found)) if items else (yield from _read(ref))
+
+
+def _seen(live: Object) -> _Seen:
+    return _Seen(live, _version(live))
+
+
+def _version(answer: Object) -> str:
+    return str(section(answer, "metadata").get("resourceVersion") or "")
 
 
 def _judged(ref: Ref, live: Object, generation: int) -> Operation[Verdict]:
