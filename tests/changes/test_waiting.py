@@ -18,7 +18,17 @@ from rayward.changes.judging import State, Verdict
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.settling import Settling
-from rayward.changes.steps import BOOKMARK, Backoff, NextChange, Operation, Pause, Send, Step, run, run_async
+from rayward.changes.steps import (
+    BOOKMARK,
+    Backoff,
+    NextChange,
+    Operation,
+    Pause,
+    Send,
+    Step,
+    run,
+    run_async,
+)
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access

@@ -68,11 +68,13 @@ class NextChange:
     resource_version: str
     seconds: int
     """When the server is to end the watch; one that stays open for longer is opened again."""
+    uid: str = ""
+    generation: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class NextOfKind:
-    """Wait for any object of a kind to change: the answer is its name with what ``NextChange`` answers, or None."""
+    """Wait for any object of a kind to change: the answer is its metadata with what ``NextChange`` answers, or None."""
 
     resource: Resource
     namespace: str
@@ -230,7 +232,7 @@ def _watching(step: NextChange | NextOfKind) -> WatchOptions:
 def _changed(step: NextChange | NextOfKind, event: WatchEvent[KubeObject] | None) -> Any:
     if isinstance(event, Change):
         answer = GONE if event.type is ChangeType.DELETED else event.whole()
-        return answer if isinstance(step, NextChange) else (event.object.metadata.name, answer)
+        return answer if isinstance(step, NextChange) else (event.object.metadata, answer)
     if isinstance(event, WatchFailed) and isinstance(event.error, Gone):
         # servers say it as an event, too, and reading again tells the same version
         raise event.error

@@ -155,7 +155,16 @@ def patiently(reading: Callable[[], Operation[T]], until: float | None) -> Opera
 def _next(ref: Ref, seen: _Seen, seconds: float, until: float | None) -> Operation[_Seen]:
     """The object as it is after its next change, or read again where its watch has ended."""
     began: float = yield Now()
-    step = NextChange(ref.resource, ref.namespace, ref.name, seen.version, round(seconds) or 1)
+    metadata, whole = section(seen.live, "metadata"), round(seconds) or 1
+    step = NextChange(
+        ref.resource,
+        ref.namespace,
+        ref.name,
+        seen.version,
+        whole,
+        uid=str(metadata.get("uid") or ""),
+        generation=int(metadata.get("generation") or 0),
+    )
     broken, reading = seen.broken, _read
     while True:
         try:
@@ -173,7 +182,7 @@ def _next(ref: Ref, seen: _Seen, seconds: float, until: float | None) -> Operati
             return _seen(changed)
         broken = 0
     ended: float = yield Now()
-    broken = broken + 1 if ended - began < step.seconds / 2 else 0
+    broken = broken + 1 if ended - began < whole / 2 else 0
     if broken > 1:
         yield Backoff(broken)
     found = yield from patiently(lambda: reading(ref), until)
