@@ -42,7 +42,7 @@ from rayward.kube.core.resource import PODS
 from rayward.net.errors import NetworkError
 from rayward.sdk import Client
 from tests.changes.beside import with_another_writer
-from tests.kinds.clusters import Object, manifest
+from tests.kinds.clusters import Object, manifest, service_manifest
 
 T = TypeVar("T")
 Write = Callable[[SyncClient], object]
@@ -421,6 +421,59 @@ def test_a_watch_that_breaks_has_ended() -> None:
     client: Any = _Broken()
     assert run(client, waiting.wait(_REF, 1, timeout=60)).verdict.state is State.APPLIED
     assert client.opened == 2
+
+
+def _at(operation: Operation[T], *states: tuple[float, Object]) -> T:
+    """Carry out an operation on an object that comes to be so at these seconds."""
+    now, left = 0.0, list(states)
+    live = left.pop(0)[1]
+    answer: Any = None
+    for _ in range(500):
+        try:
+            step = operation.send(answer)
+        except StopIteration as done:
+            return done.value
+        answer = live if isinstance(step, Send) else now
+        if isinstance(step, NextChange) and left and left[0][0] <= now + step.seconds:
+            now, answer = left.pop(0)
+            live = answer
+        elif isinstance(step, NextChange):
+            now, answer = now + step.seconds, None
+    raise AssertionError("it goes on and on")
+
+
+def _deployed(status: str, generation: int = 1) -> Object:
+    body = service_manifest()
+    applications = {"app": {"status": status, "message": "why"}}
+    ready = {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints"}
+    told = {"rayClusterName": "s-1", "applicationStatuses": applications}
+    metadata = {**body["metadata"], "generation": generation, "resourceVersion": "1"}
+    return {**body, "metadata": metadata, "status": {"conditions": [ready], "activeServiceStatus": told}}
+
+
+def test_a_cause_that_was_away_for_longer_than_it_is_borne_with_begins_anew() -> None:
+    failing, starting = _cluster("False", "ImagePullBackOff"), _cluster("False", "PodsStarting")
+    ready = _cluster("True", "AllPodsReady")
+    waited = _at(waiting.wait(_REF, 1), (0, failing), (5, starting), (500, failing), (550, ready))
+    assert (waited.verdict.state, waited.seconds) == (State.APPLIED, 550)
+
+
+@pytest.mark.parametrize(("gone", "back", "fails"), [(40, 50, 60), (55, 62, 62), (5, 500, 560)])
+def test_a_cause_that_comes_back_soon_has_lasted(gone: float, back: float, fails: float) -> None:
+    failing, starting = _cluster("False", "ImagePullBackOff"), _cluster("False", "PodsStarting")
+    with pytest.raises(RolloutFailed) as caught:
+        _at(waiting.wait(_REF, 1), (0, failing), (gone, starting), (back, failing))
+    assert caught.value.seconds == fails
+
+
+def test_an_application_that_ray_begins_to_deploy_again_has_its_time_again() -> None:
+    ref = Ref("RayService", "s", "default")
+    states = [(0, _deployed("DEPLOY_FAILED")), (5, _deployed("DEPLOYING")), (16, _deployed("DEPLOY_FAILED"))]
+    with pytest.raises(Conflict, match="superseded"):
+        _at(waiting.wait(ref, 1), *states, (20, _deployed("DEPLOYING", 2)))
+    with pytest.raises(RolloutFailed, match="DEPLOY_FAILED") as caught:
+        _at(waiting.wait(ref, 1), *states)
+    assert caught.value.seconds == 31
 
 
 class _WatchesEnd:

@@ -70,6 +70,7 @@ class NextChange:
     """When the server is to end the watch; one that stays open for longer is opened again."""
     uid: str = ""
     generation: int = 0
+    """With ``uid``, what is known of the object; tells old from new where versions are no numbers."""
 
 
 @dataclass(frozen=True, slots=True)

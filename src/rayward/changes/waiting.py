@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from rayward.changes import serving, writing
-from rayward.changes.judging import OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, patience
+from rayward.changes.judging import DEPLOY_FAILED, OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, patience
 from rayward.changes.outcomes import (
     ChangeError,
     Conflict,
@@ -93,7 +93,7 @@ def wait(
     began: float = yield Now()
     until = began + timeout if timeout else None
     told: Verdict | None = None
-    troubled: dict[str, float] = {}
+    lasted: dict[str, tuple[float, float]] = {}
     pause = _FIRST_PAUSE
     seen = yield from _read(ref)
     wanted = generation if generation is not None else int(seen.live["metadata"]["generation"])
@@ -102,12 +102,12 @@ def wait(
         verdict = yield from patiently(lambda at=live: _judged(ref, at, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
-        told = verdict
         now: float = yield Now()
         elapsed = now - began
         if verdict.state is State.APPLIED:
             return Waited(live, verdict, elapsed)
-        borne = _borne(verdict, troubled, now)
+        borne = _borne(verdict, told, lasted, now)
+        told = verdict
         if borne <= 0:
             verdict = dataclasses.replace(verdict, state=State.FAILED)
         if verdict.state is not State.PROGRESSING:
@@ -124,16 +124,26 @@ def wait(
             seen = yield from _next(ref, seen, min(left, _LONGEST_WATCH), until)
 
 
-def _borne(verdict: Verdict, troubled: dict[str, float], now: float) -> float:
-    """How long a cause is borne with from now on; ``troubled`` keeps since when each one is known.
+def _borne(verdict: Verdict, before: Verdict | None, lasted: dict[str, tuple[float, float]], now: float) -> float:
+    """How long a cause is borne with from now on; ``lasted`` keeps from when until when each one did.
 
-    It is one pod's or application's: another that has the same later has its own time.
+    It is one pod's or application's: another that has the same later has its own time. One that comes back soon has
+    lasted, as a container that crashes runs in between; an application that Ray has begun anew begins anew.
     """
+    if before is not None and (known := lasted.get(_cause(before))):
+        lasted[_cause(before)] = (known[0], now)
     seconds = patience(verdict)
     if seconds is None:
         return float(_LONGEST_WATCH)
-    whose = f"{verdict.reason} {verdict.message.partition(':')[0]}"
-    return troubled.setdefault(whose, now) + seconds - now
+    since, until = lasted.get(_cause(verdict), (now, now))
+    if now - until > (0.0 if verdict.reason == DEPLOY_FAILED else seconds):
+        since = now
+    lasted[_cause(verdict)] = (since, now)
+    return since + seconds - now
+
+
+def _cause(verdict: Verdict) -> str:
+    return f"{verdict.reason} {verdict.message.partition(':')[0]}"
 
 
 def patiently(reading: Callable[[], Operation[T]], until: float | None) -> Operation[T]:
