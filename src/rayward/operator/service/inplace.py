@@ -32,6 +32,8 @@ def decide(
 ) -> Decision:
     """The next step of the active cluster, where the release asks for no other."""
     if active.config != release.config and failure is None:
+        if outage.may_be_stuck(active):
+            return Decision(active=active, readiness=config_not_sent(active))
         # What self-healing knew of the former config says nothing of this one.
         change = AnnotationChange(
             active.name,
