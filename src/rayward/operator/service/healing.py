@@ -9,7 +9,6 @@ from typing import Final
 
 from rayward.operator.service.state import DEPLOY_FAILED, RUNNING, UNHEALTHY, AnnotationChange, ChildCluster, Policy
 
-
 _STUCK_REPLACEMENTS: Final = 2
 
 
