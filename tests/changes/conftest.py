@@ -35,14 +35,14 @@ def _install(kubeconfig: Path) -> None:
         eventually(lambda: _serves(client))
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded_kubeconfig() -> Iterator[Path]:
     with targets.embedded() as kubeconfig:
         _install(kubeconfig)
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_kubeconfig() -> Iterator[Path]:
     with targets.real() as kubeconfig:
         _install(kubeconfig)

@@ -171,7 +171,9 @@ _UPGRADING: Final = {
     "pendingServiceStatus": {"rayClusterName": "next"},
     "conditions": [_condition("Reconciling", "True")],
 }
-_GIVEN_UP: Final = {"conditions": [_condition("Reconciling", "False"), _condition("Progressing", "False")]}
+_GIVEN_UP: Final = {
+    "conditions": [_condition("Progressing", "False"), {**_condition("ReleaseFailed", "True"), "observedGeneration": 1}]
+}
 _ORPHAN: Final = {labels.ORIGIN_NAME: "gone", labels.ORIGIN_KIND: "RayService"}
 _LOST: Final = {labels.ORIGIN_NAME: "keeper", labels.ORIGIN_KIND: "RayService"}
 _CASES: Final = (

@@ -74,6 +74,10 @@ def test_a_run_ends_with_the_jobs_result(client: SyncClient, rayward: Rayward) -
         _status(client, rayward, name, jobDeploymentStatus=phase, jobStatus=ray, attempts=rows, **ended, **reason)
         done = rayward("logs", f"rayjob/{name}", "-f")
         assert (done.code, done.out) == (code, "so far\n"), done.err
+    where = f"-n {rayward.namespace}"
+    logs, _, again = done.err.rstrip().rpartition("next: ")[2].partition("   # or again: ")
+    assert logs.startswith(f"rayward logs rayjob/bad {where}")
+    assert again.startswith(f"rayward rerun bad {where}")
     table = rayward("get", "rayjobs").out.splitlines()
     assert table[0].split()[-3:] == ["ATTEMPT", "DURATION", "CAUSE"]
     assert table[1].endswith("60s        AppFailed (exit code 3)")

@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kubernetes.client import ApiClient, Configuration
 
+from rayward.kinds.canonical import canonical_template
 from rayward.kinds.crds import manifest as definition
 from rayward.kinds.hashing import release_hash
 from rayward.kinds.shapes import drift, template_record
@@ -192,3 +193,13 @@ def test_releases_differ_where_a_record_names_a_field(template: Object, other: O
     before, after = typed(_cluster(template)), typed(_cluster(other))
     records = [template_record(each.spec.head_group_spec, each) for each in (before, after)]
     assert (release_hash(before.spec) == release_hash(after.spec)) == (drift(*records) == [])
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [{"containers": [None]}, {"containers": ["x"]}, {"initContainers": True}, {"containers": [{"ports": 8080}]}],
+)
+def test_what_no_server_accepts_has_a_canonical_form_too(odd: Object) -> None:
+    """A plan of a file hashes before anybody has validated it."""
+    template: Object = {"spec": {"hostNetwork": True, **odd}}
+    assert canonical_template(template) == canonical_template(copy.deepcopy(template))

@@ -1,4 +1,4 @@
-"""The two servers that the operator's tests run on."""
+"""The two servers that the operator's tests run on: for one folder each, as a real one takes a gigabyte while it lives."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def buried() -> Iterator[None]:
     gc.collect()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded_kubeconfig() -> Iterator[Path]:
     with targets.embedded() as kubeconfig:
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_kubeconfig() -> Iterator[Path]:
     with targets.real() as kubeconfig:
         yield kubeconfig

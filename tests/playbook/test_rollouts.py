@@ -74,7 +74,7 @@ async def test_a_config_that_failed_in_place_is_tried_again_where_the_cluster_is
 
         await ray.eventually(back)
         # Ray refuses it no longer: the release lacked something that is there by now.
-        ray.heads.behaviours["app:broken"] = ray.heads.behaviours["app:two"]
+        ray.heads.of(first).behaviours["app:broken"] = ray.heads.behaviours["app:two"]
         await sdk.retry("rayservice/svc")
         assert await ray.until_settled() == first
         assert ray.heads.words(first) == b"two"

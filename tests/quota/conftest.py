@@ -16,7 +16,7 @@ from tests.operator.service import servers
 from tests.operator.service.conftest import CONTROLLERS
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kueue_on_real() -> Iterator[tuple[Path, Kueue]]:
     """One control plane and one manager for all cases; each has a namespace and queues of its own."""
     if missing := kueue.missing():
@@ -25,12 +25,12 @@ def kueue_on_real() -> Iterator[tuple[Path, Kueue]]:
         yield kubeconfig, manager
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kueue_kubeconfig(kueue_on_real: tuple[Path, Kueue]) -> Path:
     return kueue_on_real[0]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def kueue_here_kubeconfig() -> Iterator[Path]:
     if missing := kueue.missing():
         pytest.skip(missing)

@@ -8,6 +8,7 @@ import time
 
 import click
 
+from rayward.changes.outcomes import JobFailed
 from rayward.changes.refs import Ref
 from rayward.cli import terminal
 from rayward.cli.failure import Code
@@ -29,6 +30,10 @@ def follow(client: Client, ref: Ref, target: Target) -> int:
         ended = client.follow(ref, write, tell)
     except KeyboardInterrupt:
         return _leave(client, ref, target)
+    except JobFailed as failed:
+        where = target.words
+        failed.following = f"rayward logs {ref}{where}   # or again: rayward rerun {ref.name}{where}"
+        raise
     tell(f"{ref} succeeded{_took(ended.object)}")
     return 0
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, cast
 
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.images import pull_policy_of
-from rayward.kube.machinery.jsonvalue import Object, entries, is_object
+from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 
 Reading = Literal["v2", "v3", "v4"]
 """Versions of these rules: what is stored was read by those of its time."""
@@ -170,16 +170,24 @@ def _simplify_pod(spec: Object) -> Object:
         spec["serviceAccountName"] = alias
     if spec.get("hostNetwork"):
         for field in _CONTAINERS:
-            spec[field] = [_without_host_ports(container) for container in entries(spec, field)]
+            if is_list(containers := spec.get(field)):
+                spec[field] = [_without_host_ports(container) for container in containers]
     return spec
 
 
-def _without_host_ports(container: Object) -> Object:
-    ports = [
-        _without(port, "hostPort") if port.get("hostPort") == port.get("containerPort") else port
-        for port in entries(container, "ports")
-    ]
-    return {**container, "ports": ports}
+def _without_host_ports(container: Any) -> Any:
+    """What is no container, or no port, is left for validation to find."""
+    if not is_object(container) or not is_list(ports := container.get("ports")):
+        return container
+    return {
+        **container,
+        "ports": [
+            _without(port, "hostPort")
+            if is_object(port) and port.get("hostPort") == port.get("containerPort")
+            else port
+            for port in ports
+        ],
+    }
 
 
 def _without_zeros(value: Any, field: str = "") -> Any:

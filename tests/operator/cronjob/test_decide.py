@@ -74,6 +74,12 @@ def created(decision: Decision) -> list[str]:
             ["03 07:00"],
             id="just in time",
         ),
+        pytest.param(
+            None, "2026-01-03 07:20", {}, ["03 07:00"], id="never scheduled, by KubeRay's rule since its creation"
+        ),
+        pytest.param(
+            None, "2026-01-03 07:20", {"startingDeadlineSeconds": 600}, [], id="never scheduled, and too late"
+        ),
         pytest.param("2026-01-01T01:00:00Z", "2026-01-01 02:00", {"suspend": True}, [], id="suspended"),
         pytest.param(
             "2026-01-05T01:00:00Z", "2026-01-01 02:00", {}, [], id="a clock that was set back makes nothing again"

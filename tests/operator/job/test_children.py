@@ -3,7 +3,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
@@ -163,7 +163,8 @@ async def test_a_pod_that_gets_no_answer_of_ray_submits_nothing(response: str) -
 
     server = await asyncio.start_server(answer, "127.0.0.1", 0)
     async with server:
-        code, ran = await _submitter(server.sockets[0].getsockname()[1], "s")
+        patience = 1 if said is None else _PATIENCE
+        code, ran = await _submitter(server.sockets[0].getsockname()[1], "s", patience)
     assert (code, ran) == (1, [])
 
 
@@ -177,12 +178,16 @@ async def test_a_pod_that_reaches_no_head_submits_nothing_and_the_next_one_asks_
         assert await _submitter(port, head.session) == (0, ["submit", "logs"])
 
 
-async def _submitter(port: int, session: str) -> tuple[int, list[str]]:
-    """Run a submitter's command as it is, with an impatient guard; its exit code, and what it had ``ray job`` do."""
+_PATIENCE: Final = 30
+"""How many seconds the guard waits for an answer."""
+
+
+async def _submitter(port: int, session: str, patience: int = _PATIENCE) -> tuple[int, list[str]]:
+    """Run a submitter's command with a guard of such patience; its exit code, and what it had ``ray job`` do."""
     job, _ = _job()
     words = submission.job_command(job.spec, "train-abcde", f"http://127.0.0.1:{port}", session)
-    assert "timeout=30" in words
-    words = words.replace("timeout=30", "timeout=1")
+    assert f"timeout={_PATIENCE}" in words
+    words = words.replace(f"timeout={_PATIENCE}", f"timeout={patience}")
     script = f'ray() {{ echo "$@"; }}; python() {{ {sys.executable} "$@"; }}; {words}'
     process = await asyncio.create_subprocess_exec(
         "/bin/bash",

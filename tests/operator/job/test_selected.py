@@ -9,6 +9,7 @@ import pytest
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import JOBS
+from rayward.kube.runtime.backoff import Backoff
 from rayward.operator.ray import jobprobe
 from tests.operator.job.stage import NAME, JobStage, ray_job
 from tests.operator.stage import condition, manifest
@@ -49,6 +50,12 @@ def lazy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A poller that looks again only when it is told to."""
     for pause in ("_EXPECTING", "_SLOWEST"):
         monkeypatch.setattr(jobprobe, pause, 600.0)
+
+
+@pytest.fixture
+def discouraged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A poller that leaves a head alone that did not answer, until it is told to look."""
+    monkeypatch.setattr(jobprobe, "_BACKOFF", Backoff(600.0, 600.0))
 
 
 async def _submits_while_it_goes(ray: JobStage) -> None:
@@ -174,13 +181,30 @@ async def test_a_resumed_job_waits_until_the_attempt_before_is_stopped(ray: JobS
         assert b'"STOPPED"' in ray.heads.of(_CLUSTER).answer("GET", f"/api/jobs/{first}", {}, None).body
 
 
+@pytest.mark.usefixtures("discouraged")
 async def test_a_job_deleted_after_it_was_suspended_in_silence_is_stopped_first(ray: JobStage) -> None:
     async with ray.operator():
         await _suspended_in_silence(ray)
-        await ray.client.delete(RAY_JOBS, NAME, ray.namespace)
         ray.heads.of(_CLUSTER).down = False
+        await ray.client.delete(RAY_JOBS, NAME, ray.namespace)
         await ray.eventually(lambda: _is_gone(ray))
         assert not _runs(ray)
+
+
+async def test_a_job_on_a_suspended_cluster_goes_at_once_when_it_is_deleted(ray: JobStage) -> None:
+    """There is no head to wait for, and nothing that could run."""
+    async with ray.operator():
+        await _cluster(ray)
+        await ray.create(_job())
+        await ray.until_job("RUNNING")
+        await ray.client.patch(RAY_CLUSTERS, _CLUSTER, {"spec": {"suspend": True}}, PatchType.MERGE, ray.namespace)
+
+        async def headless() -> bool:
+            return not await ray.pods()
+
+        await ray.eventually(headless)
+        await ray.client.delete(RAY_JOBS, NAME, ray.namespace)
+        await ray.eventually(lambda: _is_gone(ray))
 
 
 async def test_a_fixed_job_id_that_a_resume_would_find_taken_is_told_when_the_job_is_suspended(ray: JobStage) -> None:

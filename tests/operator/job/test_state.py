@@ -1,24 +1,38 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
+import re
+import sys
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pytest
 
+from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import JobStatus, RayJob
+from rayward.operator.cluster.pod import RayPod
 from rayward.operator.job import annotations as memory
+from rayward.operator.job import registration
 from rayward.operator.job.annotations import Attempt
 from rayward.operator.job.decide import decide
 from rayward.operator.job.facts import Cluster, Ray, Submitter
+from rayward.operator.job.finalize import finalize
+from rayward.operator.job.observe import Local, Observed, state_of
 from rayward.operator.job.state import Action, RayView, State
 from tests.kinds.clusters import job_manifest
+from tests.operator.job.stage import JobHeads
 from tests.operator.job.world import World, job
 
 RUNS = RayView(True, "shared#0", JobStatus.RUNNING)
 UNKNOWN = RayView(True, "shared#0")
+_SOURCES: Final = [
+    inspect.getsource(sys.modules[decide.__module__]),
+    inspect.getsource(sys.modules[finalize.__module__]),
+]
+_REASON: Final = re.compile(r'\bEvent\("(\w+)"')
 
 
 @pytest.mark.parametrize(
@@ -97,6 +111,76 @@ def test_a_deleted_job_does_not_run_on_somebody_elses_cluster(
 ) -> None:
     mode = "HTTPMode" if submitter is Submitter.NONE else "K8sJobMode"
     assert _deleted(view, seconds, submitter, mode=mode) == (does, waits)
+
+
+@pytest.mark.parametrize(("headless", "does", "waits"), [(True, ["RemoveFinalizer"], False), (False, [], True)])
+def test_a_deletion_waits_for_a_head_that_is_not_ready_and_not_for_none(
+    headless: bool, does: list[str], waits: bool
+) -> None:
+    assert _deleted(RayView(), 5, cluster=Cluster.STARTING, headless=headless) == (does, waits)
+
+
+def _suspended_on(**more: Any) -> World:
+    """A job on somebody else's cluster that is being suspended, and the cluster is not ready any more."""
+    world = World(job(clusterSelector={"ray.io/cluster": "shared"}))
+    world.clusters["shared"] = Cluster.READY
+    for _ in range(4):
+        world.step()
+        world.settle()
+    world.edit(suspend=True)
+    world.step()
+    assert world.phase is Phase.SUSPENDING
+    decision = decide(dataclasses.replace(world.state(RayView(), Cluster.STARTING), **more), world.now)
+    world.attempt, world.job = decision.attempt, msgspec.structs.replace(world.job, status=decision.status)
+    return world
+
+
+def test_a_suspension_waits_for_a_head_that_is_not_ready_and_not_for_none() -> None:
+    assert _suspended_on().phase is Phase.SUSPENDING
+    world = _suspended_on(headless=True)
+    assert world.phase is Phase.SUSPENDED
+    assert world.attempt is not None
+    assert not world.attempt.unstopped
+
+
+def test_a_stop_that_is_owed_is_settled_when_the_head_is_gone() -> None:
+    world = _suspended_on(headless=True)
+    assert world.attempt is not None
+    world.attempt = msgspec.structs.replace(world.attempt, unstopped=True)
+    world.edit(suspend=False)
+    state = world.state(RayView(), Cluster.STARTING)
+    assert decide(state, world.now).status.job_deployment_status == Phase.SUSPENDED
+    begun = decide(dataclasses.replace(state, headless=True), world.now)
+    assert begun.status.job_deployment_status == Phase.INITIALIZING
+
+
+_CLUSTER: Final = {"metadata": {"name": "c"}}
+_FAULT_TOLERANT: Final = {"metadata": {"name": "c", "annotations": {"ray.io/ft-enabled": "true"}}}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "phase", "headless"),
+    [
+        pytest.param(_CLUSTER, None, True, id="no pod"),
+        pytest.param(_CLUSTER, "Failed", True, id="it ended"),
+        pytest.param(_CLUSTER, "Running", False, id="it runs, ready or not"),
+        pytest.param(_FAULT_TOLERANT, None, False, id="the next one knows the jobs of this one"),
+        pytest.param(None, None, False, id="no cluster"),
+    ],
+)
+def test_a_cluster_without_a_head_is_headless(cluster: Any, phase: str | None, headless: bool) -> None:
+    world = World(job())
+    head = msgspec.convert({"metadata": {"name": "h"}, "status": {"phase": phase}}, RayPod) if phase else None
+    found = msgspec.convert(cluster, RayCluster) if cluster else None
+    observed = Observed(world.job, None, found, head, None, "", None, "", None)
+    assert state_of(observed, RayView(), Local(), world.now).headless is headless
+
+
+def test_what_is_told_once_and_nowhere_else_is_never_dropped() -> None:
+    """A spec that is rejected is a condition, too."""
+    told = {reason for text in _SOURCES for reason in _REASON.findall(text)}
+    assert {"NotStopped", "NoDeletionRule", "JobIdTaken"} <= told
+    assert told - {"InvalidRayJobSpec"} <= registration(JobHeads()).decisions
 
 
 def test_a_deletion_that_gives_up_on_a_silent_head_says_what_may_still_run() -> None:

@@ -21,13 +21,13 @@ CONTROLLERS: Final = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded_kubeconfig() -> Iterator[Path]:
     with embedded() as kubeconfig:
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_kubeconfig() -> Iterator[Path]:
     only = [f"--controllers={','.join(CONTROLLERS)}"]
     with RealControlPlane(controller_manager=True, controller_manager_args=only) as plane:

@@ -10,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rayward.operator.service.decide import decide
-from rayward.operator.service.state import RUNNING, Application, ChildCluster, Policy, Release, ServeState
+from rayward.operator.service.serveconfig import deploy_key
+from rayward.operator.service.state import (
+    DEPLOY_FAILED,
+    RUNNING,
+    Application,
+    ChildCluster,
+    Policy,
+    Release,
+    ServeState,
+)
 from tests.operator.service.world import A, B, C, World, serving
 
 
@@ -232,6 +241,25 @@ def test_a_bad_config_is_taken_back_by_the_next_operator_too_when_only_its_failu
 
     assert world.clusters["c1"].config == "config-1"
     assert world.failure == told.failure
+
+
+def test_a_config_that_is_asked_for_again_before_its_rollback_was_sent_is_not_judged_by_what_it_did_before() -> None:
+    world = serving()
+    active = world.clusters["c1"]
+    failed = ServeState("", (Application("app", DEPLOY_FAILED, "no such module"),))
+    world.clusters["c1"] = dataclasses.replace(active, deployed=deploy_key("config-2", 0), serve=failed)
+    again = dataclasses.replace(A, config="config-2")
+    held = decide(dataclasses.replace(world.state(), desired=again), world.now)
+    assert held.annotate == ()
+    assert [target.config for target in held.serve_configs] == ["config-1"]
+    assert held.failure is None
+    assert held.readiness is not None
+    assert held.readiness.reason == "ConfigNotSent"
+
+    world.clusters["c1"] = dataclasses.replace(active, deployed=deploy_key("config-1", 0))
+    world.edit(again)
+    assert world.settle().failure is None
+    assert world.clusters["c1"].good_config == "config-2"
 
 
 def test_a_cluster_that_makes_no_progress_is_given_up_at_the_deadline() -> None:

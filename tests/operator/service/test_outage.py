@@ -18,6 +18,7 @@ from rayward.operator.service.state import (
     ChildCluster,
     Decision,
     Policy,
+    Release,
     ServeState,
     State,
 )
@@ -194,6 +195,56 @@ def test_a_corrected_config_does_not_go_to_a_cluster_whose_replica_never_returns
     early = decide(corrected, START + timedelta(seconds=5))
     assert early.create is None, "reconfigure may return"
     assert [change.config for change in early.annotate] == ["config-3"]
+
+
+def _replacing(release: Release, *clusters: ChildCluster) -> Decision:
+    return decide(State(release, Policy(), clusters, "c1"), START + timedelta(seconds=21))
+
+
+def test_a_new_operator_goes_on_replacing_a_stuck_cluster_before_its_dashboard_has_answered() -> None:
+    unseen = _hanging("config-1", serve=None)
+    for wanted in ("config-3", "config-1"):
+        successor = ChildCluster("c2", "cluster-a", wanted, created=_LATER, progress="begun")
+        decision = _replacing(dataclasses.replace(A, config=wanted), unseen, successor)
+        assert decision.delete == ()
+        assert decision.pending == successor
+        assert "c1" not in [change.cluster for change in decision.annotate]
+
+
+def test_a_corrected_config_waits_for_a_dashboard_that_may_tell_that_the_cluster_is_stuck() -> None:
+    corrected = dataclasses.replace(A, config="config-3")
+    waiting = _replacing(corrected, _hanging("config-1", serve=None))
+    assert (waiting.annotate, waiting.create) == ((), None)
+    assert waiting.readiness is not None
+    assert waiting.readiness.reason == "ConfigNotSent"
+    headless = _replacing(corrected, _hanging("config-1", serve=None, head_ready=False))
+    assert [change.config for change in headless.annotate] == ["config-3"], "another head has other replicas"
+
+
+def test_the_replacement_of_a_stuck_cluster_is_tried_some_times_with_pauses() -> None:
+    good = dataclasses.replace(A, config="config-1")
+    assert _replacing(good, _hanging("config-1")).create is not None
+    paused = _replacing(good, _hanging("config-1", remedies=1, unhealthy_since=START))
+    assert paused.create is None
+    assert not paused.exhausted
+    assert paused.requeue_at == START + Policy().progress_deadline
+    long_ago = START - Policy().progress_deadline
+    again = _replacing(good, _hanging("config-1", remedies=2, unhealthy_since=long_ago))
+    assert again.create is not None
+    assert again.remedies == 3
+    left = _replacing(good, _hanging("config-1", remedies=3, unhealthy_since=long_ago))
+    assert left.create is None
+    assert left.exhausted
+
+
+def test_a_config_that_came_after_the_last_replica_went_is_looked_at_again_when_its_own_time_is_over() -> None:
+    active = dataclasses.replace(cluster(deserted=True), deserted_since=START, started_in=timedelta(seconds=5))
+    active = dataclasses.replace(active, progressed_at=START + timedelta(seconds=15))
+    assert decided(active, seconds=21).requeue_at == START + timedelta(seconds=25)
+    due = decided(active, seconds=26)
+    assert due.failure is None
+    assert due.requeue_at == START + timedelta(seconds=35)
+    assert decided(active, seconds=35).failure is not None
 
 
 def test_the_time_to_find_a_node_is_a_setting() -> None:

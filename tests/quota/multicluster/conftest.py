@@ -16,25 +16,25 @@ from tests.quota.multicluster.stage import ENGINES, MulticlusterStage
 __all__ = ["buried"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def east() -> Iterator[Path]:
     with embedded() as kubeconfig:
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def west() -> Iterator[Path]:
     with embedded() as kubeconfig:
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def embedded_manager() -> Iterator[Path]:
     with targets.embedded() as kubeconfig:
         yield kubeconfig
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def real_manager() -> Iterator[Path]:
     with targets.real() as kubeconfig:
         yield kubeconfig

@@ -301,8 +301,9 @@ def test_a_slice_that_waits_asks_for_what_the_user_asks_for_now() -> None:
     assert withdrawn.claim is waiting
 
 
-def test_a_slice_goes_with_the_claim_that_it_was_to_replace() -> None:
-    goal = _sized(5)
+@pytest.mark.parametrize("workers", [5, 1], ids=["still asked for", "not asked for any more"])
+def test_a_slice_goes_with_the_claim_that_it_was_to_replace(workers: int) -> None:
+    goal = _sized(workers)
     evicted = _scaled(goal, 1, f"{HOLDS} Evicted", bound=_UID)
     waiting = _slice_of(goal, 5)
     stopped = _twin(_scaled(goal, 1), bound=_UID, active=False)

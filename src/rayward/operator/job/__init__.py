@@ -52,6 +52,9 @@ def registration(reach: Reach) -> Registration:
                 "Suspended",
                 "EditIgnored",
                 "SuspendIgnored",
+                "JobIdTaken",
+                "NoDeletionRule",
+                "NotStopped",
             }
         ),
     )

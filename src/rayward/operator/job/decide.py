@@ -83,9 +83,9 @@ def _remembering(state: State) -> State:
 
 
 def _settling(state: State) -> State:
-    """With the stop that a silent head owed taken off the record, once Ray says that the job does not run."""
+    """With the stop that a silent head owed taken off the record, once the job does not run, or cannot."""
     attempt = state.attempt
-    if attempt is None or not attempt.unstopped or not state.ray.rests:
+    if attempt is None or not attempt.unstopped or not (state.ray.rests or state.headless):
         return state
     return _attempting(state, replace(attempt, unstopped=False))
 
@@ -277,7 +277,8 @@ def _suspended(state: State, now: datetime, facts: Facts) -> Decision:
     events = (Event("Suspended", "Suspended the RayJob"),)
     if state.id_taken:
         events += (Event("JobIdTaken", taken(status), warning=True),)
-    if attempt is not None and facts.selected and facts.armed and not state.ray.rests:
+    rests = state.ray.rests or state.headless
+    if attempt is not None and facts.selected and facts.armed and not rests:
         attempt = replace(attempt, unstopped=True)
     if state.phase is Phase.SUSPENDING:
         status = ending.recorded(state, status, now, *_SUSPENDED)

@@ -21,7 +21,8 @@ def finalize(state: State, now: datetime) -> Decision:
     owed = state.attempt is not None and state.attempt.unstopped
     runs = state.phase in (Phase.RUNNING, Phase.SUSPENDING) or owed or cleanup.may_run(state, now)
     submits = state.hand is Hand.JOB and state.submitter is Submitter.ACTIVE
-    if not (state.selected and runs and state.cluster not in GONE) or (state.ray.rests and not submits):
+    gone = state.cluster in GONE or state.headless
+    if not (state.selected and runs and not gone) or (state.ray.rests and not submits):
         return Decision(state.status, state.attempt, (Action.REMOVE_FINALIZER,))
     actions = (Action.DELETE_SUBMITTER,) if submits else ()
     actions += state.stop(now) if state.ray.runs else ()

@@ -19,6 +19,7 @@ from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import AttemptStatus, JobStatus, RayJob, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kinds.shapes import SUBMITTER
+from rayward.kinds.shapes.features import fault_tolerant
 from rayward.kinds.validation import job_problems, job_warnings, listed
 from rayward.kube.core.job import Job
 from rayward.kube.core.meta import condition_of, is_controlled_by
@@ -56,6 +57,8 @@ _SUBMITTERS: Final = Source(
 _STATUSES: Final = frozenset(JobStatus)
 _SUBMITTING: Final = frozenset(("", "Initializing", "Running", "Suspending"))
 _BEGINNING: Final = frozenset(("Initializing", "Waiting"))
+_ENDED: Final = frozenset(("Failed", "Succeeded"))
+"""Phases of a pod that runs no more."""
 _LETTERS: Final = "bcdfghjklmnpqrstvwxz2456789"
 
 
@@ -124,6 +127,8 @@ class Local:
     """Since when nobody but a submitter that still runs may know the end."""
     stop_sent: datetime | None = None
     """When Ray was last asked to stop the job."""
+    roused: bool = False
+    """Whether a silent head was looked at anew for the deletion of the job."""
     reported: bool = False
     """Whether a status was written whose conditions a definition of KubeRay's would drop."""
 
@@ -216,6 +221,7 @@ def state_of(observed: Observed, ray: RayView, local: Local, now: datetime) -> S
         spec=spec,
         problems=problems,
         cluster=_cluster_state(observed.cluster, observed.head),
+        headless=_is_headless(observed.cluster, observed.head),
         cluster_status=_cluster_status(observed),
         ray=ray,
         workers_suspended=_are_workers_suspended(observed.cluster),
@@ -316,7 +322,7 @@ def _is_head_lost(observed: Observed) -> bool:
     head, cluster = observed.head, observed.cluster
     if cluster is None or cluster.deleting:
         return False
-    if head is None or head.deleting or head.status.phase in ("Failed", "Succeeded"):
+    if head is None or head.deleting or head.status.phase in _ENDED:
         return True
     name = head.spec.containers[0].name if head.spec.containers else ""
     states = [each.state for each in head.status.container_statuses or () if each.name == name]
@@ -330,6 +336,13 @@ def _cluster_state(cluster: RayCluster | None, head: RayPod | None) -> Cluster:
         return Cluster.DELETING
     ready = cluster.status.state == "ready" and head is not None and not head.deleting and head.ready
     return Cluster.READY if ready else Cluster.STARTING
+
+
+def _is_headless(cluster: RayCluster | None, head: RayPod | None) -> bool:
+    """Whether no head runs, as in a suspended cluster, and the next one knows nothing of what ran before it."""
+    if cluster is None or cluster.deleting or fault_tolerant(cluster):
+        return False
+    return head is None or head.status.phase in _ENDED
 
 
 def _cluster_status(observed: Observed) -> Object | None:

@@ -121,6 +121,9 @@ class JobReconciler(Reconciler[RayJob, Local]):
         )
         if state.submitter is Submitter.UNREAD and observed.submitter_uid not in local.unread_since:
             local.unread_since[observed.submitter_uid], local.sent = now, self._next_turn(observed.cluster)
+        if found.deleting and decision.stopping and not state.ray.answered and not local.roused:
+            # A head that was silent for long is looked at rarely: it may answer again, and the deletion waits not long.
+            local.roused, local.sent = True, self._next_turn(observed.cluster)
         await applier.apply(decision)
         if Action.STOP in decision.actions:
             local.stop_sent = now

@@ -70,6 +70,8 @@ class State:
     problems: str = ""
     """Why the user's present spec cannot be acted upon."""
     cluster: Cluster = Cluster.ABSENT
+    headless: bool = False
+    """Whether the cluster is there without a head, and nothing of a head before can run on it."""
     cluster_status: Object | None = None
     """The cluster's own status, where the attempt may begin on it now."""
     submitter: Submitter = Submitter.NONE
@@ -218,6 +220,8 @@ class State:
     def _ray(self, now: datetime) -> Ray:
         if not self.ray.answered:
             if self.ray.head_lost and self.phase is Phase.RUNNING:
+                return Ray.LOST
+            if self.headless and self.phase is Phase.SUSPENDING:
                 return Ray.LOST
             until = self.silent_until()
             return Ray.SILENT if until is not None and now >= until else Ray.NO_ANSWER

@@ -54,13 +54,15 @@ def decide(state: State, now: datetime) -> Decision:
         roles = _roles(state, roles.release)
     remedy = healing.NOTHING
     active = roles.active
+    replacing = active is not None and _has_successor(roles, active)
+    is_stuck = active is not None and outage.is_stuck(active, state.policy, now, replacing=replacing)
     if active is not None and roles.target is active and _gets_another_config(state, roles):
-        if outage.is_stuck(active, state.policy, now):
+        if is_stuck:
             roles = _roles(state, roles.release, replace_active=True)
     elif active is not None and roles.target is active:
-        remedy = healing.decide(active, state.policy, now, replacing=_has_successor(roles, active))
-        if active.config == active.good_config and outage.is_stuck(active, state.policy, now):
-            remedy = Remedy(replace=True, remedies=active.remedies + 1)
+        remedy = healing.decide(active, state.policy, now, replacing=replacing)
+        if is_stuck and active.config == active.good_config:
+            remedy = healing.replace_stuck(active, state.policy, now, replacing=replacing)
         if remedy.replace and not _is_aborted(state):
             # A replacement is of the release that serves, whatever the spec asks for by now.
             own = Release(active.cluster_hash, active.config, active.code)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum, auto
+from typing import Final
 
 from rayward.operator.service.state import DEPLOY_FAILED, RUNNING, UNHEALTHY, AnnotationChange, ChildCluster, Policy
+
+_STUCK_REPLACEMENTS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,18 @@ def decide(active: ChildCluster, policy: Policy, now: datetime, *, replacing: bo
         )
     if count > thresholds.new_clusters:
         return Remedy(exhausted=True, remedies=count)
+    return Remedy(replace=True, remedies=count + 1)
+
+
+def replace_stuck(active: ChildCluster, policy: Policy, now: datetime, *, replacing: bool) -> Remedy:
+    """The remedy for an active cluster that no config helps, also without a threshold; the first one is at once."""
+    count = active.remedies
+    if count > max(policy.healing.new_clusters, _STUCK_REPLACEMENTS):
+        return Remedy(exhausted=True, remedies=count)
+    if count and active.unhealthy_since is not None and not replacing:
+        due = active.unhealthy_since + policy.progress_deadline
+        if now < due:
+            return Remedy(remedies=count, requeue_at=due)
     return Remedy(replace=True, remedies=count + 1)
 
 

@@ -15,6 +15,7 @@ from rayward.operator.service.readiness import (
     resizing,
     rolling,
 )
+from rayward.operator.service.serveconfig import is_deployed
 from rayward.operator.service.state import (
     AnnotationChange,
     ChildCluster,
@@ -32,6 +33,8 @@ def decide(
 ) -> Decision:
     """The next step of the active cluster, where the release asks for no other."""
     if active.config != release.config and failure is None:
+        if outage.may_be_stuck(active) or _is_asked_for_again(active, release):
+            return Decision(active=active, readiness=config_not_sent(active))
         # What self-healing knew of the former config says nothing of this one.
         change = AnnotationChange(
             active.name,
@@ -91,6 +94,11 @@ def finish(active: ChildCluster, policy: Policy, now: datetime) -> tuple[Annotat
         return (AnnotationChange(active.name, good_config=active.config),)
     failed = _failure(active, readiness, policy, now, moved=True)
     return (AnnotationChange(active.name, config=active.good_config),) if failed is not None else ()
+
+
+def _is_asked_for_again(active: ChildCluster, release: Release) -> bool:
+    """Whether Serve still has this config from before its rollback: it would fail again by what it reported then."""
+    return active.config == active.good_config and is_deployed(active.deployed, release.config, active.remedies)
 
 
 def _failure(

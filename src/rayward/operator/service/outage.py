@@ -44,7 +44,7 @@ def desertion(
     if not any(app.deserted for app in active.serve.applications):
         return ((AnnotationChange(active.name, answered=True),) if since is not None else ()), ()
     waits = (DESERTION, _scheduling_timeout(active, policy), _patience(active, policy))
-    times = tuple((since or now) + wait for wait in waits)
+    times = tuple(begun + wait for begun in (since or now, _since(active) or now) for wait in waits)
     return ((AnnotationChange(active.name, deserted_since=now),) if since is None else ()), times
 
 
@@ -75,12 +75,20 @@ def failure(active: ChildCluster, policy: Policy, now: datetime) -> Failure | No
     return _raised(active) or _starved(active, policy, now)
 
 
-def is_stuck(active: ChildCluster, policy: Policy, now: datetime) -> bool:
-    """Whether nobody answers because ``reconfigure`` does not return: Ray ends no such replica, so no config helps."""
+def is_stuck(active: ChildCluster, policy: Policy, now: datetime, *, replacing: bool) -> bool:
+    """Whether nobody answers because ``reconfigure`` does not return: Ray ends no such replica, so no config helps.
+
+    An operator that has just started has asked no dashboard: what another one began to replace (``replacing``) is.
+    """
     since = active.deserted_since
-    if active.serve is None or since is None or now - since < _patience(active, policy):
+    if since is None or now - since < _patience(active, policy):
         return False
-    return any(app.reconfiguring for app in _former(active))
+    return replacing if active.serve is None else any(app.reconfiguring for app in _former(active))
+
+
+def may_be_stuck(active: ChildCluster) -> bool:
+    """Whether nobody answered, and the dashboard of the same head has yet to say why: another config may not help."""
+    return active.serve is None and active.head_ready and active.deserted_since is not None
 
 
 def _raised(active: ChildCluster) -> Failure | None:
@@ -99,10 +107,7 @@ def _raised(active: ChildCluster) -> Failure | None:
 
 def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
     """Replicas do not start while those of the last config are gone: requests wait for nothing."""
-    since = active.deserted_since
-    if since is not None and active.progressed_at is not None:
-        # replicas that were missing before this config came are not held against it
-        since = max(since, active.progressed_at)
+    since = _since(active)
     if since is None or now - since < _scheduling_timeout(active, policy):
         return None
     for app in _former(active):
@@ -116,6 +121,13 @@ def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | N
         return None
     says = _not_reconfigured if deserted.reconfiguring else _not_started
     return Failure("ReplicasNotStarted", says(deserted, start_timeout(active, policy)))
+
+
+def _since(active: ChildCluster) -> datetime | None:
+    """Since when its config has left nobody to answer: what was missing before it came is not held against it."""
+    if active.deserted_since is None or active.progressed_at is None:
+        return active.deserted_since
+    return max(active.deserted_since, active.progressed_at)
 
 
 def _former(active: ChildCluster) -> Iterator[Application]:

@@ -98,7 +98,8 @@ class _Step:
         if goal is None:
             reason, message = self.state.problem or ("Pending", "")
             return Decision(tuple(writes), Report(False, reason, message))
-        writes += self._ask(goal)
+        # a slice that lost its quota and is not asked for any more is finished once, whichever rule says so
+        writes += [one for one in self._ask(goal) if one not in writes]
         current = self._remote_digest() == goal.digest
         if not current and self._may_forward(goal):
             assert self.pinned is not None
