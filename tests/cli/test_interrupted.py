@@ -208,7 +208,8 @@ _CASES: Final = (
     _Case(("pause", "rayservice/NAME"), RAY_SERVICES, service_manifest()),
     _Case(("promote", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _UPGRADING),
     _Case(("abort", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _UPGRADING),
-    _Case(("retry", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _GIVEN_UP),
+    # once it has been asked for again, nothing is given up any more
+    _Case(("retry", "rayservice/NAME"), RAY_SERVICES, service_manifest(), _GIVEN_UP, again=frozenset({0, 3})),
     _Case(("restart", "rayservice/NAME"), RAY_SERVICES, service_manifest()),
     _Case(("suspend", "raycluster/NAME"), RAY_CLUSTERS, manifest()),
     _Case(("resume", "raycluster/NAME"), RAY_CLUSTERS, changed(manifest(), "spec.suspend", True), _SUSPENDED),

@@ -42,6 +42,8 @@ async def queued(access: Access) -> AsyncGenerator[GateStage]:
 async def _room(stage: GateStage, amounts: dict[str, str] | None) -> None:
     status = {"status": {"allocatable": amounts}}
     await stage.client.patch(NODES, NODE, status, PatchType.MERGE, subresource="status")
+    # nobody here takes the taint away that every node is born with
+    await stage.client.patch(NODES, NODE, {"spec": {"taints": None}}, PatchType.MERGE)
 
 
 def _kubeconfig(given: Path, namespace: str, folder: Path) -> Path:
