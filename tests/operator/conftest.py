@@ -1,4 +1,4 @@
-"""The two servers that the operator's tests run on: for one folder each, as a real one takes a gigabyte while it lives."""
+"""The two servers that the operator's tests run on, for one folder each: a real one takes a gigabyte while it lives."""
 
 from __future__ import annotations
 
