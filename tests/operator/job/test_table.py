@@ -209,6 +209,7 @@ CASES: Final[tuple[tuple[Facts, Step], ...]] = (
     (Facts(Phase.SUSPENDING, Intent.SUSPEND, Cluster.READY, ray=Ray.STOPPED, selected=True), Step.SUSPENDED),
     (Facts(Phase.SUSPENDING, Intent.RUN, Cluster.DELETING), Step.TEAR_DOWN),
     (Facts(Phase.SUSPENDING, Intent.RUN), Step.SUSPENDED),
+    (Facts(Phase.SUSPENDED, Intent.SUSPEND, Cluster.STARTING), Step.TEAR_DOWN),
     (Facts(Phase.SUSPENDED), Step.START),
     (Facts(Phase.SUSPENDED, Intent.INVALID), Step.WAIT),
     # It was suspended while its head was silent: the next attempt waits until the job is stopped, or its head gone.
@@ -274,7 +275,7 @@ DIGESTS: Final = {
     "Failed": "41f33ae8786502bf",
     "ValidationFailed": "7dc88a27a8343d4c",
     "Suspending": "4ee78c9a7d15b0d9",
-    "Suspended": "814ba3b234141f11",
+    "Suspended": "0961205f4066a3df",
     "Retrying": "0d709bbc4414a8d1",
 }
 """Of every cell of a phase: a row that moves changes cells that no case names."""

@@ -173,6 +173,13 @@ TABLE: Final = (
     _row(Step.SUSPENDED, "", S, cluster=Cluster.ABSENT),
     _row(Step.TEAR_DOWN, "", S),
     _row(
+        Step.TEAR_DOWN,
+        "made a moment before it was suspended",
+        Phase.SUSPENDED,
+        cluster=_ALIVE,
+        selected=False,
+    ),
+    _row(
         Step.STOP,
         "its head was silent when it was suspended",
         Phase.SUSPENDED,
