@@ -134,6 +134,14 @@ def test_recreate_names_the_pods_and_asks() -> None:
     assert _texts(found.peak) == _texts(found.now)
 
 
+def test_a_group_that_comes_while_all_pods_are_replaced_counts() -> None:
+    live = changed(_sized(manifest()), "spec.upgradeStrategy", {"type": "Recreate"})
+    added = {**live["spec"]["workerGroupSpecs"][0], "groupName": "other"}
+    wanted = changed(changed(live, "spec.workerGroupSpecs.-", added), "spec.rayVersion", "2.61.0")
+    found = plan(CLUSTER, live, wanted)
+    assert [_texts(one)["pods"] for one in (found.now, found.after, found.peak)] == ["2", "3", "3"]
+
+
 def test_limits_that_the_peak_would_pass() -> None:
     live = _sized(service_manifest(), "spec.rayClusterConfig")
     wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")

@@ -32,7 +32,7 @@ _CLUSTERS, _CLUSTER_EDITS = 12, 15
 _SERVICES, _SERVICE_EDITS = 10, 12
 _PARTS: Final = 17
 """Of 300 edits each in ``make soak``, beside the one in ``make test``: 5,100."""
-_AT_ONCE: Final = 6
+_AT_ONCE: Final = 16
 _GONE: Final = "no such item"
 _EDITS: Final[dict[str, tuple[Any, ...]]] = {
     "spec.workerGroupSpecs.0.replicas": (0, 1, 2),

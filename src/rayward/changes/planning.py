@@ -278,7 +278,7 @@ def _kept(found: Effects, before: Sequence[PodShape], after: Sequence[PodShape])
     shapes: list[PodShape] = []
     for group in dict.fromkeys(shape.group for shape in (*before, *after)):
         old, new = ([shape for shape in part if shape.group == group] for part in (before, after))
-        if group in found.restarts:
+        if group in found.restarts or not old:
             shapes += new
         elif any(f"[{group}]" in path for path in scaled):
             shapes += _resized(old, new)
