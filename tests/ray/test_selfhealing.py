@@ -67,8 +67,9 @@ def test_a_head_whose_processes_are_killed_is_not_ready_before_both_applications
     assert not [why for why in lost if "404" in why]
     states = [_ready_and_running(found) for found in service.written_since(before)]
     print(f"versions of the RayService, as (Ready, applications RUNNING): {states}")
-    assert "False" in {ready for ready, _ in states}, "its loss was seen"
-    assert {running for ready, running in states if ready == "True"} <= {2}
+    # Until its probes fail the endpoint is there, and nobody answers what runs behind it.
+    lost_at = [ready for ready, _ in states].index("False")
+    assert {running for ready, running in states[lost_at:] if ready == "True"} == {2}
     assert service.clusters() == {active}
 
 
