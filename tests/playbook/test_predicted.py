@@ -306,7 +306,8 @@ async def _is_settled(ray: ServiceStage, name: str, serving: str = "", *, moves:
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("third", range(_THIRDS))
-@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.soak) for part in range(1, _PARTS + 1))])
+@pytest.mark.soak
+@pytest.mark.parametrize("part", range(_PARTS + 1))
 async def test_random_edits_of_clusters_and_services(ray: ServiceStage, part: int, third: int) -> None:
     gate = asyncio.Semaphore(_AT_ONCE)
 
