@@ -7,15 +7,8 @@ import shlex
 from pathlib import Path
 from typing import Any, Final
 
-import msgspec
-
 from rayward.kinds import labels
-from rayward.kinds.raycluster import RayCluster
-from rayward.kinds.rayjob import RayJob
 from rayward.kinds.shapes import SUBMITTER
-from rayward.operator.job import annotations as memory
-from rayward.operator.job import children
-from rayward.operator.job.annotations import Attempt
 from tests.operator.children import UID, steady
 
 Object = dict[str, Any]
@@ -27,7 +20,7 @@ _CHOSEN: Final = "chosen"
 
 
 def anonymous(child: Object, told: Object) -> Object:
-    """A child of KubeRay's with the names of the attempt replaced."""
+    """A child with the names of its attempt replaced."""
     # ids are longer than what they may contain, and both begin with the job's name
     text = json.dumps(child).replace(told["rayClusterName"], CLUSTER).replace(told["uid"], UID)
     if told["jobId"] and told["jobId"] != _CHOSEN:
@@ -35,25 +28,6 @@ def anonymous(child: Object, told: Object) -> Object:
     found = json.loads(text)
     found["metadata"].pop("finalizers", None)
     return steady(found)
-
-
-def ours(job: Object) -> list[Object]:
-    """What we make for a RayJob whose cluster is ready."""
-    typed = msgspec.convert(job, RayJob)
-    spec = typed.spec
-    mode = spec.submission_mode
-    job_id = "" if mode == "InteractiveMode" else spec.job_id or JOB_ID
-    attempt = Attempt(1, job_id, CLUSTER, session="s", **memory.frozen(spec))
-    cluster = children.cluster(typed, spec, job["spec"]["rayClusterSpec"], attempt)
-    made = [cluster]
-    ready = msgspec.convert(cluster, RayCluster)
-    if mode == "K8sJobMode":
-        address = children.dashboard_address(ready, "cluster.local")
-        made.append(children.submitter_job(typed, spec, attempt, ready, address))
-    if mode != "InteractiveMode":
-        # there it is made when the user's job runs, as KubeRay does
-        made.append(children.head_service(typed, ready))
-    return made
 
 
 def alike(child: Object) -> Object:

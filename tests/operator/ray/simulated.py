@@ -210,10 +210,11 @@ class SimulatedHead:
 class SimulatedReach:
     """A way to simulated heads, by the name of their service or pod; no socket is opened.
 
-    The dashboard is behind its usual port, Serve's proxy behind any other.
+    The dashboard is behind ``dashboards``, its usual port at first; Serve's proxy is behind any other.
     """
 
     def __init__(self, clock: Clock = SYSTEM_CLOCK) -> None:
+        self.dashboards = {DASHBOARD}
         self.heads: dict[str, SimulatedHead] = {}
         self.asked: list[tuple[str, str, str]] = []
         self._clock = clock
@@ -231,7 +232,7 @@ class SimulatedReach:
         head = self.find(place)
         if head is None or head.down:
             raise Unreachable(f"{place}: nobody listens")
-        if place.port == DASHBOARD:
+        if place.port in self.dashboards:
             headers = {name.lower(): value for name, value in ask.headers}
             reply = head.answer(ask.method, ask.path, headers, ask.body)
         else:
