@@ -13,7 +13,7 @@ from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
-from rayward.kube.core.resource import PODS
+from rayward.kube.core.resource import JOBS, PODS
 from tests.operator.faulty import faulty
 from tests.operator.job.stage import NAME, JobStage, cluster_spec, ray_job
 from tests.operator.lives import MARKS, Change, every_death, two_lives
@@ -52,6 +52,17 @@ async def _submitted(ray: JobStage) -> None:
 
 async def _failed(ray: JobStage) -> None:
     await ray.until("Failed")
+
+
+async def _failed_in_rays_hands(ray: JobStage) -> None:
+    """Every attempt has a submitter of its own, which submits as soon as it is there; whoever looks."""
+
+    async def failed() -> bool:
+        for submitter in await ray.objects(JOBS):
+            ray.submit(submitter, "fail")
+        return ((await ray.job()).get("status") or {}).get("jobDeploymentStatus") == "Failed"
+
+    await ray.eventually(failed)
 
 
 async def _running(ray: JobStage) -> None:
@@ -182,6 +193,12 @@ _CHANGES: Final[dict[str, Change[JobStage]]] = {
     "succeed": Change(ray_job(), None, lambda ray: ray.create(ray_job(shutdownAfterJobFinishes=True)), _complete),
     "submitter": Change(ray_job(), None, lambda ray: ray.create(ray_job(submissionMode="K8sJobMode")), _submitted),
     "retry": Change(ray_job(), None, lambda ray: ray.create(ray_job("fail", backoffLimit=1)), _failed),
+    "retry with submitters": Change(
+        ray_job(),
+        None,
+        lambda ray: ray.create(ray_job("fail", submissionMode="K8sJobMode", backoffLimit=1)),
+        _failed_in_rays_hands,
+    ),
     "deadline": Change(ray_job("run"), _running, lambda ray: ray.edit(activeDeadlineSeconds=1), _late),
     "suspend": Change(ray_job("run"), _running, lambda ray: ray.edit(suspend=True), _suspended),
     "resume": Change(
