@@ -13,7 +13,7 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.config import find_access
 from rayward.kube.client.request import Request
 from rayward.kube.core.objects import Key
-from rayward.kube.core.resource import EVENTS
+from rayward.kube.core.resource import EVENTS, JOBS
 from rayward.kube.machinery.jsonvalue import Object
 from tests.operator.job.stage import NAME, JobStage, ray_job
 from tests.operator.kubelet import add_node
@@ -75,6 +75,54 @@ async def test_a_life_of_many_attempts_is_told_in_annotations(stock: JobStage) -
         await stock.eventually(told)
     runs = stock.heads.runs()
     assert len(runs) == len(set(runs)) == 3
+
+
+async def test_jobs_that_others_submit_are_told_in_annotations(stock: JobStage) -> None:
+    """A submitter of each attempt, a sidecar, a user, and a cluster that is there."""
+
+    async def begun(name: str, phase: str) -> Object:
+        found = (await stock.until(phase, name))["status"]
+        return {"cluster": found["rayClusterName"], "id": found.get("jobId") or "mine"}
+
+    def hand_over(to: Object, entrypoint: str) -> None:
+        body = f'{{"entrypoint": "{entrypoint}", "submission_id": "{to["id"]}"}}'.encode()
+        assert stock.heads.of(to["cluster"]).answer("POST", "/api/jobs/", {}, body).status == 200
+
+    async def failed() -> bool:
+        for submitter in await stock.objects(JOBS):
+            stock.submit(submitter, "fail")
+        return ((await stock.job()).get("status") or {}).get("jobDeploymentStatus") == "Failed"
+
+    async def asked(cluster: str) -> None:
+        async def has_head() -> bool:
+            return any(name.startswith(f"{cluster}-head") for name in stock.heads.heads)
+
+        await stock.eventually(has_head)
+
+    async with stock.operator():
+        await stock.create(ray_job(submissionMode="K8sJobMode", backoffLimit=1))
+        await stock.create(ray_job(name="sidecar", submissionMode="SidecarMode"))
+        await stock.create(ray_job(name="user", submissionMode="InteractiveMode"))
+        sidecar, user = await begun("sidecar", "Running"), await begun("user", "Waiting")
+        hand_over(sidecar, "fail")
+        await asked(user["cluster"])
+        hand_over(user, "succeed")
+        await stock.edit("user", jobId="mine")
+        await stock.create(ray_job(name="selects", clusterSelector={"ray.io/cluster": user["cluster"]}))
+        await stock.eventually(failed)
+        ends = {NAME: "Failed", "sidecar": "Failed", "user": "Complete", "selects": "Complete"}
+        found = {name: await stock.until(phase, name) for name, phase in ends.items()}
+    assert {name: _reasons(each) for name, each in found.items()} == {
+        NAME: ["AppFailed", "AppFailed"],
+        "sidecar": ["AppFailed"],
+        "user": ["Succeeded"],
+        "selects": ["Succeeded"],
+    }
+    for name, each in found.items():
+        assert _conditions(each)[ends[name]][0] == "True"
+        assert not {"conditions", "attempts"} & set(each["status"])
+    runs = stock.heads.runs()
+    assert len(runs) == len(set(runs)) == 5
 
 
 async def test_what_is_pruned_is_not_written_again_and_again(stock: JobStage) -> None:
