@@ -5,7 +5,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from rayward.changes.outcomes import Conflict, Invalid, UsageError
+from rayward.changes.intents import parse_setting
+from rayward.changes.outcomes import Conflict, Invalid, NotFound, UsageError
 from rayward.changes.packing import Package
 from rayward.changes.refs import Ref
 from rayward.changes.running import Run, copied, manifest, rerun, start, suggest_name
@@ -13,6 +14,7 @@ from rayward.changes.steps import run
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kinds.validation import job_problems
+from rayward.kube.client import errors
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
 
@@ -88,3 +90,29 @@ def test_a_rerun_starts_from_the_beginning(client: SyncClient, namespace: str) -
     assert "suspend" not in again["spec"]
     assert "jobId" not in again["spec"]
     assert again["spec"]["entrypoint"] == made["spec"]["entrypoint"]
+
+
+def test_a_rerun_with_settings_changes_these_and_leaves_the_old_job(client: SyncClient, namespace: str) -> None:
+    ref = _ref(namespace)
+    wanted = manifest(replace(RUN, workers=1), ref, None)
+    made = run(client, start(ref, wanted, None))
+    settings = ("entrypoint=python other.py", "image=mine:2", "workers.env.A=b", "annotation.mine=new", "suspend=true")
+    again = run(client, rerun(ref, intents=[parse_setting(word) for word in settings]))
+    spec = again["spec"]
+    assert (again["metadata"]["name"], again["metadata"]["annotations"]) == ("train-2", {"mine": "new"})
+    assert (spec["entrypoint"], spec["suspend"]) == ("python other.py", True)
+    groups = (spec["rayClusterSpec"]["headGroupSpec"], *spec["rayClusterSpec"]["workerGroupSpecs"])
+    containers = [group["template"]["spec"]["containers"][0] for group in groups]
+    assert [container["image"] for container in containers] == ["mine:2", "mine:2"]
+    assert [container.get("env") for container in containers] == [None, [{"name": "A", "value": "b"}]]
+    assert client.get(RAY_JOBS, "train", namespace)["spec"] == made["spec"]
+
+
+def test_a_rerun_with_a_setting_that_fits_nothing_makes_nothing(client: SyncClient, namespace: str) -> None:
+    ref = _ref(namespace)
+    run(client, start(ref, manifest(RUN, ref, None), None))
+    with pytest.raises(NotFound, match="no worker group 'gpu'"):
+        run(client, rerun(ref, intents=[parse_setting("gpu.replicas=2")]))
+    with pytest.raises((Invalid, errors.BadRequest), match="entrypont"):
+        run(client, rerun(ref, intents=[parse_setting("spec.entrypont=true")]))
+    assert [job["metadata"]["name"] for job in client.list(RAY_JOBS, namespace).items] == ["train"]

@@ -22,6 +22,7 @@ from rayward.stack.folder import Folder
 from rayward.stack.settings import Settings
 from rayward.stack.state import StackState
 from tests.cli.rayward import Rayward, run
+from tests.cli.screen import Screen
 from tests.waiting import eventually
 
 
@@ -90,6 +91,14 @@ def test_a_run_again_has_a_new_name_and_a_stop_of_an_ended_one_does_nothing(
 ) -> None:
     rayward("run", "--detach", "--name", "first", "--", "true")
     assert rayward("rerun", "first", "--detach").out == "rayjob.ray.io/first-2\n"
+    changes = ("--set", "entrypoint=sleep 1", "--set", "head.env.A=b=c")
+    assert rayward("rerun", "first", *changes, "--detach").out == "rayjob.ray.io/first-3\n"
+    spec = client.get(RAY_JOBS, "first-3", rayward.namespace)["spec"]
+    (container,) = spec["rayClusterSpec"]["headGroupSpec"]["template"]["spec"]["containers"]
+    assert (spec["entrypoint"], container["env"]) == ("sleep 1", [{"name": "A", "value": "b=c"}])
+    assert client.get(RAY_JOBS, "first", rayward.namespace)["spec"]["entrypoint"] == "true"
+    assert rayward("rerun", "first", "--set", "gpu", "--detach").code == 2
+    assert rayward("rerun", "first", "--set", "gpu.replicas=2", "--detach").code == 4
     _status(client, rayward, "first", jobDeploymentStatus="Complete", jobStatus="SUCCEEDED")
     assert rayward("stop", "first").out == "rayjob.ray.io/first had ended: SUCCEEDED\n"
     again = rayward("run", "--name", "first", "--", "true")
@@ -173,7 +182,7 @@ def test_whoever_says_yes_to_the_second_interrupt_stops_the_job(client: SyncClie
     patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
         os.close(theirs)
-        screen = _Screen(ours)
+        screen = Screen(ours)
         try:
             screen.until(b"New: no operator has acted on it yet")
             following.send_signal(signal.SIGINT)
@@ -199,7 +208,7 @@ def test_one_interrupt_leaves_the_job_and_a_second_asks_whether_to_stop_it(
     patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
         os.close(theirs)
-        screen = _Screen(ours)
+        screen = Screen(ours)
         try:
             screen.until(b"New: no operator has acted on it yet")
             following.send_signal(signal.SIGINT)
@@ -223,17 +232,3 @@ def test_without_a_terminal_an_interrupt_leaves_at_once(client: SyncClient, rayw
         following.send_signal(signal.SIGINT)
         assert following.wait(timeout=60) == 130
         assert "rayward stop long" in following.stderr.read()
-
-
-class _Screen:
-    """What a terminal shows; the test's own time limit ends a wait in vain."""
-
-    def __init__(self, terminal: int) -> None:
-        self._terminal = terminal
-        self._unread = b""
-
-    def until(self, text: bytes) -> None:
-        """Read on until it says something."""
-        while text not in self._unread:
-            self._unread += os.read(self._terminal, 4096)
-        self._unread = self._unread.partition(text)[2]

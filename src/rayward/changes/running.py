@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +13,8 @@ import msgspec
 
 from rayward.changes import codesecrets
 from rayward.changes.codesecrets import MANAGER
+from rayward.changes.compiler import compile_patch
+from rayward.changes.intents import Intent
 from rayward.changes.outcomes import Conflict, Invalid, NotFound, UsageError
 from rayward.changes.packing import Package
 from rayward.changes.refs import Ref
@@ -20,9 +23,11 @@ from rayward.kinds import labels, names, runtimeenv
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kinds.serveconfig.finding import ServeConfigError
 from rayward.kube.client import errors, verbs
+from rayward.kube.client.options import WriteOptions
 from rayward.kube.core.resource import SECRETS
 from rayward.kube.machinery import quantity
 from rayward.kube.machinery.jsonvalue import Object, section
+from rayward.kube.machinery.patch import json_patch
 
 _HEAD_CPUS: Final = "1"
 _HEAD_MEMORY: Final = "2Gi"
@@ -121,16 +126,21 @@ def manifest(run: Run, ref: Ref, package: Package | None) -> Object:
     }
 
 
-def start(ref: Ref, wanted: Object, package: Package | None) -> Operation[Object]:
+def start(ref: Ref, wanted: Object, package: Package | None, *, strict: bool = False) -> Operation[Object]:
     """Create a RayJob, its code before it: a job that waits for code would wait for ever if nobody came back.
+
+    ``strict`` has the server refuse fields that it does not know.
 
     Raises:
         Conflict: There is a RayJob of that name.
     """
     if package is not None:
         yield from codesecrets.upload(ref.namespace, package)
+    options = WriteOptions(field_manager=MANAGER)
+    if strict:
+        options["field_validation"] = "Strict"
     try:
-        made: Object = yield Send(verbs.create(RAY_JOBS, wanted, ref.namespace, field_manager=MANAGER))
+        made: Object = yield Send(verbs.create(RAY_JOBS, wanted, ref.namespace, **options))
     except errors.AlreadyExists as error:
         following = f"rayward rerun {ref.name}   # or choose another name: --name NAME"
         raise Conflict(f"{ref} exists already", "a run is a new object", following, object=str(ref)) from error
@@ -139,13 +149,15 @@ def start(ref: Ref, wanted: Object, package: Package | None) -> Operation[Object
     return made
 
 
-def rerun(ref: Ref, name: str = "") -> Operation[Object]:
-    """Create a RayJob like another one, by a name of its own; the other one stays.
+def rerun(ref: Ref, name: str = "", intents: Iterable[Intent] = ()) -> Operation[Object]:
+    """Create a RayJob like another one but for ``intents``, by a name of its own; the other one stays.
 
     Raises:
-        NotFound: It, or the code that was uploaded for it, is not there.
+        NotFound: It, a group that an intent names, or the code that was uploaded for it, is not there.
         Conflict: There is a RayJob of that name.
+        Invalid: RayJobs have no such field.
     """
+    wishes = tuple(intents)
     found: Object = yield Send(verbs.get(RAY_JOBS, ref.name, ref.namespace))
     for secret in codesecrets.used_by(found):
         try:
@@ -157,8 +169,8 @@ def rerun(ref: Ref, name: str = "") -> Operation[Object]:
     for following in range(number + 1, number + _MOST_RERUNS):
         chosen = name or f"{stem[: names.JOB_MAX - len(str(following)) - 1].rstrip('-')}-{following}"
         try:
-            wanted = copied(found, chosen)
-            made: Object = yield from start(Ref(ref.kind, chosen, ref.namespace), wanted, None)
+            wanted = changed(copied(found, chosen), wishes)
+            made: Object = yield from start(Ref(ref.kind, chosen, ref.namespace), wanted, None, strict=bool(wishes))
         except Conflict:
             if name:
                 raise
@@ -186,6 +198,12 @@ def copied(found: Object, name: str) -> Object:
         },
         "spec": spec,
     }
+
+
+def changed(wanted: Object, intents: Iterable[Intent]) -> Object:
+    """The manifest of a RayJob as the intents say."""
+    made: Object = json_patch.apply(wanted, list(compile_patch(RAY_JOBS.kind, wanted, intents).writes))
+    return made
 
 
 def _template(container: str, run: Run, amounts: Object, package: Package | None) -> Object:

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from rayward.changes import joblog, packing, running, stopping
+from rayward.changes.intents import Intent
 from rayward.changes.refs import Ref
 from rayward.changes.running import Run
 from rayward.changes.waiting import Waited
@@ -85,11 +86,17 @@ class Jobs(Connection):
         """
         return self._run(stopping.stop(self._ref(ref), timeout=timeout, manager=self.field_manager), ref)
 
-    def rerun(self, ref: Ref | str, name: str = "") -> Object:
-        """Start a RayJob like another one by a new name; the other one stays as it is.
+    def rerun(self, ref: Ref | str, name: str = "", intents: Iterable[Intent] = ()) -> Object:
+        """Start a RayJob like another one by a new name, changed as the intents say; the other one stays as it is.
+
+        Raises:
+            NotFound: It, a group that is named, or the code that was uploaded for it, is not there.
+            Invalid: An intent contradicts the object.
 
         Examples:
-            >>> (client.rerun("rayjob/j"))["metadata"]["name"]
-            'j-2'
+            >>> from rayward.changes.intents import SetField
+            >>> made = client.rerun("rayjob/j", intents=[SetField("entrypoint", "python other.py")])
+            >>> made["metadata"]["name"], made["spec"]["entrypoint"]
+            ('j-2', 'python other.py')
         """
-        return self._run(running.rerun(self._ref(ref), name), ref)
+        return self._run(running.rerun(self._ref(ref), name, intents), ref)
