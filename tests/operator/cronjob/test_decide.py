@@ -179,6 +179,17 @@ def test_history_keeps_the_latest_of_each_end() -> None:
     assert decision.status.last_successful_time == "2026-01-03T00:00:00Z"
 
 
+def test_annotations_count_where_the_definition_lacks_the_fields() -> None:
+    jobs = [ray_job(f"s{day}", "Complete", "SUCCEEDED", f"2026-01-0{day}T00:00:00Z") for day in (2, 1)]
+    jobs += [ray_job("f1", "Failed", "FAILED", "2026-01-01T00:00:00Z")]
+    limits = {"rayward.dev/successful-jobs-history-limit": "1", "rayward.dev/failed-jobs-history-limit": "0"}
+    kept = decide(cron_job("2026-02-01T00:00:00Z", limits), jobs, "", at("2026-02-01 00:00"))
+    assert [job.metadata.name for job in kept.delete] == ["s1", "f1"]
+    late = cron_job("2026-01-01T01:00:00Z", {"rayward.dev/starting-deadline-seconds": "600"})
+    assert created(decide(late, [], "", at("2026-01-01 02:09"))) == ["01 02:00"]
+    assert created(decide(late, [], "", at("2026-01-01 02:11"))) == []
+
+
 def test_a_run_that_is_asked_for_comes_at_once_and_has_a_name_of_its_own() -> None:
     asking = cron_job("2026-01-01T01:00:00Z", {"rayward.dev/run-now": "please"}, suspend=True)
     decision = decide(asking, [], "", at("2026-01-01 01:30"))
