@@ -19,7 +19,15 @@ from tests.waiting import eventually
 pytestmark = [pytest.mark.kube, pytest.mark.timeout(900)]
 
 _PATIENCE: Final = 300.0
-_MODES: Final = ("K8sJobMode", "HTTPMode")
+_JOBS: Final = {
+    "submitted": ("K8sJobMode", 0),
+    "posted": ("HTTPMode", 0),
+    "beside": ("SidecarMode", 0),
+    "fails": ("K8sJobMode", 3),
+}
+"""Their modes, and the codes they exit with."""
+
+_ENDS: Final = frozenset(("Complete", "Failed"))
 
 Object = dict[str, Any]
 
@@ -30,39 +38,42 @@ def stack(tmp_path_factory: pytest.TempPathFactory) -> Generator[RayStack]:
         yield stack
 
 
-def _job(mode: str) -> Object:
+def _job(name: str) -> Object:
+    mode, code = _JOBS[name]
     made: Object = yaml.safe_load((SAMPLES / "rayjob.yaml").read_text())
-    made["metadata"]["name"] = mode.lower()
+    made["metadata"]["name"] = name
     # a file says when the job may go on: nobody knows how long the operators take
-    wait = "echo began; while [ ! -e /tmp/go-on ]; do sleep 0.2; done; echo ended"
-    made["spec"] |= {"entrypoint": f"bash -c '{wait}'", "submissionMode": mode, "backoffLimit": 1}
+    wait = f"echo began; while [ ! -e /tmp/go-on ]; do sleep 0.2; done; echo ended; exit {code}"
+    made["spec"] |= {"entrypoint": f"bash -c '{wait}'", "submissionMode": mode, "backoffLimit": 0 if code else 1}
     del made["spec"]["rayClusterSpec"]["authOptions"]
     return made
 
 
-def _status(stack: RayStack, mode: str) -> Object:
-    return stack.client.get(RAY_JOBS, mode.lower(), "default").get("status") or {}
+def _status(stack: RayStack, name: str) -> Object:
+    return stack.client.get(RAY_JOBS, name, "default").get("status") or {}
 
 
 def test_jobs_that_run_pass_from_kuberay_to_us(stack: RayStack, tmp_path: Path) -> None:
     with kuberay_operator(stack, tmp_path / "kuberay.log"):
-        for mode in _MODES:
-            stack.client.create(RAY_JOBS, _job(mode), "default")
-        for mode in _MODES:
-            eventually(lambda mode=mode: _status(stack, mode).get("jobStatus") == "RUNNING", _PATIENCE)
-    before = {mode: _status(stack, mode) for mode in _MODES}
+        for name in _JOBS:
+            stack.client.create(RAY_JOBS, _job(name), "default")
+        for name in _JOBS:
+            eventually(lambda name=name: _status(stack, name).get("jobStatus") == "RUNNING", _PATIENCE)
+    before = {name: _status(stack, name) for name in _JOBS}
     flags = ["--kubeconfig", str(stack.folder / "kubeconfig"), "--use-kubernetes-proxy", "--beside-kuberay"]
     with beside([sys.executable, "-m", "rayward.operator", *flags], tmp_path / "ours.log"):
-        for mode in _MODES:
-            head = stack.head(before[mode]["rayClusterName"])["metadata"]["name"]
+        for name in _JOBS:
+            head = stack.head(before[name]["rayClusterName"])["metadata"]["name"]
             stack.rayward("exec", head, "-c", "ray-head", "--", "touch", "/tmp/go-on")
-        for mode in _MODES:
-            eventually(lambda mode=mode: _status(stack, mode).get("jobDeploymentStatus") == "Complete", _PATIENCE)
+        for name, (_, code) in _JOBS.items():
+            eventually(lambda name=name: _status(stack, name).get("jobDeploymentStatus") in _ENDS, _PATIENCE)
+            after = _status(stack, name)
+            expected = ("FAILED", 0, 1, "AppFailed") if code else ("SUCCEEDED", 1, 0, "")
+            counts = (after.get("succeeded", 0), after.get("failed", 0))
+            assert (after["jobStatus"], *counts, after.get("reason", "")) == expected, after
+            assert after["jobId"] == before[name]["jobId"]
+            assert after["rayClusterName"] == before[name]["rayClusterName"]
         eventually(lambda: not stack.client.list(RAY_CLUSTERS, "default").items, _PATIENCE)
-        for mode in _MODES:
-            after = _status(stack, mode)
-            assert (after["jobStatus"], after["succeeded"], after.get("failed", 0)) == ("SUCCEEDED", 1, 0)
-            assert after["jobId"] == before[mode]["jobId"]
-            assert after["rayClusterName"] == before[mode]["rayClusterName"]
-            lines = stack.rayward("logs", f"rayjob/{mode.lower()}").splitlines()
+        for name in _JOBS:
+            lines = stack.rayward("logs", f"rayjob/{name}").splitlines()
             assert (lines.count("began"), lines.count("ended")) == (1, 1)
