@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,22 +44,60 @@ def test_a_job_that_fails_is_tried_again_on_a_new_cluster(stack: RayStack) -> No
     stack.rayward("delete", "rayjob", "fails")
 
 
-def test_suspend_edit_resume_then_a_head_that_is_killed(stack: RayStack) -> None:
-    stack.apply(sample_job("edits", "echo first; sleep 600"))
+def test_a_job_that_is_suspended_while_it_runs_begins_anew_when_it_is_resumed(stack: RayStack) -> None:
+    # a file says when the job may end
+    stack.apply(sample_job("pauses", "bash -c 'while [ ! -e /tmp/go-on ]; do sleep 0.2; done'"))
+    runs(stack, "pauses")
+    first = status_of(stack, "pauses")["rayClusterName"]
+    edit(stack, "pauses", suspend=True)
+    eventually(lambda: status_of(stack, "pauses").get("jobDeploymentStatus") == "Suspended", PATIENCE)
+    assert not stack.client.list(RAY_CLUSTERS, "default").items
+    edit(stack, "pauses", suspend=False)
+    runs(stack, "pauses")
+    second = status_of(stack, "pauses")["rayClusterName"]
+    assert second != first
+    stack.rayward("exec", stack.head(second)["metadata"]["name"], "-c", "ray-head", "--", "touch", "/tmp/go-on")
+    status = ends(stack, "pauses")
+    assert (status["jobStatus"], status["succeeded"], status.get("failed", 0)) == ("SUCCEEDED", 1, 0)
+    eventually(lambda: not stack.client.list(RAY_CLUSTERS, "default").items, PATIENCE)
+    assert [row["reason"] for row in status["attempts"]] == ["Suspended", "Succeeded"]
+    stack.rayward("delete", "rayjob", "pauses")
+
+
+def test_an_edit_while_a_job_is_suspended_runs_when_it_is_resumed_and_ends_with_its_head(stack: RayStack) -> None:
+    stack.apply(sample_job("edits", "bash -c 'echo first; sleep 600'", submissionMode="K8sJobMode"))
     runs(stack, "edits")
     eventually(lambda: "first" in stack.program("logs", "rayjob/edits").stdout.splitlines(), PATIENCE)
     first = status_of(stack, "edits")["rayClusterName"]
     edit(stack, "edits", suspend=True)
     eventually(lambda: status_of(stack, "edits").get("jobDeploymentStatus") == "Suspended", PATIENCE)
-    edit(stack, "edits", suspend=False, entrypoint="echo edited; sleep 601")
+    edit(stack, "edits", entrypoint="bash -c 'echo edited; sleep 601'")
+    edit(stack, "edits", suspend=False)
     runs(stack, "edits")
     eventually(lambda: "edited" in stack.program("logs", "rayjob/edits").stdout.splitlines(), PATIENCE)
     second = status_of(stack, "edits")["rayClusterName"]
     assert first != second
-    stack.client.delete(PODS, stack.head(second)["metadata"]["name"], "default", grace_period_seconds=0)
+    _kill_head(stack, second)
     status = ends(stack, "edits", "Failed")
     assert (status["reason"], status.get("jobStatus", "")) == ("OutcomeUnknown", "")
+    assert [row["reason"] for row in status["attempts"]] == ["Suspended", "OutcomeUnknown"]
     stack.rayward("delete", "rayjob", "edits")
+
+
+def test_jobs_whose_head_is_killed_never_stay_running(stack: RayStack) -> None:
+    names = ("sidecar", "http")
+    stack.apply(
+        sample_job("sidecar", "sleep 600", submissionMode="SidecarMode"),
+        sample_job("http", "sleep 600", submissionMode="HTTPMode"),
+    )
+    for name in names:
+        runs(stack, name)
+        _kill_head(stack, status_of(stack, name)["rayClusterName"])
+    for name in names:
+        status = ends(stack, name, "Failed")
+        assert (status["reason"], status.get("jobStatus", "")) == ("OutcomeUnknown", "")
+        assert len(status["attempts"]) == 1
+    stack.rayward("delete", "rayjob", *names)
 
 
 @pytest.mark.parametrize("storage", [None, {"backend": "rocksdb"}], ids=["memory", "volume"])
@@ -121,6 +160,16 @@ def test_run_uploads_a_folder_and_ends_with_the_result(stack: RayStack, tmp_path
     assert "suspended before it ran" in stack.rayward("stop", "ran-2")
     stack.rayward("delete", "rayjob", "ran", "failed", "ran-2")
     eventually(lambda: not _codes(stack), PATIENCE)
+
+
+def _kill_head(stack: RayStack, cluster: str) -> None:
+    processes = processes_of(stack.head(cluster)["metadata"]["name"])
+    # All at once: whoever sees the driver die before him still says that the job failed.
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in processes:
+            # Some end with the one that was killed before them.
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
 
 
 def _codes(stack: RayStack) -> list[Object]:
