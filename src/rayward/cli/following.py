@@ -18,6 +18,7 @@ from rayward.kube.machinery.jsonvalue import Object, section
 from rayward.sdk import Client
 
 _SECOND_THOUGHTS = 3.0
+_BLINK = 0.05
 
 
 def follow(client: Client, ref: Ref, target: Target) -> int:
@@ -50,7 +51,10 @@ def _leave(client: Client, ref: Ref, target: Target) -> int:
         if not terminal.is_terminal():
             return Code.INTERRUPTED
         tell("press Ctrl-C once more to stop it")
-        time.sleep(_seconds())
+        until = time.monotonic() + _seconds()
+        # Python hears of a signal that came just before a sleep when the sleep has ended: many short ones.
+        while time.monotonic() < until:
+            time.sleep(_BLINK)
     except KeyboardInterrupt:
         if click.confirm(f"\nStop {ref}?", default=False, err=True):
             client.stop(ref)
