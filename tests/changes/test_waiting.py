@@ -267,7 +267,7 @@ def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(
     with _after_each_state(access, *writes) as tell, pytest.raises(RolloutFailed) as caught:
         sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
     assert caught.value.code == 8
-    assert "rolled back to revision 1, which has not come true either" in caught.value.what
+    assert "rolled back to revision 1, which is not ready either" in caught.value.what
     assert "CreateContainerConfigError" in caught.value.why
 
 

@@ -185,7 +185,7 @@ def _next(ref: Ref, seen: _Seen, seconds: float, until: float | None) -> Operati
             # an object that nobody has changed has the version that was too old, still
             changed, reading = None, _listed if isinstance(error, errors.Gone) else _read
         if changed is GONE:
-            raise NotFound(f"{ref} was deleted while it was waited for", "", f"rayward get {ref}", object=str(ref))
+            raise NotFound(f"{ref} was deleted during the wait", "", f"rayward get {ref}", object=str(ref))
         if changed is None:
             break
         if changed is not BOOKMARK:
@@ -293,5 +293,5 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
 
 
 def _late(ref: Ref, verdict: Verdict, timeout: float) -> WaitTimeout:
-    what = f"{ref} does not match its spec yet after {timeout:g} s; it goes on, and nothing was changed"
+    what = f"{ref} does not match its spec yet after {timeout:g} s; the change goes on, and nothing was rolled back"
     return WaitTimeout(what, str(verdict), f"rayward wait {ref}", object=str(ref))

@@ -41,7 +41,7 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
     "image_policy",
     type=click.Choice(["any", "strict"]),
     default="any",
-    help="What becomes of images without --image: any runs them in Rayward's environment, strict rejects them.",
+    help="Images without --image: any runs them in Rayward's environment, strict rejects them.",
 )
 @click.option(
     "--project", type=click.Path(exists=True, file_okay=False), help="Folder of this machine that pods may write to."
