@@ -152,9 +152,7 @@ def _of_usage(error: click.ClickException) -> CommandError:
     if context is None:
         return CommandError(Code.USAGE, error.format_message(), "", "rayward --help")
     usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
-    return CommandError(
-        Code.USAGE, error.format_message(), f"it is written as: {usage}", f"{context.command_path} --help"
-    )
+    return CommandError(Code.USAGE, error.format_message(), f"usage: {usage}", f"{context.command_path} --help")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
