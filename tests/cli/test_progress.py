@@ -127,3 +127,22 @@ def test_a_watch_shows_the_same_columns_as_a_table(capsys: pytest.CaptureFixture
     assert head.split() == ["NAME", "SERVICE", "STATUS", "PROGRESS"]
     assert failed.split(maxsplit=2) == ["shop", "Failed", "Failed: ServeDeployFailed: the cause"]
     assert deleted.split()[-1] == "<none>"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cell", "shown"),
+    [
+        ({}, None, "Initializing"),
+        ({"Reconciling": "ClusterNotReady"}, "", "Initializing"),
+        ({"Stalled": "ValidationFailed"}, "", "Failed"),
+        ({"Suspended": "SuspendComplete"}, "", "Suspended"),
+        ({"Stalled": "ServeDeployFailed"}, "Running", "Running"),
+    ],
+)
+def test_the_status_is_never_blank(conditions: dict[str, str], cell: str | None, shown: str) -> None:
+    known = service(**conditions) | {"metadata": {"namespace": "team", "name": "shop", "generation": 2}}
+    client = SimpleNamespace(list=lambda *_words, **_selectors: SimpleNamespace(items=[known]))
+    session = cast("Session", SimpleNamespace(client=client, local=False))
+    row = ("shop", cell or "<none>")
+    table = Grid(("NAME", "SERVICE STATUS"), (row,), ("team",), ("shop",))
+    assert with_columns(session, Kind(RAY_SERVICES, frozenset()), table, "team").cell(0, "SERVICE STATUS") == shown
