@@ -140,7 +140,7 @@ def test_a_watch_shows_the_same_columns_as_a_table(capsys: pytest.CaptureFixture
     ],
 )
 def test_the_status_is_never_blank(conditions: dict[str, str], cell: str | None, shown: str) -> None:
-    known = service(**conditions) | {"metadata": {"namespace": "team", "name": "shop", "generation": 2}}
+    known = service(2, **conditions) | {"metadata": {"namespace": "team", "name": "shop", "generation": 2}}
     client = SimpleNamespace(list=lambda *_words, **_selectors: SimpleNamespace(items=[known]))
     session = cast("Session", SimpleNamespace(client=client, local=False))
     row = ("shop", cell or "<none>")
