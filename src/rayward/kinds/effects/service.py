@@ -42,7 +42,7 @@ _SETTINGS: Final = (
 _ROLLS: Final = "its workers are replaced one by one; the head and the cluster that serves stay"
 _OTHER_CODE: Final = (
     "{} gets an application of another name or import_path, and in place requests would be lost if that fails "
-    f"(annotation {labels.SERVE_CONFIG_UPGRADE}=InPlace makes it in place all the same)"
+    f"(annotation {labels.SERVE_CONFIG_UPGRADE}=InPlace rolls it out in place anyway)"
 )
 _HELD: Final = "the cluster that serves is of an earlier spec"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
