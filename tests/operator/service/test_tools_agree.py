@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
+from tools import fields
 
 from rayward.kinds import labels
 from rayward.kinds.rayservice import RayService
 from rayward.kube.client.api import Client
 from rayward.kube.client.watch import ChangeType
 from rayward.kube.core.service import EndpointSlice, Service
+from tests.operator.reported import assert_reported
 from tests.operator.service import verdicts
 from tests.operator.service.refusing import Refusing
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
@@ -49,6 +52,8 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
         await serves()
         await ray.edit(serveConfigV2=config("app:two"))
         await serves()
+        await ray.edit(serveConfigV2=config("app:raises"))
+        await fails("ServeDeployFailed")
         await ray.edit(rayClusterConfig=_C, serveConfigV2=config("app:broken"))
         await fails("ServeDeployFailed")
         await ray.edit(serveConfigV2="applications: [")
@@ -61,6 +66,8 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
         await ray.edit(suspend=False)
         await serves()
     _judge(seen, outcomes)
+    services = [found for _, found in seen.changes.values() if isinstance(found, RayService)]
+    assert_reported(fields.SERVICE, (msgspec.to_builtins(found.status) for found in services))
 
 
 async def test_tools_agree_where_an_upgrade_is_held_up_given_up_or_refused(ray: ServiceStage) -> None:
