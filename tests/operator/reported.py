@@ -22,7 +22,7 @@ def _paths(value: Any, at: str, rows: set[str]) -> Iterator[str]:
     """The fields that have a value; names of a map are written as the tables do."""
     if at in fields.KUBERNETES:
         return
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         for item in value:
             yield from _paths(item, f"{at}[]", rows)
     elif isinstance(value, dict):
