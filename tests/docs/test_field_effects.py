@@ -359,6 +359,52 @@ def test_a_field_of_a_service_does_what_its_row_says(path: str) -> None:
         assert (_made_of_service(before) != _made_of_service(after), warned) == (True, [False, False])
 
 
+_BESIDE: Final[dict[str, Object]] = {
+    "nothing": {},
+    "a recent Ray": {"rayVersion": "2.60.0"},
+    "the autoscaler": {"enableInTreeAutoscaling": True, "autoscalerOptions": {}},
+    "autoscaler v2": {
+        "rayVersion": "2.60.0",
+        "enableInTreeAutoscaling": True,
+        "autoscalerOptions": {"version": "v2"},
+    },
+    "Redis": {"gcsFaultToleranceOptions": {"redisAddress": "redis:1"}},
+    "a volume": {"rayVersion": "2.60.0", "gcsFaultToleranceOptions": {"backend": "rocksdb"}},
+    "a claim": {
+        "rayVersion": "2.60.0",
+        "gcsFaultToleranceOptions": {"backend": "rocksdb", "storage": {"claimName": "mine"}},
+    },
+    "a token": {"rayVersion": "2.60.0", "authOptions": {"mode": "token"}},
+    "no token": {"authOptions": {"mode": "disabled"}},
+    "a policy": {"networkPolicy": {"mode": "DenyAll"}},
+    "a policy of one direction": {"networkPolicy": {"mode": "DenyAllEgress"}},
+    "suspension": {"suspend": True},
+}
+"""What may take the effect of a field away."""
+
+
+@pytest.mark.parametrize("name", _BESIDE)
+def test_no_field_is_silent_whatever_is_beside_it(name: str) -> None:
+    """It does something, or somebody says that it does not: a problem, or a warning that names it."""
+    silent: list[str] = []
+    for path, case in _CLUSTER.items():
+        whole = manifest(groups=[group(replicas=2, maxReplicas=5)])
+        whole["spec"].update(copy.deepcopy(_BESIDE[name]))
+        before, after = _with(whole, path, case.before), _with(whole, path, case.value)
+        one, other = cluster(before), cluster(after)
+        told = cluster_problems(one) or cluster_problems(other) or _is_told(cluster_warnings(other), path)
+        if told or case.runs or fields.CLUSTER[path].effect is Effect.READ_BY_RAY:
+            continue
+        if _made_of_cluster(before) == _made_of_cluster(after):
+            silent.append(path)
+    assert silent == []
+
+
+def _is_told(warnings: list[Problem], path: str) -> bool:
+    """A warning about the mode tells of all that follows from it."""
+    return _names(warnings, path) or _names(warnings, path.rpartition(".")[0] + ".mode")
+
+
 def test_a_field_without_effect_would_be_found() -> None:
     before = manifest()
     after = _with(before, "spec.workerGroupSpecs[].fresh", 1)
