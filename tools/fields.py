@@ -99,7 +99,9 @@ CLUSTER: Final[dict[str, Row]] = {
     "spec.authOptions": honoured("Ray asks callers for a token"),
     "spec.authOptions.enableK8sTokenAuth": honoured("lets the API server judge callers by their Kubernetes tokens"),
     "spec.authOptions.mode": honoured("`token` makes a Secret and hands it to every pod; options without a mode warn"),
-    "spec.authOptions.secretName": honoured("takes the token from this Secret instead of making one; with mode `disabled` it warns"),
+    "spec.authOptions.secretName": honoured(
+        "takes the token from this Secret instead of making one; with mode `disabled` it warns"
+    ),
     "spec.autoscalerOptions": honoured(
         "shapes the autoscaler's container; without `enableInTreeAutoscaling` an event warns"
     ),
@@ -140,8 +142,12 @@ CLUSTER: Final[dict[str, Row]] = {
     "spec.gcsFaultToleranceOptions.storage.accessModes": honoured(
         "of the claim that is made: `[ReadWriteOnce]` if unset"
     ),
-    "spec.gcsFaultToleranceOptions.storage.claimName": honoured("takes this claim instead of making one; in a RayService, whose releases would share it, it warns"),
-    "spec.gcsFaultToleranceOptions.storage.deletionPolicy": honoured("`Retain` keeps the claim when the cluster goes; beside `claimName` it warns"),
+    "spec.gcsFaultToleranceOptions.storage.claimName": honoured(
+        "takes this claim instead of making one; in a RayService, whose releases would share it, it warns"
+    ),
+    "spec.gcsFaultToleranceOptions.storage.deletionPolicy": honoured(
+        "`Retain` keeps the claim when the cluster goes; beside `claimName` it warns"
+    ),
     "spec.gcsFaultToleranceOptions.storage.size": honoured("of the claim that is made: 1Gi if unset"),
     "spec.gcsFaultToleranceOptions.storage.storageClassName": honoured("of the claim that is made"),
     "spec.gcsFaultToleranceOptions.storage.subPath": honoured("the folder of the volume that is mounted"),
@@ -178,7 +184,9 @@ CLUSTER: Final[dict[str, Row]] = {
         for field in ("", ".env", ".image", ".imagePullPolicy", ".resources")
     },
     "spec.managedBy": honoured("another controller's name makes Rayward leave the object alone"),
-    "spec.networkPolicy": honoured("makes NetworkPolicies; pods of the cluster always reach each other; on the local stack an event warns that nothing enforces them"),
+    "spec.networkPolicy": honoured(
+        "makes NetworkPolicies; pods of the cluster always reach each other; on the local stack an event warns that nothing enforces them"
+    ),
     "spec.networkPolicy.head": honoured("rules for the head, beyond what the cluster needs"),
     "spec.networkPolicy.mode": honoured("what is denied unless allowed"),
     "spec.networkPolicy.worker": honoured("rules for workers"),
