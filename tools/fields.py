@@ -392,7 +392,7 @@ JOB: Final[dict[str, Row]] = {
     "spec.submissionMode": honoured(
         "[who hands the job to Ray](../guides/rayjob.md): `K8sJobMode`, `HTTPMode`, `SidecarMode` or `InteractiveMode`"
     ),
-    "spec.submitterConfig": honoured("belongs to `K8sJobMode`; rejected in `SidecarMode`"),
+    "spec.submitterConfig": honoured("belongs to `K8sJobMode`; elsewhere it warns or is rejected"),
     "spec.submitterConfig.backoffLimit": honoured(
         "how many pods the submitter's Job may try: 2 if unset; a later one never submits to a head that began anew"
     ),
