@@ -43,7 +43,7 @@ from tests.operator.service.heads import PodHeads
 from tests.operator.service.stage import ServiceStage, cluster_config, service
 from tests.operator.stage import condition, running, template
 from tests.quota.engine.building import groups
-from tests.quota.engine.stage import add_flavor
+from tests.quota.engine.stage import add_flavor, until_kueue_read
 from tests.quota.engine.stage import install as install_queues
 
 FLAVOR: Final = "default-flavor"
@@ -384,6 +384,10 @@ class KueueStage(GateStage):
     @classmethod
     async def install(cls, client: Client) -> None:
         await add_flavor(client)
+
+    async def queue(self, cpu: Any, **spec: Any) -> None:
+        await super().queue(cpu, **spec)
+        await until_kueue_read(self.client, self.namespace)
 
 
 class KueueWithDefaultStage(KueueStage):
