@@ -21,7 +21,7 @@ _TEXT: Final = """# Releases that cannot work
 What you see when a release cannot work, how soon, and what brings the service back. Each row was recorded from a
 RayService on real Ray that was serving and was asked 20 times a second: the release was applied, the cause was waited
 for, and the former spec was applied again. A request without an answer within 30 s counts as lost. Where a row with
-another import path says "taken back", it was given in place by annotation `rayward.dev/serve-config-upgrade: InPlace`;
+another import path says "rolled back", it was given in place by annotation `rayward.dev/serve-config-upgrade: InPlace`;
 without that it gets a cluster of its own.
 
 - **Rejected** (a message that begins with a field): nothing that runs is changed. Correct the field and apply again.
@@ -35,6 +35,10 @@ Columns: seconds from the edit until the cause is in a condition (`Stalled` or `
 requests while that happened; the first line of the message; the column PROGRESS. The whole traceback or log is in
 `rayward describe rayservice NAME`. Of pip packages Ray reports a failure after three attempts; until then the condition
 names what it installs.
+
+One row loses requests: `reconfigure` runs in the replica that serves, so the only replica of a deployment that hangs in
+it answers nobody, and Ray does not end it; another cluster has to come up. A second replica, or the same edit with
+`rayward apply --strategy new-cluster`, goes on answering.
 
 {table}
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rayward.kinds import labels
@@ -9,7 +11,8 @@ from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RAY_C
 from rayward.kube.client.errors import Forbidden
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import EVENTS
-from tests.quota.gate.stage import KUEUE, GateStage, group
+from tests.quota.engine.building import groups
+from tests.quota.gate.stage import FLAVOR, KUEUE, GateStage, group
 
 pytestmark = pytest.mark.anyio
 
@@ -24,13 +27,13 @@ async def _until_event(ray: GateStage, cluster: str, reason: str, message: str =
     await ray.eventually(holds)
 
 
-async def _cohort(ray: GateStage, name: str, parent: str) -> None:
+async def _cohort(ray: GateStage, name: str, parent: str, **spec: Any) -> None:
     """A Cohort of this test alone."""
     body = {
         "apiVersion": COHORTS.api_version,
         "kind": COHORTS.kind,
         "metadata": {"name": f"{ray.namespace}-{name}"},
-        "spec": {"parentName": f"{ray.namespace}-{parent}"},
+        "spec": {"parentName": f"{ray.namespace}-{parent}", **spec},
     }
     await ray.client.apply(COHORTS, body, field_manager="tests", force=True)
 
@@ -66,11 +69,12 @@ async def test_a_flavor_that_is_not_there_makes_the_queue_inactive_and_says_so(r
 
 
 async def test_cohorts_in_a_circle_admit_nothing_until_it_is_broken(ray: GateStage) -> None:
-    # The queue first: Kueue v0.18.2 does not cache one that is made inside a circle until somebody edits it
+    # The quota is in the circle's last link: nobody can admit by it who does not see the circle. And the queue is there
+    # first: Kueue v0.18.2 does not cache one that is made inside a circle until somebody edits it
     # (Create in pkg/controller/core/clusterqueue_controller.go).
-    await ray.queue(1, cohortName=f"{ray.namespace}-a")
+    await ray.queue(0, cohortName=f"{ray.namespace}-a")
     await _cohort(ray, "a", parent="b")
-    await _cohort(ray, "b", parent="a")
+    await _cohort(ray, "b", parent="a", resourceGroups=groups({FLAVOR: {"cpu": 1, "memory": 0}}))
     async with ray.operator():
         await ray.create_cluster("one")
         await ray.until_quota("one", "False", message="its cohort is its own ancestor")
