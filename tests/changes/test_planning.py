@@ -142,6 +142,17 @@ def test_a_group_that_comes_while_all_pods_are_replaced_counts() -> None:
     assert [_texts(one)["pods"] for one in (found.now, found.after, found.peak)] == ["2", "3", "3"]
 
 
+def test_a_group_that_grows_while_its_workers_roll_has_old_and_new_pods_at_its_peak() -> None:
+    live = changed(_sized(manifest()), "metadata.annotations", {labels.ROLLING_UPDATE: "workers"})
+    smaller = {"requests": {"cpu": "500m", "memory": "4Gi"}}
+    wanted = changed(live, "spec.workerGroupSpecs.0.template.spec.containers.0.resources", smaller)
+    wanted = changed(wanted, "spec.workerGroupSpecs.0.replicas", 2)
+    found = plan(CLUSTER, live, wanted)
+    assert found.strongest is Effect.ROLLING_WORKERS
+    assert _texts(found.after) == {"cpu": "2", "memory": "10Gi", "pods": "3"}
+    assert _texts(found.peak) == {"cpu": "2500m", "memory": "10Gi", "pods": "3"}
+
+
 def test_limits_that_the_peak_would_pass() -> None:
     live = _sized(service_manifest(), "spec.rayClusterConfig")
     wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")

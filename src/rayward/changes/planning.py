@@ -265,8 +265,10 @@ class _Shapes:
             return now, after, added(count(self.beside), most(count(self.before), after))
         peak = count(self.beside)
         for group in dict.fromkeys(shape.group for shape in (*self.before, *self.after)):
-            sizes = [count([one for one in shapes if one.group == group]) for shapes in (self.before, self.after)]
-            peak = added(peak, most(*sizes))
+            old, new = ([one for one in shapes if one.group == group] for shapes in (self.before, self.after))
+            # pods that are added are there before the first one that stays is replaced
+            mixed = count(_resized(old, new)) if group in found.restarts else {}
+            peak = added(peak, most(most(count(old), count(new)), mixed))
         return now, after, peak
 
 
