@@ -17,9 +17,10 @@ import yaml
 from rayward import Client
 from rayward.changes.intents import SetEnv, SetField
 from rayward.changes.judging import State, judge
-from rayward.changes.outcomes import Conflict, Invalid, RolloutFailed
+from rayward.changes.outcomes import Conflict, Invalid, RolledBack, RolloutFailed
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
+from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES
 from rayward.local.addresses import shell_addresses_of
 from tests.kinds.clusters import changed
@@ -125,6 +126,25 @@ def _pods(sdk: Client, group: str = "") -> list[Object]:
     return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
 
 
+def test_patterns_3_and_4_a_json_patch_and_a_replace(sdk: Client, plain: str) -> None:
+    """One by path, refused whole where its test fails; one that keeps what others wrote."""
+    small = "/spec/workerGroupSpecs/0"
+    other = {"op": "test", "path": f"{small}/groupName", "value": "other"}
+    two = {"op": "replace", "path": f"{small}/replicas", "value": 2}
+    with pytest.raises(Invalid):
+        sdk.json_patch(plain, [other, two])
+    assert sdk.get(plain)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
+    sdk.settle(sdk.json_patch(plain, [{**other, "value": "small"}, two]))
+    assert (len(_pods(sdk, "small")), len(_pods(sdk, "other"))) == (2, 1)
+
+    def one(live: Object) -> Object:
+        live["spec"]["workerGroupSpecs"][0]["replicas"] = 1
+        return live
+
+    sdk.settle(sdk.replace(plain, one))
+    eventually(lambda: len(_pods(sdk)) == 3, _PATIENCE)
+
+
 def test_a1_another_serve_config_by_a_new_cluster(sdk: Client, says: str) -> None:
     """KubeRay itself would send it to the cluster that serves: the client says so, and ``upgrade`` gets a new one."""
     first = _active(sdk)
@@ -178,6 +198,16 @@ def test_a4_the_serve_config_alone_is_applied(sdk: Client, says: str) -> None:
         written = tool.apply(part, force_conflicts=True)
         assert {one.manager for one in written.taken} == {"rayward"}
         tool.settle(written)
+    assert (_active(sdk), _answer(sdk)) == (first, "five")
+
+
+def test_rollback_of_a_release_that_fails(sdk: Client, says: str) -> None:
+    """KubeRay itself would wait for ever for the new cluster: the client sees that it fails, and goes back."""
+    before, first = sdk.get(says)["spec"], _active(sdk)
+    broken = _serve("six").replace("says:app", "says:no")
+    with pytest.raises(RolledBack):
+        sdk.settle(sdk.upgrade(says, SetField("serveConfigV2", broken)))
+    assert sdk.get(says)["spec"] == before
     assert (_active(sdk), _answer(sdk)) == (first, "five")
 
 
@@ -236,6 +266,15 @@ def test_b4_conditions_say_when_it_is_done(sdk: Client, plain: str) -> None:
     assert judge("RayCluster", later, generation + 1).state is State.PROGRESSING
 
 
+def test_tips_a_forced_reconcile(sdk: Client, plain: str) -> None:
+    before, live = uids(_pods(sdk)), sdk.get(plain)
+    written = sdk.reconcile(plain)
+    assert labels.RESTARTED_AT in written.object["metadata"]["annotations"]
+    assert written.object["metadata"]["generation"] == live["metadata"]["generation"]
+    sdk.wait(plain)
+    assert uids(_pods(sdk)) == before
+
+
 def test_c_a_job_is_suspended_edited_and_run(sdk: Client) -> None:
     body: Object = yaml.safe_load((SAMPLES / "rayjob.yaml").read_text())
     body["metadata"]["name"] = "train"
@@ -249,4 +288,11 @@ def test_c_a_job_is_suspended_edited_and_run(sdk: Client) -> None:
     waited = sdk.wait("rayjob/train")
     status = waited.object["status"]
     assert (status["jobDeploymentStatus"], status["jobStatus"]) == ("Complete", "SUCCEEDED")
-    _gone(sdk, "rayjob/train")
+    again = sdk.rerun("rayjob/train")
+    assert again["metadata"]["name"] == "train-2"
+    status = sdk.wait("rayjob/train-2").object["status"]
+    assert (status["jobDeploymentStatus"], status["jobStatus"]) == ("Complete", "SUCCEEDED")
+    assert sdk.get("rayjob/train")["metadata"]["uid"] == waited.object["metadata"]["uid"]
+    for name in ("train", "train-2"):
+        sdk.api.delete(RAY_JOBS, name, "default", propagation_policy="Foreground")
+    eventually(lambda: not sdk.api.list(RAY_JOBS, "default").items, _PATIENCE)

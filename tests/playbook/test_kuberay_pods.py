@@ -14,7 +14,8 @@ import pytest
 
 from rayward import Client
 from rayward.changes.intents import SetImage
-from rayward.changes.outcomes import RolloutFailed
+from rayward.changes.outcomes import Invalid, RolloutFailed
+from rayward.kinds import labels
 from rayward.kube.client.config import find_access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.sync import SyncClient
@@ -22,7 +23,7 @@ from rayward.kube.core.resource import NAMESPACES, PODS, SERVICE_ACCOUNTS
 from tests.contract.kubectl import targets
 from tests.kube import kuberay
 from tests.kube.kubelet import play_kubelet
-from tests.operator.stage import group, manifest, uids
+from tests.operator.stage import Object, group, manifest, uids
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kube
@@ -81,3 +82,39 @@ def test_pods_of_an_earlier_template_are_told_and_recreate_replaces_them(sdk: Cl
     assert len(pods) == 3
     assert not before & uids(pods)
     assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {"rayproject/ray:2"}
+
+
+def test_patterns_3_and_4_a_reconcile_and_an_undo(sdk: Client) -> None:
+    """A JSON patch is refused whole where its test fails; a replace keeps what others wrote; an undo takes it back."""
+    name = "raycluster/patched"
+    made = sdk.apply(manifest("patched", groups=[group("wg", 1), group("other", 1)]))
+    sdk.settle(made, timeout=150)
+    wg, other = "/spec/workerGroupSpecs/0", {"op": "test", "path": "/spec/workerGroupSpecs/0/groupName"}
+    two = {"op": "replace", "path": f"{wg}/replicas", "value": 2}
+    with pytest.raises(Invalid):
+        sdk.json_patch(name, [{**other, "value": "other"}, two])
+    sdk.settle(sdk.json_patch(name, [{**other, "value": "wg"}, two]), timeout=150)
+    assert _groups(sdk) == ["headgroup", "other", "wg", "wg"]
+
+    def more(live: Object) -> Object:
+        live["spec"]["workerGroupSpecs"][1]["replicas"] = 2
+        return live
+
+    sdk.settle(sdk.replace(name, more), timeout=150)
+    assert _groups(sdk) == ["headgroup", "other", "other", "wg", "wg"]
+
+    before = sdk.get(name)
+    written = sdk.reconcile(name)
+    assert written.object["metadata"]["annotations"][labels.RESTARTED_AT]
+    assert written.object["metadata"]["generation"] == before["metadata"]["generation"]
+
+    undo, written = sdk.undo(name, to_revision=1)
+    assert undo.to.revision == 1
+    sdk.settle(written, timeout=150)
+    assert sdk.get(name)["spec"] == made.object["spec"]
+    eventually(lambda: _groups(sdk) == ["headgroup", "other", "wg"])
+
+
+def _groups(sdk: Client) -> list[str]:
+    pods = sdk.api.list(PODS, "team", label_selector=f"{labels.CLUSTER}=patched").items
+    return sorted(pod["metadata"]["labels"][labels.GROUP] for pod in pods if "deletionTimestamp" not in pod["metadata"])

@@ -267,7 +267,7 @@ class _Shapes:
         for group in dict.fromkeys(shape.group for shape in (*self.before, *self.after)):
             old, new = ([one for one in shapes if one.group == group] for shapes in (self.before, self.after))
             # pods that are added are there before the first one that stays is replaced
-            mixed = count(_resized(old, new)) if group in found.restarts else {}
+            mixed: Amounts = count(_resized(old, new)) if group in found.restarts else {}
             peak = added(peak, most(most(count(old), count(new)), mixed))
         return now, after, peak
 
