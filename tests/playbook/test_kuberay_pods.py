@@ -5,10 +5,7 @@ The operator is real, its pods are played; with real Ray ``test_document_kuberay
 
 from __future__ import annotations
 
-import contextlib
-import threading
 from collections.abc import Generator
-from pathlib import Path
 
 import pytest
 
@@ -16,50 +13,18 @@ from rayward import Client
 from rayward.changes.intents import SetImage
 from rayward.changes.outcomes import Invalid, RolloutFailed
 from rayward.kinds import labels
-from rayward.kube.client.config import find_access
-from rayward.kube.client.errors import ApiError
-from rayward.kube.client.sync import SyncClient
-from rayward.kube.core.resource import NAMESPACES, PODS, SERVICE_ACCOUNTS
-from tests.contract.kubectl import targets
-from tests.kube import kuberay
-from tests.kube.kubelet import play_kubelet
+from rayward.kube.core.resource import PODS
 from tests.operator.stage import Object, group, manifest, uids
+from tests.playbook.played import kuberay_with_played_pods
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kube
 
 
-@contextlib.contextmanager
-def _kubelet(kubeconfig: Path) -> Generator[None]:
-    """Pods of the namespace come up and go, round after round."""
-    over = threading.Event()
-
-    def play() -> None:
-        with SyncClient.connect(find_access(kubeconfig)) as client:
-            while not over.wait(0.1):
-                # somebody else wrote or deleted the pod meanwhile: the next round sees it
-                with contextlib.suppress(ApiError):
-                    play_kubelet(client, "team")
-
-    thread = threading.Thread(target=play)
-    thread.start()
-    try:
-        yield
-    finally:
-        over.set()
-        thread.join()
-
-
 @pytest.fixture(scope="module")
 def sdk() -> Generator[Client]:
-    with (
-        targets.embedded() as kubeconfig,
-        kuberay.operating(contextlib.nullcontext(kubeconfig)) as api,
-        _kubelet(kubeconfig),
-    ):
-        api.create(NAMESPACES, {"metadata": {"name": "team"}})
-        eventually(lambda: bool(api.get(SERVICE_ACCOUNTS, "default", "team")))
-        yield Client(api, namespace="team")
+    with kuberay_with_played_pods() as client:
+        yield client
 
 
 def test_pods_of_an_earlier_template_are_told_and_recreate_replaces_them(sdk: Client) -> None:

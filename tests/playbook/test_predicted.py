@@ -23,6 +23,7 @@ from rayward.operator.registry import registrations
 from tests.kinds.clusters import changed
 from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
 from tests.operator.stage import Object, condition, group, manifest, running
+from tests.playbook.edits import CLUSTER_EDITS, drawn, replacement
 from tests.playbook.seen import Pods, Seen, by_group, of_cluster, shown
 
 pytestmark = pytest.mark.anyio
@@ -31,30 +32,6 @@ _CLUSTERS, _CLUSTER_EDITS = 12, 15
 _SERVICES, _SERVICE_EDITS = 10, 12
 _PARTS: Final = 17
 """Of 300 edits each in ``make soak``, beside the one in ``make test``: 5,100."""
-_GONE: Final = "no such item"
-_EDITS: Final[dict[str, tuple[Any, ...]]] = {
-    "spec.workerGroupSpecs.0.replicas": (0, 1, 2),
-    "spec.workerGroupSpecs.0.minReplicas": (0, 99),
-    "spec.workerGroupSpecs.0.maxReplicas": (1, 5, 10),
-    "spec.workerGroupSpecs.0.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.53.0"),
-    "spec.workerGroupSpecs.0.template.spec.tolerations": ([], [{"operator": "Exists"}]),
-    "spec.workerGroupSpecs.0.template.spec.containers.0.env": ([], [{"name": "A", "value": "1"}]),
-    "spec.workerGroupSpecs.0.template.spec.containers.0.resources": (
-        {"requests": {"cpu": "1", "memory": "1Gi"}},
-        {"requests": {"cpu": "500m", "memory": "2Gi"}, "limits": {"cpu": "2"}},
-    ),
-    "spec.workerGroupSpecs.0.rayStartParams": ({}, {"num-cpus": "1"}),
-    "spec.workerGroupSpecs.1": (group("medium", 1), group("medium", 2), group("other", 1), _GONE),
-    "spec.headGroupSpec.template.spec.containers.0.resources": (
-        {"requests": {"cpu": "1", "memory": "1Gi"}},
-        {"requests": {"cpu": "2", "memory": "1Gi"}},
-    ),
-    "spec.headGroupSpec.template.spec.containers.0.image": ("rayproject/ray:2.52.0", "rayproject/ray:2.54.0"),
-    "spec.headGroupSpec.serviceType": ("ClusterIP", "NodePort"),
-    "spec.rayVersion": ("2.52.0", "2.53.0"),
-    "spec.suspend": (True, False),
-    "spec.tlsOptions": ({"enabled": True},),
-}
 _SERVED: Final[dict[str, tuple[Any, ...]]] = {
     "spec.serveConfigV2": tuple(config(f"app:{word}") for word in ("one", "two", "three")),
     "spec.rayClusterConfig.workerGroupSpecs.0.replicas": (0, 1, 2),
@@ -73,27 +50,6 @@ _SERVED: Final[dict[str, tuple[Any, ...]]] = {
 }
 
 
-def _drawn(chance: random.Random, live: Object, table: dict[str, tuple[Any, ...]]) -> tuple[tuple[str, ...], Object]:
-    """An edit of up to three fields that changes each of them."""
-    paths: list[str] = []
-    wanted = live
-    count = chance.choice((1, 1, 1, 2, 3))
-    while len(paths) < count:
-        path = chance.choice(sorted(table))
-        edited = _edited(wanted, path, chance.choice(table[path]))
-        if path not in paths and edited != wanted:
-            paths.append(path)
-            wanted = edited
-    return tuple(paths), wanted
-
-
-def _edited(live: Object, path: str, value: Any) -> Object:
-    if not path.endswith("workerGroupSpecs.1"):
-        return changed(live, path, value)
-    first = live["spec"]["workerGroupSpecs"][:1]
-    return changed(live, "spec.workerGroupSpecs", first if value == _GONE else [*first, value])
-
-
 async def _pods(ray: ServiceStage, cluster: str) -> Pods:
     """As the server says now, which a watch may not have told yet."""
     return by_group(await _listed(ray, cluster))
@@ -102,13 +58,6 @@ async def _pods(ray: ServiceStage, cluster: str) -> Pods:
 async def _listed(ray: ServiceStage, cluster: str) -> list[Object]:
     found = await ray.client.list(PODS, ray.namespace, label_selector=f"{labels.CLUSTER}={cluster}")
     return of_cluster(found.items, cluster)
-
-
-def _replacement(wanted: Object) -> list[Object]:
-    """A patch that makes an object of this spec: a merge patch would leave fields that came with another one."""
-    metadata = {part: wanted["metadata"].get(part) or {} for part in ("annotations", "labels")}
-    parts = {"/spec": wanted["spec"], **{f"/metadata/{part}": value for part, value in metadata.items()}}
-    return [{"op": "add", "path": path, "value": value} for path, value in parts.items()]
 
 
 async def _comes_to(seen: Seen, name: str, amounts: Amounts) -> None:
@@ -132,7 +81,7 @@ async def _one_cluster(ray: ServiceStage, seen: Seen, name: str, seed: int) -> N
         live = await ray.cluster(name)
         listed = await _listed(ray, name)
         while True:
-            paths, wanted = _drawn(chance, live, _EDITS)
+            paths, wanted = drawn(chance, live, CLUSTER_EDITS)
             predicted = plan(ref, live, wanted, pods=listed)
             if predicted.strongest is not Effect.REFUSED or refused == 0:
                 break
@@ -143,7 +92,7 @@ async def _one_cluster(ray: ServiceStage, seen: Seen, name: str, seed: int) -> N
         before = by_group(listed)
         await _comes_to(seen, name, predicted.now)
         seen.begin(name)
-        written = await ray.patch(_replacement(wanted), name)
+        written = await ray.patch(replacement(wanted), name)
         counts = {shape.group: shape.count for shape in shapes_of("RayCluster", wanted) if shape.count}
         replaced = {one.group for one in predicted.restarts}
         await _until_so(seen, written, before, replaced, counts)
@@ -168,7 +117,7 @@ async def _is_left_alone(ray: ServiceStage, seen: Seen, live: Object, refused: O
     name = live["metadata"]["name"]
     before = await _pods(ray, name)
     try:
-        written = await ray.patch(_replacement(refused), name)
+        written = await ray.patch(replacement(refused), name)
     except Invalid:
         # By the server already, whose definitions know some of the rules.
         return
@@ -181,7 +130,7 @@ async def _is_left_alone(ray: ServiceStage, seen: Seen, live: Object, refused: O
 
     await seen.until(name, rejected)
     assert await _pods(ray, name) == before
-    written = await ray.patch(_replacement(live), name)
+    written = await ray.patch(replacement(live), name)
     counts = {group: len(ids) for group, ids in before.items()}
     await _until_so(seen, written, {}, set(), counts)
     assert await _pods(ray, name) == before
@@ -210,7 +159,7 @@ async def _one_service(ray: ServiceStage, seen: Seen, name: str, seed: int) -> N
     await _until_settled(seen, written)
     for _ in range(_SERVICE_EDITS):
         live = await ray.client.get(RAY_SERVICES, name, ray.namespace)
-        paths, wanted = _drawn(chance, live, _SERVED)
+        paths, wanted = drawn(chance, live, _SERVED)
         serving = seen.serving(name)
         running = await ray.cluster(serving)
         predicted = plan(ref, live, wanted, running=running["spec"])
@@ -218,7 +167,7 @@ async def _one_service(ray: ServiceStage, seen: Seen, name: str, seed: int) -> N
         await _comes_to(seen, name, predicted.now)
         seen.begin(name)
         pods, words = await _pods(ray, serving), ray.heads.words(serving)
-        written = await ray.client.patch(RAY_SERVICES, name, _replacement(wanted), PatchType.JSON, ray.namespace)
+        written = await ray.client.patch(RAY_SERVICES, name, replacement(wanted), PatchType.JSON, ray.namespace)
         expected = _expected(paths, wanted, words)
         moves = predicted.strongest is Effect.NEW_CLUSTER
         await _until_settled(seen, written, serving if moves else "")
