@@ -87,7 +87,7 @@ async def _one_cluster(ray: ServiceStage, seen: Seen, name: str, seed: int) -> N
                 break
         if predicted.strongest is Effect.REFUSED:
             refused += 1
-            await _is_left_alone(ray, seen, live, wanted)
+            await _is_rejected(ray, seen, live, wanted, predicted)
             continue
         before = by_group(listed)
         await _comes_to(seen, name, predicted.now)
@@ -112,8 +112,11 @@ async def _stayed_within(seen: Seen, name: str, predicted: Plan, paths: tuple[st
     assert shown(most(seen.peak(name), said)) == shown(said), (paths, shown(seen.peak(name)), shown(said))
 
 
-async def _is_left_alone(ray: ServiceStage, seen: Seen, live: Object, refused: Object) -> None:
-    """An edit that was to be rejected is, and pods live through it and through its being taken back."""
+async def _is_rejected(ray: ServiceStage, seen: Seen, live: Object, refused: Object, predicted: Plan) -> None:
+    """An edit that was to be rejected is, and pods live through it and through its being taken back.
+
+    A cluster that it suspends is suspended all the same.
+    """
     name = live["metadata"]["name"]
     before = await _pods(ray, name)
     try:
@@ -129,11 +132,14 @@ async def _is_left_alone(ray: ServiceStage, seen: Seen, live: Object, refused: O
         )
 
     await seen.until(name, rejected)
-    assert await _pods(ray, name) == before
+    await _comes_to(seen, name, predicted.after)
+    stays = before if predicted.after else {}
+    assert await _pods(ray, name) == stays
     written = await ray.patch(replacement(live), name)
     counts = {group: len(ids) for group, ids in before.items()}
     await _until_so(seen, written, {}, set(), counts)
-    assert await _pods(ray, name) == before
+    if stays:
+        assert await _pods(ray, name) == before
 
 
 async def _until_so(seen: Seen, written: Object, before: Pods, replaced: set[str], counts: dict[str, int]) -> None:

@@ -31,6 +31,8 @@ pytestmark = [pytest.mark.kube]
 
 _EDITS: Final = 12
 _OURS: Final = ("spec.tlsOptions",)
+_SIZES: Final = "spec.workerGroupSpecs.0.template.spec.containers.0.resources"
+"""Where pods of an earlier template stay, KubeRay's operator scales down whichever it has first: any may be left."""
 _TABLE: Final[dict[str, tuple[Any, ...]]] = {
     path: values for path, values in CLUSTER_EDITS.items() if path not in _OURS
 }
@@ -48,12 +50,13 @@ def test_random_edits_of_a_cluster(sdk: Client, seed: int) -> None:
     ref = Ref("RayCluster", name, NAMESPACE)
     # a template that is asked for while it changes to Recreate would let go what it held back
     strategy = {"type": "Recreate" if seed % 2 else "None"}
+    table = _TABLE if seed % 2 else {path: values for path, values in _TABLE.items() if path != _SIZES}
     sdk.api.create(RAY_CLUSTERS, manifest(name, groups=[group("small", 1)], upgradeStrategy=strategy), NAMESPACE)
     eventually(lambda: len(_pods(sdk, name)) == 2)
     for _ in range(_EDITS):
         live, pods = sdk.get(ref), _pods(sdk, name)
         while True:
-            paths, wanted = drawn(chance, live, _TABLE)
+            paths, wanted = drawn(chance, live, table)
             predicted = plan(ref, live, wanted, rules=Rules.KUBERAY_1_6, pods=pods)
             if predicted.strongest is not Effect.REFUSED:
                 break
