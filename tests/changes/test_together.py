@@ -134,7 +134,7 @@ def test_an_object_that_is_deleted_while_it_is_waited_for_keeps_no_other_back(
     one, two = sdk.settle_all(written, timeout=60, tell=deleted)
     assert isinstance(one, Waited)
     assert isinstance(two, NotFound)
-    assert "deleted while it was waited for" in two.what
+    assert "deleted during the wait" in two.what
 
 
 _AT = "2026-01-01T00:00:00Z"

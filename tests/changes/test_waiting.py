@@ -15,7 +15,15 @@ import pytest
 from rayward.changes import history, settling, waiting, writing
 from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.judging import State, Verdict
-from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed, WaitTimeout
+from rayward.changes.outcomes import (
+    ChangeError,
+    Conflict,
+    NotFound,
+    QuotaBlocked,
+    RolledBack,
+    RolloutFailed,
+    WaitTimeout,
+)
 from rayward.changes.refs import Ref
 from rayward.changes.settling import Settling
 from rayward.changes.steps import (
@@ -267,7 +275,7 @@ def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(
     with _after_each_state(access, *writes) as tell, pytest.raises(RolloutFailed) as caught:
         sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
     assert caught.value.code == 8
-    assert "rolled back to revision 1, which has not come true either" in caught.value.what
+    assert "rolled back to revision 1, which is not ready either" in caught.value.what
     assert "CreateContainerConfigError" in caught.value.why
 
 
@@ -464,6 +472,38 @@ def test_a_cause_that_comes_back_soon_has_lasted(gone: float, back: float, fails
     with pytest.raises(RolloutFailed) as caught:
         _at(waiting.wait(_REF, 1), (0, failing), (gone, starting), (back, failing))
     assert caught.value.seconds == fails
+
+
+def _blocked() -> Object:
+    body = _cluster("False", "WaitingForQuota")
+    told = {"type": "QuotaReserved", "status": "False", "reason": "ExceedsMaxQuota", "observedGeneration": 1}
+    body["status"]["conditions"].append(told)
+    return body
+
+
+def test_a_quota_that_was_raised_just_now_is_waited_for_until_the_status_is_of_it() -> None:
+    waiting_for_it, ready = _cluster("False", "PodsStarting"), _cluster("True", "AllPodsReady")
+    waited = _at(waiting.wait(_REF, 1), (0, _blocked()), (1, _blocked()), (3, waiting_for_it), (20, ready))
+    assert (waited.verdict.state, waited.seconds) == (State.APPLIED, 20)
+
+
+@pytest.mark.parametrize(
+    ("since", "timeout", "ends"),
+    [
+        pytest.param(0, 600, 10, id="by a status that may be of an earlier quota"),
+        pytest.param(0, 4, 4, id="a timeout does not hide why"),
+        pytest.param(5, 600, 5, id="by a newer status"),
+    ],
+)
+def test_a_change_that_never_fits_its_quota_is_blocked(since: float, timeout: float, ends: float) -> None:
+    told: list[Verdict] = []
+    states = [(since, _blocked())] if since == 0 else [(0.0, _cluster("False", "PodsStarting")), (since, _blocked())]
+    operation, steps = waiting.wait(_REF, 1, timeout=timeout, tell=told.append), list[Step]()
+    with pytest.raises(QuotaBlocked):
+        _at(_noting(operation, steps), *states)
+    assert told[-1].state is State.BLOCKED
+    if since == 0:
+        assert sum(step.seconds for step in steps if isinstance(step, NextChange)) == ends
 
 
 def test_an_application_that_ray_begins_to_deploy_again_has_its_time_again() -> None:

@@ -21,7 +21,7 @@ from tests.waiting import eventually
     [
         (True, [], "stopped; objects stay in {}\n"),
         (False, [], "nothing ran; objects stay in {}\n"),
-        (True, ["--purge"], "stopped; {} is wiped\n"),
+        (True, ["--purge"], "stopped; deleted {}\n"),
     ],
     ids=["stopped", "nothing ran", "wiped"],
 )

@@ -67,7 +67,7 @@ def test_wrong_usage_says_what_why_and_what_next(words: tuple[str, ...], what: s
     first, *lines = done.err.splitlines()
     assert first.startswith("error: ")
     assert what in first
-    assert f"  why: it is written as: {usage}" in lines[0]
+    assert f"  why: usage: {usage}" in lines[0]
     assert lines[-1].startswith("  next: rayward ")
     assert lines[-1].endswith(" --help")
     as_json = json.loads(run(*words, "-o", "json").err)

@@ -37,6 +37,7 @@ def service(observed: int = 2, **conditions: str) -> dict[str, Any]:
         pytest.param({"metadata": {"generation": 1}}, "Waiting for the operator", id="nobody has looked at it"),
         pytest.param(service(observed=1, Reconciling="ServeDeploying"), "ServeDeploying: the cause", id="on its way"),
         pytest.param(service(Stalled="ServeDeployFailed"), "Failed: ServeDeployFailed: the cause", id="failed"),
+        pytest.param(service(Stalled="Aborted"), "Aborted: the cause", id="aborted"),
         pytest.param(service(WorkersMissing="PodsNotRunning"), "Done; PodsNotRunning: the cause", id="workers missing"),
         pytest.param(service(Suspended="SuspendComplete"), "Suspended", id="suspended"),
     ],
@@ -62,6 +63,14 @@ def test_a_long_cause_is_cut_to_a_column() -> None:
         ),
         ("pod shop-x7k2p-head-abcde: container ray-head: no such file", "no such file"),
         ("Application shop is DEPLOYING: pod shop-x7k2p-head: container a: no; no Ray node", "no; no Ray node"),
+        (
+            "Application shop is DEPLOYING: pod shop-a: 1 Insufficient cpu. The pod requests 64 cpu; 5 of 8 are free",
+            "1 Insufficient cpu. The pod requests 64 cpu; 5 of 8 are free",
+        ),
+        (
+            "metadata.annotations: rayward.dev/drain-timeout is 'x': write 5m",
+            "rayward.dev/drain-timeout is 'x': write 5m",
+        ),
         (
             'pod shop-x7k2p-head: container a: Back-off pulling image "ray:2": ErrImagePull: no image "ray:2" here',
             'no image "ray:2" here',
@@ -118,3 +127,22 @@ def test_a_watch_shows_the_same_columns_as_a_table(capsys: pytest.CaptureFixture
     assert head.split() == ["NAME", "SERVICE", "STATUS", "PROGRESS"]
     assert failed.split(maxsplit=2) == ["shop", "Failed", "Failed: ServeDeployFailed: the cause"]
     assert deleted.split()[-1] == "<none>"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "cell", "shown"),
+    [
+        ({}, None, "Initializing"),
+        ({"Reconciling": "ClusterNotReady"}, "", "Initializing"),
+        ({"Stalled": "ValidationFailed"}, "", "Failed"),
+        ({"Suspended": "SuspendComplete"}, "", "Suspended"),
+        ({"Stalled": "ServeDeployFailed"}, "Running", "Running"),
+    ],
+)
+def test_the_status_is_never_blank(conditions: dict[str, str], cell: str | None, shown: str) -> None:
+    known = service(2, **conditions) | {"metadata": {"namespace": "team", "name": "shop", "generation": 2}}
+    client = SimpleNamespace(list=lambda *_words, **_selectors: SimpleNamespace(items=[known]))
+    session = cast("Session", SimpleNamespace(client=client, local=False))
+    row = ("shop", cell or "<none>")
+    table = Grid(("NAME", "SERVICE STATUS"), (row,), ("team",), ("shop",))
+    assert with_columns(session, Kind(RAY_SERVICES, frozenset()), table, "team").cell(0, "SERVICE STATUS") == shown

@@ -136,8 +136,8 @@ def test_up_again_keeps_what_runs_and_says_which_flags_it_cannot_obey(folder: Fo
         assert (again.code, "already running" in again.err) == (0, True), again.err
     told = run("up", "--nodes", "3", "--image", f"foo/bar={sys.prefix}", *at)
     assert (told.code, told.out) == (5, "")
-    assert f"error: it is already running, but not with --nodes 3 --image foo/bar={sys.prefix}\n" in told.err
-    assert "  why: --nodes 3: it was started with --api-only\n" in told.err
+    assert f"error: the stack is already running, but not with --nodes 3 --image foo/bar={sys.prefix}\n" in told.err
+    assert "  why: --nodes 3: started with --api-only\n" in told.err
     assert (
         f"  next: rayward down {' '.join(at)} && rayward up --nodes 3 --image foo/bar={sys.prefix} {' '.join(at)}\n"
         in (told.err)
@@ -153,8 +153,8 @@ def test_flags_that_are_not_in_force_are_told_to_programs_too(monkeypatch: pytes
     done = run("up", "--gpus", "1", "--nodes", "2", "-o", "json", "--data-dir", str(tmp_path))
     failure = json.loads(done.err)
     assert (done.code, failure["reason"]) == (5, "Conflict")
-    assert failure["message"] == "it is already running, but not with --gpus 1"
-    assert failure["why"] == "--gpus 1: it was started with --gpus 0"
+    assert failure["message"] == "the stack is already running, but not with --gpus 1"
+    assert failure["why"] == "--gpus 1: started with --gpus 0"
 
 
 def _started(monkeypatch: pytest.MonkeyPatch, folder: Folder, *flags: str) -> tuple[tuple[str, ...] | None, bool]:

@@ -97,7 +97,7 @@ def test_clusters_pass_from_kuberay_to_us_and_back(kubeconfig: Path) -> None:
                 _our_command(kubeconfig), capture_output=True, text=True, timeout=_PATIENCE, check=False
             )
             assert refused.returncode == 10
-            assert "KubeRay's operator is at work" in refused.stderr
+            assert "KubeRay's operator is running" in refused.stderr
             assert "kubectl -n default scale deployment kuberay-operator --replicas=0" in refused.stderr
         made_by_kuberay, services = view.uids(), view.services()
         with _ours(kubeconfig):

@@ -70,7 +70,7 @@ async def test_an_upgrade_is_recorded_and_outlives_the_service(
     assert f"Service selects pods of RayCluster {second}, not {first}" in texts
     # who records a generation first knows not why, or not from what
     assert any(text.startswith("generation 2") and "newer Ray" in text for text in texts)
-    assert any(text.startswith("generation 2 was asked for") and "spec.rayClusterConfig" in text for text in texts)
+    assert any(text.startswith("generation 2 was requested") and "spec.rayClusterConfig" in text for text in texts)
     assert "generation 2 ended: NewReleaseAvailable" in texts
     assert {"RayService", "RayCluster", "Pod"} <= {one.kind for one in found}
     assert texts[-1] != texts[0]

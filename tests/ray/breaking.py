@@ -144,7 +144,7 @@ class Case:
     silent: bool = False
     """Whether nobody answers until it is taken back."""
     loses: bool = False
-    """Whether requests may be lost."""
+    """Whether requests may be lost: nothing that could answer is left, of the old config neither."""
     recorded: bool = True
     """Whether the page of broken releases has it; else it has it from the next recording on."""
 
@@ -198,6 +198,7 @@ CASES: Final = [
         REPLACED,
         shown="ReplicasNotStarted",
         silent=True,
+        loses=True,
         recorded=False,
     ),
     Case(

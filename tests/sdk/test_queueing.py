@@ -19,7 +19,7 @@ from rayward.kube.client.sync import SyncClient
 from rayward.kube.core.resource import NODES
 from rayward.quota.ledger import Ledger, Objects
 from rayward.sdk.queueing import check, refusals
-from tests.kinds.clusters import Object, changed, manifest
+from tests.kinds.clusters import Object, changed, manifest, service_manifest
 from tests.quota.engine.building import cluster_queue, flavor, local_queue, workload
 from tests.quota.engine.stage import FLAVOR
 from tests.quota.engine.stage import install as install_queues
@@ -84,9 +84,10 @@ def test_of_an_object_that_nobody_can_read_a_plan_says_nothing_about_quota(path:
     assert ended.value.value == ()
 
 
-def _held(cluster: str, cpu: str) -> Workload:
+def _held(cluster: str, cpu: str, service: str = "") -> Workload:
     body = workload(cluster, "q", {"cpu": cpu}, admitted={"queue": "cq", "flavor": "f"})
-    metadata = msgspec.structs.replace(body.metadata, labels={labels.CLUSTER: cluster})
+    origin = {labels.ORIGIN_KIND: "RayService", labels.ORIGIN_NAME: service} if service else {}
+    metadata = msgspec.structs.replace(body.metadata, labels={labels.CLUSTER: cluster, **origin})
     return msgspec.structs.replace(body, metadata=metadata)
 
 
@@ -117,6 +118,35 @@ def test_what_a_cluster_holds_counts_for_its_edit_and_what_others_hold_does_not(
     with pytest.raises(StopIteration) as ended:
         next(asked)
     assert ended.value.value.document()["fits"] == fits
+
+
+@pytest.mark.parametrize(
+    ("quota", "surge", "blocked"),
+    [
+        pytest.param("3", False, True, id="it never fits beside the old release"),
+        pytest.param("4", False, False, id="it fits"),
+        pytest.param("4", True, False, id="it was admitted a moment ago"),
+    ],
+)
+def test_an_upgrade_that_was_applied_counts_beside_the_release_that_serves_alone(
+    quota: str, surge: bool, blocked: bool
+) -> None:
+    """The engine may be faster than whoever applied: what the new release holds by now is not kept beside it."""
+    body = changed(service_manifest("s"), _LABEL, {"rayward.dev/queue-name": "q"})
+    body["spec"]["rayClusterConfig"] = spec = _asking("1")["spec"]
+    body["status"] = {"activeServiceStatus": {"rayClusterName": "old"}}
+    held = [_held("old", "2", "s"), *([_held("new", "2", "s")] if surge else [])]
+    found = Objects(
+        flavors=[flavor("f")],
+        cluster_queues=[cluster_queue("cq", {"f": {"cpu": quota, "memory": "8Gi"}})],
+        local_queues=[local_queue("q", "cq")],
+        workloads=held,
+    )
+    asked = check(Ledger(found, 0), body, "ns", applied=True)
+    next(asked)
+    with pytest.raises(StopIteration) as ended:
+        asked.send({"metadata": {"name": "old"}, "spec": {**spec, "rayVersion": "2.9.0"}})
+    assert ended.value.value.verdict.is_blocked == blocked
 
 
 def test_a_plan_says_that_no_node_has_room(client: SyncClient, namespace: str) -> None:

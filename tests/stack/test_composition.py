@@ -132,7 +132,7 @@ def test_the_flags_of_the_engine_reach_the_engine() -> None:
     assert isinstance(built.world.preemptor, FairPreemptor)
     found, built = _built()
     assert (found.pods_ready, type(built.world.preemptor)) == (None, Preemptor)
-    with pytest.raises(click.BadParameter, match="soon is no time"):
+    with pytest.raises(click.BadParameter, match="soon is not a duration"):
         _built("--pods-ready-timeout=soon")
 
 

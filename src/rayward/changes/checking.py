@@ -45,7 +45,7 @@ def refuse_problems(ref: Ref, wanted: Object) -> None:
     if found:
         what = f"{ref} has {len(found)} problem{'s' if len(found) > 1 else ''}, so the operator would reject it"
         why = "\n".join(map(str, found))
-        following = "rayward lint FILE shows the lines; --no-lint applies it all the same"
+        following = "rayward lint FILE shows the lines; --no-lint applies it anyway"
         raise Invalid(what, why, following, object=str(ref), field=found[0].path)
 
 

@@ -49,7 +49,9 @@ HOLDERS: Final[dict[str, Holder]] = {
     ),
     "kueue.x-k8s.io/resource-in-use": Holder("Kueue", "the workload to give its quota back", "quota that stays used"),
     "foregroundDeletion": Holder("the garbage collector", "what the object owns to be deleted", "what it owns"),
-    "orphan": Holder("the garbage collector", "owner references to be removed", "nothing: children keep a dead owner"),
+    "orphan": Holder(
+        "the garbage collector", "owner references to be removed", "nothing: children refer to a deleted owner"
+    ),
 }
 
 

@@ -168,4 +168,4 @@ def _yaml(value: str, text: str) -> Any:
         return yaml.safe_load(value)
     except yaml.YAMLError as error:
         following = "put quotes around it, for this shell and for YAML: 'spec.PATH=\"VALUE\"'"
-        raise UsageError(f"cannot read {text!r}", f"the value is no YAML: {error}", following) from error
+        raise UsageError(f"cannot read {text!r}", f"the value is not YAML: {error}", following) from error

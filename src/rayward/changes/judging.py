@@ -102,7 +102,7 @@ def judge(
     metadata = section(obj, "metadata")
     now = int(metadata.get("generation") or 0)
     if now > generation:
-        return Verdict(State.SUPERSEDED, "Superseded", f"generation {now} was asked for meanwhile")
+        return Verdict(State.SUPERSEDED, "Superseded", f"generation {now} was requested meanwhile")
     if metadata.get("deletionTimestamp"):
         return Verdict(State.FAILED, "Deleted", "the object is being deleted")
     found = {str(one.get("type")): one for one in entries(section(obj, "status"), "conditions")}
@@ -164,7 +164,7 @@ def _kuberay_service(obj: Object, found: dict[str, Object], running: Object | No
     if failed := _failed_application(coming if pending else serving):
         return failed
     if pending:
-        return Verdict(State.PROGRESSING, "UpgradeInProgress", f"RayCluster {pending} is made ready")
+        return Verdict(State.PROGRESSING, "UpgradeInProgress", f"RayCluster {pending} is being prepared")
     applications = section(serving, "applicationStatuses")
     waiting = [name for name, one in applications.items() if is_object(one) and one.get("status") != _RUNNING]
     if ready.get("status") != "True" or waiting or not applications:

@@ -130,7 +130,7 @@ def outcome_of(error: Exception, about: str = "") -> ChangeError | None:
     if isinstance(error, ChangeError):
         return error
     if isinstance(error, ConfigError):
-        return Unavailable("no API server to talk to", str(error), "rayward up   # or name one: --kubeconfig FILE")
+        return Unavailable("no API server was found", str(error), "rayward up   # or name one: --kubeconfig FILE")
     if isinstance(error, NetworkError):
         return Unavailable("the API server did not answer", str(error), "rayward status", object=about)
     return _refused(error, about) if isinstance(error, ApiError) else None
@@ -175,7 +175,7 @@ def _refused(error: ApiError, about: str) -> ChangeError:
     elif isinstance(error, errors.Forbidden) and "exceeded quota" in error.message:
         kind, following = QuotaBlocked, "rayward describe resourcequota"
     elif isinstance(error, errors.Forbidden | errors.Unauthorized):
-        kind, following = Forbidden, "ask for the right, or use another identity: --context NAME"
+        kind, following = Forbidden, "ask for the permission, or use another identity: --context NAME"
     elif error.retryable and _UNTYPED not in error.message:
         kind, following = Unavailable, "try again in a moment"
     return kind(headline_of(error, about), why, following, object=about, field=field)

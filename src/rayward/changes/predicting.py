@@ -66,7 +66,7 @@ def predict(
     nodes = yield from free_on_nodes(ref.namespace, clusters.name)
     queued = (yield from queue(versions.wanted, ref.namespace)) if queue is not None else ()
     asked = (
-        (operator.known, "no sign of an operator was found here: Rayward's rules are assumed"),
+        (operator.known, "no operator was detected: Rayward's rules are assumed"),
         (nodes is not None, "the nodes were not read: what is free on them is not known"),
         (budgets is not None, "the ResourceQuotas were not read"),
     )

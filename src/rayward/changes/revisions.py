@@ -286,7 +286,7 @@ def refuse_gitops(ref: Ref, live: Object, undo: Undo) -> None:
     paths = [one.path for one in differences(section(live, "spec"), undo.spec, ("spec",))]
     what = f"{', '.join(managers)} applies the spec of {ref} and would undo the undo"
     why = f"to go back to revision {undo.to.revision} revert in its repository:\n" + "\n".join(paths[:20])
-    following = "revert there; or undo here all the same: --override-gitops"
+    following = "revert there; or undo here anyway: --override-gitops"
     raise Conflict(what, why, following, object=str(ref), field=paths[0] if paths else "")
 
 

@@ -93,7 +93,7 @@ def _go_back(
         newer.why = f"{error.what}; {done}\n{newer.why}"
         raise
     except ChangeError as worse:
-        error.what = f"{error.what}; {done}, which has not come true either"
+        error.what = f"{error.what}; {done}, which is not ready either"
         error.why = "\n".join(part for part in (error.why, worse.what, worse.why) if part)
         error.following = worse.following
         raise error from worse

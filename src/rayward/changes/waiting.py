@@ -37,6 +37,8 @@ Tell = Callable[[Verdict], None]
 _LONGEST_WATCH: Final = 300
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 10.0
+_STALE_QUOTA: Final = 10.0
+"""Who waits may have raised the quota just now: so long the status may still be of the one before."""
 _UNWATCHED: Final = frozenset({serving.UNDEPLOYED, OLDER_PODS, PODS_LAG})
 """What no change of the object tells under KubeRay's operator: Ray or the pods are asked again."""
 
@@ -78,7 +80,7 @@ def wait(
     until = began + timeout if timeout else None
     told: Verdict | None = None
     lasted: dict[str, tuple[float, float]] = {}
-    pause = _FIRST_PAUSE
+    pause, stale_until = _FIRST_PAUSE, began
     seen = yield from following.read(ref)
     wanted = generation if generation is not None else int(seen.live["metadata"]["generation"])
     while True:
@@ -91,10 +93,14 @@ def wait(
         if verdict.state is State.APPLIED:
             return Waited(live, verdict, elapsed)
         borne = _borne(verdict, told, lasted, now)
+        if told is None and verdict.state is State.BLOCKED:
+            stale_until = now + _STALE_QUOTA if until is None else min(now + _STALE_QUOTA, until)
         told = verdict
         if borne <= 0:
             verdict = dataclasses.replace(verdict, state=State.FAILED)
-        if verdict.state is not State.PROGRESSING:
+        if verdict.state is State.BLOCKED and now < stale_until:
+            borne = stale_until - now
+        elif verdict.state is not State.PROGRESSING:
             raise _ended(ref, verdict, wanted, elapsed)
         left = min(float(_LONGEST_WATCH) if until is None else until - now, borne)
         if left <= 0:
@@ -133,7 +139,7 @@ def _cause(verdict: Verdict) -> str:
 def _next(ref: Ref, seen: Seen, seconds: float, until: float | None) -> Operation[Seen]:
     found = yield from following.after(ref, seen, seconds, until)
     if found is None:
-        raise NotFound(f"{ref} was deleted while it was waited for", "", f"rayward get {ref}", object=str(ref))
+        raise NotFound(f"{ref} was deleted during the wait", "", f"rayward get {ref}", object=str(ref))
     return found
 
 
@@ -208,5 +214,5 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
 
 
 def _late(ref: Ref, verdict: Verdict, timeout: float) -> WaitTimeout:
-    what = f"{ref} does not match its spec yet after {timeout:g} s; it goes on, and nothing was changed"
+    what = f"{ref} does not match its spec yet after {timeout:g} s; the change goes on, and nothing was rolled back"
     return WaitTimeout(what, str(verdict), f"rayward wait {ref}", object=str(ref))

@@ -14,14 +14,14 @@ from rayward.kube.machinery import yamltext
 def command(plurals: tuple[str, ...], *, argocd: bool) -> None:
     """Print the CustomResourceDefinitions of Ray's kinds, for kubectl apply.
 
+    They have every field of KubeRay's own definitions, and replace those where they are installed. KIND is a plural
+    such as rayservices; without one all of Ray's kinds are printed. Kueue's kinds (workloads, clusterqueues and so
+    on) are printed only when you name them: install them where Kueue is not, because Kueue brings its own.
+
     \b
     Examples:
       rayward crds | kubectl apply --server-side --force-conflicts -f -
       rayward crds --argocd | kubectl apply --server-side -n argocd -f -
-
-    They have every field of KubeRay's own definitions, and replace those where they are installed. KIND is a plural
-    such as rayservices; without one all of Ray's kinds are printed. Kueue's kinds (workloads, clusterqueues and so
-    on) are printed only when you name them: install them where Kueue is not, because Kueue brings its own.
     """  # noqa: D301 -- click reads the backspace
     if argocd:
         if plurals:

@@ -33,5 +33,5 @@ def command(purge: bool, data: Path | None, form: str) -> None:
         answer_json({"apiVersion": "cli.rayward/v1", "kind": "Down", **said})
         return
     what = "stopped" if ran else "nothing ran"
-    kept = f"{folder.root} is wiped" if purge else f"objects stay in {folder.root}"
+    kept = f"deleted {folder.root}" if purge else f"objects stay in {folder.root}"
     tell(f"{what}; {kept}")

@@ -37,7 +37,7 @@ def explained(error: Exception) -> CommandError | None:
         return CommandError(Code.UNAVAILABLE, error.what, error.why, error.following, reason="Stack")
     if isinstance(error, ConfigError):
         return CommandError(
-            Code.UNAVAILABLE, "no API server to talk to", str(error), "rayward up   # or name one: --kubeconfig FILE"
+            Code.UNAVAILABLE, "no API server was found", str(error), "rayward up   # or name one: --kubeconfig FILE"
         )
     if isinstance(error, NetworkError):
         return CommandError(Code.UNAVAILABLE, "the API server did not answer", str(error), "rayward status")
@@ -69,7 +69,7 @@ def _following(error: ApiError) -> str:
     if isinstance(error, errors.Unauthorized):
         return "check the credentials of the kubeconfig, or name another: --kubeconfig FILE, --context NAME"
     if isinstance(error, errors.Forbidden):
-        return "ask for the right, or use another identity: --context NAME"
+        return "ask for the permission, or use another identity: --context NAME"
     if _is_mistaken(error):
         return "take the field out, or write it as the kind has it"
     if error.retryable:

@@ -97,7 +97,7 @@ def command(name: str, form: str) -> int:
     """  # noqa: D301
     if not _is_name(name):
         why = "it becomes the name of a RayService: lower case letters, digits and dashes, at most 40"
-        raise CommandError(Code.USAGE, f"{name!r} cannot be a name", why, "rayward init hello")
+        raise CommandError(Code.USAGE, f"{name!r} is not a valid name", why, "rayward init hello")
     folder = Path(name)
     texts = files(name)
     there = [file for file in texts if (folder / file).exists()]

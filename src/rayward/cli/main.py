@@ -27,9 +27,9 @@ _COMMANDS = {
     "apply": "Create or update objects from manifests.",
     "set": "Change an image, a variable, a size or resources of an object.",
     "scale": "Set the size of a worker group.",
-    "patch": "Change an object by a JSON patch or a merge patch.",
-    "replace": "Replace an object by a manifest; its resourceVersion is kept.",
-    "upgrade": "Change a RayService by a new cluster beside the one that serves.",
+    "patch": "Patch an object with a JSON patch or a merge patch.",
+    "replace": "Replace an object with a manifest; its resourceVersion is kept.",
+    "upgrade": "Change a RayService on a new cluster beside the one that serves.",
     "pause": "Pause upgrades of a RayService before the switch.",
     "promote": "Switch traffic to the new cluster of a paused upgrade.",
     "abort": "Abort the upgrade in progress.",
@@ -152,9 +152,7 @@ def _of_usage(error: click.ClickException) -> CommandError:
     if context is None:
         return CommandError(Code.USAGE, error.format_message(), "", "rayward --help")
     usage = " ".join(context.get_usage().split()).removeprefix("Usage: ")
-    return CommandError(
-        Code.USAGE, error.format_message(), f"it is written as: {usage}", f"{context.command_path} --help"
-    )
+    return CommandError(Code.USAGE, error.format_message(), f"usage: {usage}", f"{context.command_path} --help")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

@@ -49,7 +49,9 @@ def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, accou
     """Print the RBAC rules that the operator needs, for kubectl apply.
 
     \b
-    rayward operator rbac | kubectl apply -f -
+    Examples:
+      rayward operator rbac | kubectl apply -f -
+      rayward operator rbac --namespace team --admission embedded | kubectl apply -f -
     """  # noqa: D301 -- click reads the backspace
     import yaml
 
@@ -74,7 +76,8 @@ def policy(account: str) -> None:
     """Print the admission policy that lets only the operator admit Ray objects to quota, for kubectl apply.
 
     \b
-    rayward operator policy | kubectl apply -f -
+    Examples:
+      rayward operator policy | kubectl apply -f -
     """  # noqa: D301 -- click reads the backspace
     import yaml
 

@@ -36,7 +36,7 @@ def command(
     waits: Waits | None,
     target: Target,
 ) -> int:
-    """Change an object by a patch; a merge patch that would drop items of a list is refused.
+    """Patch an object. A merge patch that would drop items of a list is rejected.
 
     \b
     Examples:

@@ -14,6 +14,8 @@ from rayward.kube.machinery.jsonvalue import Object, entries, section
 
 _STATUS = "SERVICE STATUS"
 _WIDEST = 80
+_ABORTED = "Aborted"
+_OF_ANNOTATION = "metadata.annotations: "
 _OF_APPLICATION = re.compile(r"^Application \S+ is [A-Z_]+: ")
 _OF_POD = re.compile(r'^pod \S+: (?:container \S+: )?(?:Back-off pulling image "[^"]*": )?(?:ErrImagePull: )?')
 """What kubelet says before the cause: a column has no room for it, ``describe`` has."""
@@ -45,7 +47,10 @@ def progress_of(service: Object) -> str:
     for kind, word in (("Stalled", "Failed: "), ("Reconciling", ""), ("WorkersMissing", "Done; ")):
         told = conditions.get(kind)
         if told is not None and told.get("status") == "True":
-            text = f"{word}{_cause(str(told.get('reason')), str(told.get('message', '')).partition(chr(10))[0])}"
+            reason = str(told.get("reason"))
+            # Who aborts an upgrade has what was asked for.
+            begin = "" if reason == _ABORTED else word
+            text = f"{begin}{_cause(reason, str(told.get('message', '')).partition(chr(10))[0])}"
             return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
     if section(service, "status").get("observedGeneration") != generation:
         return "Waiting for the operator"
@@ -56,11 +61,14 @@ def _cause(reason: str, message: str) -> str:
     """What a column has room for: an application's exception, or what is wrong with a field or a pod."""
     exception = _OF_APPLICATION.sub("", message)
     if exception != message:
-        return _OF_POD.sub("", exception).partition(". ")[0]
+        pod = _OF_POD.match(exception)
+        return exception[pod.end() :] if pod is not None else exception.partition(". ")[0]
     if (prefix := _OF_POD.match(message) or _OF_WORKERS.match(message)) is not None:
         return message[prefix.end() :]
     if (found := _OF_FIELD.match(message)) is not None:
         return f"{found['field']}{found['line'] or ''}: {message[found.end() :]}"
+    if message.startswith(_OF_ANNOTATION):
+        return message.removeprefix(_OF_ANNOTATION)
     return f"{reason}: {message}"
 
 

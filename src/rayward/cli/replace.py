@@ -28,7 +28,7 @@ from rayward.kube.machinery.jsonvalue import Object, section
 @waiting_options
 @target_options
 def command(files: tuple[str, ...], dry_run: str, form: Form | None, waits: Waits | None, target: Target) -> int:
-    """Replace an object by a manifest: fields that the manifest leaves out are removed, whoever set them.
+    """Replace an object with a manifest: fields that the manifest leaves out are removed, whoever set them.
 
     If the manifest has metadata.resourceVersion, as one from `rayward get -o yaml` has, and the object has changed
     since, nothing is written and the exit code is 5. Without it the object is replaced as it is at that time.

@@ -83,7 +83,7 @@ def _run(
 def _upgrade(
     words: tuple[str, ...], paused: bool, cause: str, form: Form | None, waits: Waits | None, target: Target
 ) -> int:
-    """Change a RayService by a new cluster beside the one that serves. Settings are those of `rayward set`.
+    """Change a RayService on a new cluster beside the one that serves. Settings are those of `rayward set`.
 
     \b
     Examples:

@@ -57,7 +57,7 @@ def _command(name: str) -> click.Command:
             else:
                 timeout = waits.timeout if waits else 600.0
                 verb = client.edit if name == "edit" else client.reassemble
-                following = f"rayward {name} {ref} goes on, and with --undo takes the change back"
+                following = f"rayward {name} {ref} continues; with --undo it reverts the change"
                 with progress(str(ref), following) as say:
                     done = verb(ref, *settings, cause=cause, timeout=timeout, tell=say)
             show(ref, done, form, dry=False)

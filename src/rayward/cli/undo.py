@@ -52,7 +52,7 @@ def command(
         dry = dry_run == "server"
         undo, done = client.undo(ref, to_revision, override_gitops=override_gitops, dry_run=dry)
         for number in undo.passed:
-            tell(f"passed over revision {number}, which failed")
+            tell(f"skipped revision {number}, which failed")
         tell(f"back to revision {undo.to.revision}{f' ({undo.to.cause})' if undo.to.cause else ''}")
         for kept in undo.kept:
             tell(f"kept {kept}, which is newer")

@@ -41,7 +41,7 @@ _COLOURS = ("cyan", "green", "magenta", "yellow", "blue", "bright_red")
     "image_policy",
     type=click.Choice(["any", "strict"]),
     default="any",
-    help="What becomes of images without --image: any runs them in Rayward's environment, strict rejects them.",
+    help="Images without --image: any runs them in Rayward's environment, strict rejects them.",
 )
 @click.option(
     "--project", type=click.Path(exists=True, file_okay=False), help="Folder of this machine that pods may write to."
@@ -97,7 +97,7 @@ def command(
     except KeyboardInterrupt:
         if not foreground:
             raise
-        tell("ending...")
+        tell("stopping...")
         control.down(folder, purge=False)
         tell(f"stopped; objects stay in {folder.root}")
 
@@ -150,9 +150,11 @@ def _refuse_other_flags(folder: Folder, up: control.Up, asked: Flags, data: Path
     if told:
         place = ["--data-dir", str(data)] if data is not None else []
         again = shlex.join([*settings.words(asked), *place])
-        why = "\n".join(f"{flag}: it was started with {instead}" for flag, instead in told.items())
+        why = "\n".join(f"{flag}: started with {instead}" for flag, instead in told.items())
         following = f"{shlex.join(['rayward', 'down', *place])} && rayward up {again}"
-        raise CommandError(Code.CONFLICT, f"it is already running, but not with {' '.join(told)}", why, following)
+        raise CommandError(
+            Code.CONFLICT, f"the stack is already running, but not with {' '.join(told)}", why, following
+        )
 
 
 def _tell_troubles(folder: Folder, up: control.Up) -> None:

@@ -31,7 +31,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str | No
     del context, parameter
     found = duration(value) if value else None
     if value and found is None:
-        raise click.BadParameter(f"{value} is no time: write 10m, or a number of seconds")
+        raise click.BadParameter(f"{value} is not a duration: write 10m, or a number of seconds")
     return found.total_seconds() if found is not None else None
 
 
@@ -51,7 +51,7 @@ _FLAGS: Final = (
         "--leader-election",
         type=click.Choice(["auto", "true", "false"]),
         default="auto",
-        help="Whether several operators take turns (auto: unless the API server is on this machine).",
+        help="Whether operators elect a leader (auto: unless the API server is on this machine).",
     ),
     click.option("--leader-election-namespace", default="", metavar="NS", help="Namespace of the lease."),
     click.option("--metrics-addr", default="", metavar="[HOST]:PORT", help="Serve /metrics there; port 0: a free one."),
@@ -113,8 +113,8 @@ _FLAGS: Final = (
         is_flag=True,
         help="With the embedded engine: admit nothing while pods that were admitted are not ready.",
     ),
-    click.option("--ready-file", type=_PATH, metavar="PATH", help="Written once everything is watched."),
-    click.option("--beside-kuberay", is_flag=True, help="Start though KubeRay's operator seems to be alive."),
+    click.option("--ready-file", type=_PATH, metavar="PATH", help="File to write once all watches have synced."),
+    click.option("--beside-kuberay", is_flag=True, help="Start even if KubeRay's operator seems to be running."),
 )
 
 Options = Mapping[str, Any]
@@ -174,7 +174,7 @@ def start(options: Options, run: Run = run) -> int:
     except OperatorError as error:
         return _failed(error.what, error.why, error.following)
     except LeadershipLost as error:
-        _failed("another operator may lead now", str(error), "start it again: it waits for its turn")
+        _failed("another operator may lead now", str(error), "start it again: it waits until it is elected leader")
         return LOST
     return 0
 

@@ -105,16 +105,17 @@ class Ledger:
         self._namespaces = objects.namespaces
         self._now = now
 
-    def verdict(self, workload: Workload, *, gives_up: bool = False) -> Verdict:
+    def verdict(self, workload: Workload, *, gives_up: bool = False, beside: str = "") -> Verdict:
         """How a Workload stands, one that does not exist yet too.
 
-        With ``gives_up`` its owner gives up for it what it holds now; otherwise the owner keeps that beside it.
+        With ``gives_up`` its owner gives up for it what it holds now; otherwise the owner keeps that beside it, or only
+        what its RayCluster ``beside`` holds.
         """
         problem = self._problem(workload)
         if problem:
             return Verdict(problem=problem)
         with self._asked(workload) as key:
-            return self._verdict(workload, key, gives_up=gives_up)
+            return self._verdict(workload, key, gives_up=gives_up, beside=beside)
 
     def never_fits_alone(self, workload: Workload) -> bool:
         """Whether a Workload does not fit though nobody holds anything; False where nobody can tell."""
@@ -141,14 +142,20 @@ class Ledger:
         finally:
             self.engine.remove_workload(key)
 
-    def usage_of(self, owner: str, queue: str, without: Iterable[str] = ()) -> Usage:
-        """What an owner's Workloads hold of a ClusterQueue."""
+    def usage_of(self, owner: str, queue: str, without: Iterable[str] = (), cluster: str = "") -> Usage:
+        """What an owner's Workloads hold of a ClusterQueue: all of them, or those of one of its RayClusters."""
         total: Usage = {}
         for item in self.engine.holders.get(queue, {}).values():
-            if item.key not in without and self.owner(item.key) == owner:
+            if item.key not in without and self.owner(item.key) == owner and self._is_of(item.key, cluster):
                 for fr, amount in item.usage.items():
                     total[fr] = total.get(fr, 0) + amount
         return total
+
+    def _is_of(self, key: str, cluster: str) -> bool:
+        """Whether a Workload is of a RayCluster; one that names none may be."""
+        workload = self.workloads.get(key)
+        named = workload.metadata.label(labels.CLUSTER) if workload is not None else ""
+        return not cluster or named in ("", cluster)
 
     def owner(self, key: str) -> str:
         """Who a Workload is for: ``RayService default/llm``."""
@@ -185,7 +192,7 @@ class Ledger:
             self.engine.set_namespace(namespace, {"kubernetes.io/metadata.name": namespace})
         return self.engine.inventory.selects(queue, namespace)
 
-    def _verdict(self, workload: Workload, key: str, *, gives_up: bool) -> Verdict:
+    def _verdict(self, workload: Workload, key: str, *, gives_up: bool, beside: str) -> Verdict:
         item = self.engine.item(key)
         if item is None:
             return Verdict(problem=self.engine.refused.get(key, "") or f"Workload {key} cannot be queued")
@@ -195,7 +202,7 @@ class Ledger:
         owner = owner_of(workload)
         replaced = self.engine.holders[queue].get(item.replaces) if item.replaces else None
         own = self.usage_of(owner, queue, (key, item.replaces))
-        kept: Usage = {} if gives_up else own
+        kept: Usage = {} if gives_up else self.usage_of(owner, queue, (key, item.replaces), beside)
         never = self.engine.exceeds(item, kept)
         lacks = self.engine.lacks(item, own if gives_up else None)
         need, whole = _need(item, replaced), _need(item, None)

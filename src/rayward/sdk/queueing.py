@@ -129,7 +129,7 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
 
     An object that runs already is asked about as an upgrade of it: a RayService keeps what it holds until the new
     release serves, and every other object gives up what it holds. ``applied`` is for one that was written a moment
-    ago: what its RayService holds now is of the release before.
+    ago: its RayService keeps what the RayCluster holds that serves.
 
     Raises:
         UncountableError: Its spec is not valid.
@@ -157,11 +157,14 @@ def check(ledger: Ledger, manifest: Object, namespace: str, *, applied: bool = F
     if demand is None:
         raise UncountableError(problem[1] if problem else "")
     asked = proposed(kind, namespace, name, queue, [(one.name, one.count, one.spec) for one in demand.sets])
-    surges = False
-    if kind == RAY_SERVICES.kind:
-        asks = _holds_another_release if applied else _is_another_release
-        surges = yield from asks(manifest, namespace)
-    return Answer(f"{kind} {namespace}/{name}", ledger.verdict(asked, gives_up=not surges))
+    surges, beside = False, ""
+    if kind == RAY_SERVICES.kind and applied:
+        # The new release may hold quota by now, which is not kept beside it.
+        beside = yield from _serves_another_release(manifest, namespace)
+        surges = bool(beside)
+    elif kind == RAY_SERVICES.kind:
+        surges = yield from _is_another_release(manifest, namespace)
+    return Answer(f"{kind} {namespace}/{name}", ledger.verdict(asked, gives_up=not surges, beside=beside))
 
 
 def _converted(spec: Object) -> RayClusterSpec:
@@ -181,16 +184,17 @@ def _is_another_release(manifest: Object, namespace: str) -> Operation[bool]:
     return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
 
 
-def _holds_another_release(manifest: Object, namespace: str) -> Operation[bool]:
-    """Whether the RayCluster that serves is of another release than a RayService asks for."""
+def _serves_another_release(manifest: Object, namespace: str) -> Operation[str]:
+    """The RayCluster that serves, if it is of another release than a RayService asks for; else empty."""
     active = section(section(manifest, "status"), "activeServiceStatus").get("rayClusterName")
     if not active:
-        return False
+        return ""
     live = yield from writing.read_or_none(Ref(RAY_CLUSTERS.kind, str(active), namespace))
     if live is None:
-        return False
+        return ""
     before, after = section(live, "spec"), section(section(manifest, "spec"), "rayClusterConfig")
-    return release_hash(msgspec.convert(before, RayClusterSpec)) != release_hash(msgspec.convert(after, RayClusterSpec))
+    same = release_hash(msgspec.convert(before, RayClusterSpec)) == release_hash(msgspec.convert(after, RayClusterSpec))
+    return "" if same else str(active)
 
 
 def _submitter(kind: str, manifest: Object) -> Object | None:

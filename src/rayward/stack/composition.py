@@ -105,5 +105,5 @@ async def check_alone(client: Client) -> None:
         await ensure_alone(client)
     except KueueIsAliveError as error:
         raise OperatorError(
-            "Kueue's manager is at work here", str(error), "rayward operator run --admission=kueue"
+            "Kueue's manager is running here", str(error), "rayward operator run --admission=kueue"
         ) from error

@@ -38,7 +38,7 @@ def end_parts(seen: StackState | None, patience: float) -> bool:
             alive = state.alive_parts(alive)
     if alive:
         names = ", ".join(f"{part.name} ({part.pid})" for part in alive)
-        raise StackError("parts of the stack do not end", f"still there: {names}", "ps -o pid,stat,wchan,args")
+        raise StackError("parts of the stack do not stop", f"still running: {names}", "ps -o pid,stat,wchan,args")
     return bool(found)
 
 

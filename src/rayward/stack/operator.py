@@ -34,7 +34,7 @@ _PATH: Final = click.Path(path_type=Path)
     "--timeline-addr",
     default="",
     metavar="[HOST]:PORT",
-    help="Serve the timeline there, for rayward timeline through the API server; who reaches it reads it all.",
+    help="Serve the timeline there, for `rayward timeline` through the API server; there is no authentication.",
 )
 @click.option(
     "--scrape-file",
@@ -43,7 +43,13 @@ _PATH: Final = click.Path(path_type=Path)
     help="Write the addresses of Ray's metrics there, for Prometheus' file_sd_configs.",
 )
 def command(timeline_folder: Path | None, timeline_addr: str, scrape_file: Path | None, **options: Any) -> None:
-    """Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs, in the foreground."""
+    """Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs, in the foreground.
+
+    \b
+    Examples:
+      rayward operator run
+      rayward operator run --watch-namespace team --admission none
+    """  # noqa: D301 -- click reads the backspace
     store = Store(timeline_folder)
     began = rfc3339(datetime.now(UTC))
 

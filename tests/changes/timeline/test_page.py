@@ -6,7 +6,7 @@ from rayward.changes.timeline.page import page
 
 def test_the_page_is_self_contained_and_escapes_what_it_shows() -> None:
     entries = [
-        Entry("2026-01-01T00:00:00Z", "team", "RayService", "shop", "spec", "generation 2 was asked for", "ada"),
+        Entry("2026-01-01T00:00:00Z", "team", "RayService", "shop", "spec", "generation 2 was requested", "ada"),
         Entry("2026-01-01T00:00:09Z", "team", "RayCluster", "shop-x", "condition", "<b>", detail="<script>"),
     ]
     made = page("rayservice/shop", entries)

@@ -206,7 +206,7 @@ def test_a_container_that_takes_too_much_memory_is_killed_or_the_pod_says_why_no
         ended = machine.state(name)["terminated"]
         assert (ended["reason"], ended["exitCode"]) == ("OOMKilled", 137)
     else:
-        assert "not kept by the kernel" in machine.until_event(name, "LimitsNotEnforced")
+        assert "not enforced by the kernel" in machine.until_event(name, "LimitsNotEnforced")
         machine.delete(name)
 
 

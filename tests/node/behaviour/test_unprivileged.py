@@ -123,7 +123,7 @@ def test_limits_are_shown_by_whoever_cannot_keep_them(plain: Machine) -> None:
 
 def test_limits_that_are_only_stated_are_called_so(plain: Machine) -> None:
     name = plain.run(sh("exec sleep 600", resources={"limits": {"memory": "64Mi"}}))
-    assert "stated and counted, but not kept by the kernel" in plain.until_event(name, "LimitsNotEnforced")
+    assert "counted, but not enforced by the kernel" in plain.until_event(name, "LimitsNotEnforced")
     plain.until_ready(name)
     assert plain.execute(name, "sh", "-c", "echo 9 > /sys/fs/cgroup/memory.max")[0] != 0
     assert plain.execute(name, "cat", "/sys/fs/cgroup/memory.max")[1][1] == b"67108864\n"

@@ -291,3 +291,19 @@ def test_what_ray_still_says_of_the_former_configuration_is_known_as_such() -> N
         assert text not in seen.tracebacks.values()
 
     run(play())
+
+
+def test_what_a_constructor_raised_is_kept_when_ray_says_only_that_the_deployment_failed() -> None:
+    async def play() -> None:
+        world = World(behaviours={"m:a": Behaviour(constructor_error="RuntimeError: no weights", build_seconds=0.1)})
+        wanted = deploy("one", "a")
+        seen = await world.look_until("DEPLOY_FAILED", await world.look(deploy=wanted), deploy=wanted)
+        for deployment in world.head._apps["a"].live.values():
+            deployment.message = ""
+        seen = await world.look(seen, deploy=wanted)
+        assert seen.serve is not None
+        (failed,) = seen.serve.applications["a"].deployments.values()
+        assert "no weights" not in f"{seen.serve.applications['a'].message} {failed.message}"
+        assert "RuntimeError: no weights" in seen.tracebacks["a"]
+
+    run(play())

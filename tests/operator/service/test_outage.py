@@ -113,6 +113,14 @@ def test_a_constructor_that_raises_while_nobody_answers_is_taken_back_before_ray
     assert decided(cluster(message=raised)).failure is None, "old replicas answer: Ray may try again"
 
 
+def test_a_replica_whose_process_dies_while_nobody_answers_is_taken_back_before_ray_gives_up() -> None:
+    died = "A replica failed to start with exception. Retrying 2 more time(s). Error:\nThe actor died unexpectedly"
+    decision = decided(cluster(deserted=True, message=died))
+    assert decision.failure is not None
+    assert "The process of a replica died before it was ready" in decision.failure.message
+    assert "config-1" in [change.config for change in decision.annotate]
+
+
 def test_a_traceback_of_the_former_config_is_not_held_against_the_next_one() -> None:
     raised = "Error:\nTraceback (most recent call last):\nRuntimeError: no weights"
     active = cluster(deserted=True, message=raised)

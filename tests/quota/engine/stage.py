@@ -216,8 +216,23 @@ class QuotaStage:
             raise AssertionError(f"it did not become so; there is {shown}") from None
 
 
+async def until_kueue_read(client: Client, queue: str) -> None:
+    """Wait until Kueue knows a ClusterQueue as it is now: it reads queues and Workloads in no order."""
+    async with asyncio.timeout(PATIENCE):
+        while True:
+            found = await client.get(CLUSTER_QUEUES, queue)
+            conditions = found.get("status", {}).get("conditions", [])
+            if any(one.get("observedGeneration") == found["metadata"]["generation"] for one in conditions):
+                return
+            await asyncio.sleep(0.05)
+
+
 class KueueQuotaStage(QuotaStage):
     """The same where Kueue's own manager admits, which is there already."""
+
+    async def queue(self, name: str = "q", cpu: Any = 6, cohort: str = "", **spec: Any) -> None:
+        await super().queue(name, cpu, cohort, **spec)
+        await until_kueue_read(self.client, self.queue_name(name))
 
     async def stopped(self, name: str) -> None:
         """Its reconciler of jobs clears both conditions (UnsetQuotaReservationWithCondition in pkg/workload)."""

@@ -37,10 +37,13 @@ from rayward.operator.registry import registrations
 from rayward.quota import engine, gate
 from rayward.quota.engine.lifecycle import PodsReady
 from rayward.stack.composition import SHARED
+from tests.operator.ray.jobs import Script
+from tests.operator.ray.simulated import SimulatedHead
+from tests.operator.service.heads import PodHeads
 from tests.operator.service.stage import ServiceStage, cluster_config, service
 from tests.operator.stage import condition, running, template
 from tests.quota.engine.building import groups
-from tests.quota.engine.stage import add_flavor
+from tests.quota.engine.stage import add_flavor, until_kueue_read
 from tests.quota.engine.stage import install as install_queues
 
 FLAVOR: Final = "default-flavor"
@@ -65,6 +68,17 @@ KUEUE_ON_BOTH: Final = (ENGINES[1], HERE_TOO[-1])
 
 Object = dict[str, Any]
 
+_ENTRYPOINT: Final = "python train.py"
+
+
+class _Busy(PodHeads):
+    """Heads whose jobs run until they are stopped: one that has ended can neither be preempted nor edited."""
+
+    def find(self, place: Any) -> SimulatedHead:
+        head = super().find(place)
+        head.scripts[_ENTRYPOINT] = Script(run_seconds=None)
+        return head
+
 
 class GateStage(ServiceStage):
     """One namespace with a ClusterQueue of its own, and a LocalQueue ``q``; the embedded engine admits."""
@@ -72,6 +86,10 @@ class GateStage(ServiceStage):
     queueing: Queueing = EMBEDDED
     pods_ready: PodsReady | None = None
     """How long the embedded engine waits for pods; None for ever."""
+
+    def __init__(self, client: Client, access: Access, namespace: str) -> None:
+        super().__init__(client, access, namespace)
+        self.heads = self.reach = _Busy()
 
     @classmethod
     async def install(cls, client: Client) -> None:
@@ -85,7 +103,8 @@ class GateStage(ServiceStage):
             await cls.install(client)
         async with super().on(access) as made:
             yield made
-            await made.client.delete(CLUSTER_QUEUES, made.namespace)
+            with suppress(NotFound):  # a test of what is refused never had it
+                await made.client.delete(CLUSTER_QUEUES, made.namespace)
 
     @asynccontextmanager
     async def operator(
@@ -201,7 +220,7 @@ class GateStage(ServiceStage):
             "kind": "RayJob",
             "metadata": {"name": name, "labels": {labels.QUEUE_NAME: "q"}},
             "spec": {
-                "entrypoint": "python -c 1",
+                "entrypoint": _ENTRYPOINT,
                 "submissionMode": mode,
                 "shutdownAfterJobFinishes": True,
                 "rayClusterSpec": release(head),
@@ -365,6 +384,10 @@ class KueueStage(GateStage):
     @classmethod
     async def install(cls, client: Client) -> None:
         await add_flavor(client)
+
+    async def queue(self, cpu: Any, **spec: Any) -> None:
+        await super().queue(cpu, **spec)
+        await until_kueue_read(self.client, self.namespace)
 
 
 class KueueWithDefaultStage(KueueStage):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rayward.kinds import labels
 from rayward.kinds.resources import CLUSTER_QUEUES, COHORTS, LOCAL_QUEUES, RAY_CLUSTERS
 from rayward.kube.client.errors import Forbidden
+from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import EVENTS
-from tests.quota.gate.stage import KUEUE, GateStage, group
+from tests.quota.engine.building import groups
+from tests.quota.gate.stage import FLAVOR, KUEUE, GateStage, group
 
 pytestmark = pytest.mark.anyio
 
@@ -23,16 +27,15 @@ async def _until_event(ray: GateStage, cluster: str, reason: str, message: str =
     await ray.eventually(holds)
 
 
-async def _cohort(ray: GateStage, name: str, parent: str) -> str:
+async def _cohort(ray: GateStage, name: str, parent: str, **spec: Any) -> None:
     """A Cohort of this test alone."""
     body = {
         "apiVersion": COHORTS.api_version,
         "kind": COHORTS.kind,
         "metadata": {"name": f"{ray.namespace}-{name}"},
-        "spec": {"parentName": f"{ray.namespace}-{parent}"} if parent else {},
+        "spec": {"parentName": f"{ray.namespace}-{parent}", **spec},
     }
     await ray.client.apply(COHORTS, body, field_manager="tests", force=True)
-    return f"{ray.namespace}-{name}"
 
 
 async def test_a_queue_that_is_not_there_is_named_and_may_come_later(ray: GateStage) -> None:
@@ -66,14 +69,17 @@ async def test_a_flavor_that_is_not_there_makes_the_queue_inactive_and_says_so(r
 
 
 async def test_cohorts_in_a_circle_admit_nothing_until_it_is_broken(ray: GateStage) -> None:
-    first = await _cohort(ray, "a", parent="b")
-    await _cohort(ray, "b", parent="a")
-    await ray.queue(1, cohortName=first)
+    # The quota is in the circle's last link: nobody can admit by it who does not see the circle. And the queue is there
+    # first: Kueue v0.18.2 does not cache one that is made inside a circle until somebody edits it
+    # (Create in pkg/controller/core/clusterqueue_controller.go).
+    await ray.queue(0, cohortName=f"{ray.namespace}-a")
+    await _cohort(ray, "a", parent="b")
+    await _cohort(ray, "b", parent="a", resourceGroups=groups({FLAVOR: {"cpu": 1, "memory": 0}}))
     async with ray.operator():
         await ray.create_cluster("one")
         await ray.until_quota("one", "False", message="its cohort is its own ancestor")
         await _until_event(ray, "one", "Inadmissible", "its cohort is its own ancestor")
-        await _cohort(ray, "b", parent="")
+        await ray.client.patch(COHORTS, f"{ray.namespace}-b", {"spec": {"parentName": None}}, PatchType.MERGE)
         await ray.until_pods_of("one", 1)
 
 

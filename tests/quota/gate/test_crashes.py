@@ -130,7 +130,7 @@ _CHANGES: Final = {
         ("scale up", "before", 1),
         ("another takes its place", "after", 1),
         ("an upgrade is preempted", "after", 4),
-        pytest.param("a job is preempted and resumed", "before", 4, marks=pytest.mark.soak),
+        ("a job is preempted and resumed", "before", 4),
         *(pytest.param(name, moment, 1, marks=pytest.mark.soak) for name in _CHANGES for moment in ("before", "after")),
     ],
 )

@@ -278,8 +278,8 @@ def _tampered(group: str = "w", **change: Any) -> State:
         ({"pods": 5}, "more pods than quota is reserved for"),
         ({"held": 50}, "more pods than quota is reserved for"),
         ({"shape": "larger"}, "a shape that no quota is reserved for"),
-        ({"node_selector": None}, "changed by somebody else"),
-        ({"tolerations": ({"operator": "Exists"},)}, "changed by somebody else"),
+        ({"node_selector": None}, "changed by another client"),
+        ({"tolerations": ({"operator": "Exists"},)}, "changed by another client"),
     ],
     ids=lambda each: "" if isinstance(each, str) else next(iter(each)),
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from typing import Any
 
 import msgspec
 import pytest
@@ -24,9 +23,6 @@ from rayward.kube.core.resource import (
     Resource,
 )
 from rayward.quota.gate.policy import manifests
-from tests.operator.ray.jobs import Script
-from tests.operator.ray.simulated import SimulatedHead
-from tests.operator.service.heads import PodHeads
 from tests.quota.gate.stage import ENGINES, GateStage, queued_service
 
 pytestmark = pytest.mark.anyio
@@ -52,15 +48,6 @@ async def _guarded(ray: GateStage) -> None:
 
 _IMAGE = "rayproject/ray:2"
 _OPERATOR = "system:serviceaccount:rayward-system:rayward-operator"
-
-
-class _Busy(PodHeads):
-    """Heads whose jobs run until they are stopped: an edit of one that has ended would do nothing."""
-
-    def find(self, place: Any) -> SimulatedHead:
-        head = super().find(place)
-        head.scripts["python -c 1"] = Script(run_seconds=None)
-        return head
 
 
 @asynccontextmanager
@@ -164,7 +151,6 @@ async def test_the_mark_of_a_suspended_job_is_the_gates_and_a_user_may_only_remo
 
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 async def test_edit_and_reassemble_go_on_under_the_policy(ray: GateStage) -> None:
-    ray.heads = ray.reach = _Busy()
     await ray.queue(2)
     await _guarded(ray)
     await ray.create_cluster("probe")

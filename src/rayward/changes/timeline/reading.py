@@ -35,7 +35,7 @@ def _revisions(ref: Ref, revisions: Iterable[Revision]) -> Iterator[Entry]:
     for one in revisions:
         if one.is_gap or not one.changed_at:
             continue
-        text = f"generation {one.revision} was asked for" + (f": {one.cause}" if one.cause else "")
+        text = f"generation {one.revision} was requested" + (f": {one.cause}" if one.cause else "")
         text += f" ({one.changed})" if one.changed else ""
         yield Entry(one.changed_at, ref.namespace, ref.kind, ref.name, "spec", text, one.user or one.manager)
 

@@ -31,10 +31,10 @@ def of_object(kind: str, old: Any, new: Any, now: str) -> Iterator[Entry]:
     if old is None:
         yield entry("created", f"{kind} was created", metadata.creation_timestamp)
     if new is None:
-        yield entry("deleted", f"{kind} is gone")
+        yield entry("deleted", f"{kind} was deleted")
         return
     if old is not None and old.deleting != new.deleting:
-        yield entry("deleted", f"deletion of {kind} was asked for", metadata.deletion_timestamp)
+        yield entry("deleted", f"deletion of {kind} was requested", metadata.deletion_timestamp)
     before = _by_type(old)
     for one in _by_type(new).values():
         was = before.get(one.type)
@@ -63,14 +63,14 @@ def of_pod(old: Any, new: Any, now: str, owner: str) -> Iterator[Entry]:
         return Entry(now, metadata.namespace, "Pod", metadata.name, what, text, owner=cluster, detail=detail)
 
     if new is None:
-        yield entry("deleted", "pod is gone")
+        yield entry("deleted", "pod was deleted")
         return
     if old is None:
         yield entry("created", f"pod of group {metadata.label(labels.GROUP)} was created")
     if new.ready and not (old is not None and old.ready):
         yield entry("pod", "pod is ready")
     elif old is not None and old.ready and not new.ready and not new.deleting:
-        yield entry("pod", "pod is not ready any more")
+        yield entry("pod", "pod is no longer ready")
     if new.status.phase == "Failed" and not (old is not None and old.status.phase == "Failed") and new.status.reason:
         # of a pod that its node gave up, no container may say more
         yield entry("pod", f"pod failed: {new.status.reason}", new.status.message)
@@ -141,7 +141,7 @@ def of_revision(old: KubeObject | None, new: KubeObject | None, now: str) -> Ite
         by = metadata.annotation(USER) or metadata.annotation(MANAGER)
         cause, changed = metadata.annotation(CAUSE), metadata.annotation(CHANGED)
         text = (
-            f"generation {number} was asked for"
+            f"generation {number} was requested"
             + (f": {cause}" if cause else "")
             + (f" ({changed})" if changed else "")
         )

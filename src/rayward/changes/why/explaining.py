@@ -52,7 +52,7 @@ def explain(evidence: Evidence) -> Diagnosis:
         return Diagnosis(NOTHING, f"{ref} is as its spec asks", (str(verdict), *notes(evidence)))
     if ref.kind == "RayJob" and evidence.status.get("jobStatus") == "RUNNING":
         message = evidence.condition("Reconciling").get("message") or "jobStatus is RUNNING"
-        return Diagnosis(RUNNING, f"{ref} runs; nothing holds it", (str(message),), f"rayward logs -f {ref}")
+        return Diagnosis(RUNNING, f"{ref} is running; nothing blocks it", (str(message),), f"rayward logs -f {ref}")
     return Diagnosis(
         UNKNOWN, f"no rule knows why {ref} is {verdict.reason}", tuple(_all(evidence)), f"rayward describe {ref}"
     )

@@ -219,7 +219,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "TransactionPending",
         "{ref} is suspended by rayward {verb}, which was not finished",
-        "rayward {verb} {ref}   # goes on; with --undo it takes the change back",
+        "rayward {verb} {ref}   # continues; with --undo it reverts the change",
         _transaction,
     ),
     Rule("Suspended", "{ref} is suspended", "rayward resume {ref}", _suspended),
@@ -301,7 +301,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("JobFailed", "the job of {ref} failed: {reason}", "rayward logs {ref}", _job_failed, ("RayJob",)),
     Rule(
         "EditIgnored",
-        "{ref} has ended: it did not run what was edited since",
+        "{ref} has ended: later edits had no effect",
         "rayward rerun {name}",
         _edit_ignored,
         ("RayJob",),
@@ -331,7 +331,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule(
         "AtMaximum",
         "group {group} of {ref} is at its maxReplicas {most}: Ray's autoscaler adds no more workers",
-        "rayward set {ref} {group}.max=MORE   # where it shall grow",
+        "rayward set {ref} {group}.max=MORE   # lets it grow",
         _at_maximum,
         ("RayCluster",),
     ),

@@ -26,7 +26,7 @@ GROUPS: Final = "workerGroupSpecs"
 _ENTRY: Final = "workerGroupSpecs[]"
 _FT: Final = "gcsFaultToleranceOptions"
 _KUBERAY_GATED: Final = ("networkPolicy", "tlsOptions", "historyServerOptions", f"{_FT}.storage")
-_RECREATED: Final = "upgradeStrategy.type is Recreate, and the spec is another one"
+_RECREATED: Final = "upgradeStrategy.type is Recreate, and the spec changed"
 _ROLLED: Final = f"the annotation {labels.ROLLING_UPDATE} replaces workers one by one"
 _WAITED: Final = "pods of an earlier spec, which the condition Drifted names, are replaced now"
 _KEPT: Final = "upgradeStrategy.type is not Recreate, so running pods stay"
@@ -149,7 +149,7 @@ def _let_go(edit: ClusterEdit) -> Answer:
         return Effect.RECREATE, _WAITED
     if _waiting_workers(edit) and edit.renewal is Effect.ROLLING_WORKERS:
         return Effect.ROLLING_WORKERS, _WAITED
-    return Effect.IN_PLACE, "it counts from the next change on"
+    return Effect.IN_PLACE, "it takes effect with the next change"
 
 
 def _waiting_workers(edit: ClusterEdit) -> tuple[str, ...]:
@@ -177,7 +177,7 @@ def _outside_rules(edit: ClusterEdit, difference: Difference, pattern: str, role
 def _suspension(edit: ClusterEdit) -> Answer:
     before, after = bool(edit.old.spec.suspend), bool(edit.new.spec.suspend)
     if before == after:
-        return Effect.IGNORED, "false is as good as unset"
+        return Effect.IGNORED, "false means the same as unset"
     if after:
         return Effect.SUSPEND, "a suspended cluster has no pods"
     if edit.is_kuberay and edit.new.spec.suspend is None:
@@ -267,7 +267,7 @@ def label_change(name: str, rules: Rules) -> Answer:
     """What another value of a label on the object itself does."""
     if name in (labels.QUEUE_NAME, kueue.QUEUE_NAME, kueue.PRIORITY_CLASS):
         if rules is Rules.RAYWARD:
-            return Effect.IN_PLACE, "quota is asked for anew: pods run while the queue admits them"
+            return Effect.IN_PLACE, "quota is requested again: pods run while the queue admits them"
         if name != labels.QUEUE_NAME:
             return Effect.IN_PLACE, "Kueue reads it"
     return Effect.IGNORED, "the operator does not read it"
@@ -290,7 +290,7 @@ def _annotation(edit: ClusterEdit, name: str) -> tuple[Effect, str, tuple[str, .
     if name == labels.ENABLE_SERVE_SERVICE:
         return Effect.IN_PLACE, "the serve Service is made or removed", ()
     if name == labels.RESTARTED_AT:
-        return Effect.IN_PLACE, "the operator looks at the cluster once more; no pod restarts", ()
+        return Effect.IN_PLACE, "the operator reconciles the cluster once; no pod restarts", ()
     if edit.new.spec.head_group_spec.enable_ingress:
         return Effect.IN_PLACE, "it is copied to the Ingress", ()
     return Effect.IGNORED, "the operator does not read it", ()

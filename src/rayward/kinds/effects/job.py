@@ -144,7 +144,7 @@ def _attempt(old: Object, difference: Difference, phase: Phase) -> Answer:
 def _suspension(old: Object, spec: Object, rules: Rules, phase: Phase) -> Answer:
     before, after = bool(section(old, "spec").get("suspend")), bool(spec.get("suspend"))
     if before == after:
-        return Effect.IGNORED, "false is as good as unset"
+        return Effect.IGNORED, "false means the same as unset"
     if phase is Phase.ENDED:
         return Effect.IGNORED, "the job has ended"
     if not after:

@@ -42,7 +42,7 @@ _SETTINGS: Final = (
 _ROLLS: Final = "its workers are replaced one by one; the head and the cluster that serves stay"
 _OTHER_CODE: Final = (
     "{} gets an application of another name or import_path, and in place requests would be lost if that fails "
-    f"(annotation {labels.SERVE_CONFIG_UPGRADE}=InPlace makes it in place all the same)"
+    f"(annotation {labels.SERVE_CONFIG_UPGRADE}=InPlace rolls it out in place anyway)"
 )
 _HELD: Final = "the cluster that serves is of an earlier spec"
 _ALONG: Final = "it comes with the new cluster that another field of this edit needs"
@@ -130,7 +130,7 @@ def _spec(edit: ServiceEdit, difference: Difference, field: str) -> Answer:
         return Effect.IGNORED, f"{edit.rules.operator} has no such field"
     if field == "suspend":
         if edit.old.spec.suspend == spec.suspend:
-            return Effect.IGNORED, "false is as good as unset"
+            return Effect.IGNORED, "false means the same as unset"
         if spec.suspend:
             return Effect.SUSPEND, "a suspended service has no clusters and no Services"
         return Effect.RESUME, "a cluster is made from the spec"
@@ -155,7 +155,7 @@ def _setting(edit: ServiceEdit, field: str) -> Answer:
             return Effect.ROLLING_WORKERS, f"{_HELD}, and {_ROLLS}"
         if before == "None" and edit.release is Effect.NEW_CLUSTER:
             return Effect.NEW_CLUSTER, "the cluster that serves is of another release, which type None held back"
-        return Effect.IN_PLACE, "it counts from the next change on"
+        return Effect.IN_PLACE, "it takes effect with the next change"
     if field == "serveService":
         if edit.is_kuberay:
             return Effect.NEXT_CLUSTER, f"{edit.rules.operator} updates the Service only when traffic moves"
@@ -270,7 +270,7 @@ def _lets_sizes_go(edit: ServiceEdit) -> bool:
 def _suspend(edit: ServiceEdit) -> Answer:
     before, after = (bool(service.spec.ray_cluster_config.suspend) for service in (edit.old, edit.new))
     if before == after:
-        return Effect.IGNORED, "false is as good as unset"
+        return Effect.IGNORED, "false means the same as unset"
     if after:
         return Effect.SUSPEND, "the cluster that serves is suspended: it has no pods, and requests are not answered"
     return Effect.RESUME, "the cluster that serves is resumed"
@@ -312,7 +312,7 @@ def _annotation(edit: ServiceEdit, name: str) -> Answer:
     if name == labels.ROLLING_UPDATE and not edit.is_kuberay:
         if edit.release is Effect.ROLLING_WORKERS and edit.is_let_go:
             return Effect.ROLLING_WORKERS, f"{_HELD}, and {_ROLLS}"
-        return Effect.IN_PLACE, "it counts from the next change on, where upgradeStrategy.type is None"
+        return Effect.IN_PLACE, "it takes effect with the next change, where upgradeStrategy.type is None"
     if name in (*_VERBS, *_SETTINGS) and not edit.is_kuberay:
         return Effect.IN_PLACE, "the operator reads it when it acts"
     if name == labels.RESTARTED_AT and not edit.is_kuberay:

@@ -83,7 +83,7 @@ def spec_warnings(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     yield from image_warnings(spec, at)
     dashboard = (spec.head_group_spec.ray_start_params or {}).get("dashboard-port")
     if dashboard is not None and not parse_digits(dashboard, _HIGHEST_PORT):
-        message = f"{dashboard[:64]!r} is no port, so nobody finds the dashboard: write a number from 1 to 65535"
+        message = f"{dashboard[:64]!r} is not a port, so the dashboard cannot be found: write a number from 1 to 65535"
         yield Problem(f"{at}.headGroupSpec.rayStartParams.dashboard-port", "Invalid", message)
     version = spec.autoscaler_options.version if spec.autoscaler_options is not None else None
     for index, group in enumerate(spec.worker_group_specs or ()):

@@ -100,7 +100,7 @@ class Cgroups:
         try:
             self._prepare(place)
         except OSError as error:
-            self.refusal = f"control groups are not ours to set: {error.strerror} ({error.filename})"
+            self.refusal = f"control groups are not writable: {error.strerror} ({error.filename})"
 
     @classmethod
     def here(cls, data: Path) -> Cgroups:

@@ -44,8 +44,8 @@ class Holder:
         if self.kind != "Deployment":
             following += "\n  or, if it watches other namespaces only: rayward operator run --beside-kuberay"
         return OperatorError(
-            "KubeRay's operator is at work in these namespaces",
-            f"{where} says that it is alive; two operators would each delete what the other makes",
+            "KubeRay's operator is running in these namespaces",
+            f"{where} says so; two operators would delete what the other creates",
             following,
         )
 

@@ -38,6 +38,11 @@ def cause_of(text: str) -> str:
     return exception_in(plain(text))
 
 
+def tells_failure(text: str) -> bool:
+    """Whether it is of a replica that did not start: its code raised, or its process died."""
+    return bool(cause_of(text) or _DIED.search(text))
+
+
 def summary(text: str, service: str) -> str:
     """One line for a condition: the cause, and what to do about it; without a traceback, the end of the text."""
     cause = cause_of(text)
@@ -71,7 +76,7 @@ def message_of(message: str, deployments: Sequence[str]) -> str:
     for text in (message, *deployments):
         if cause_of(text):
             return text
-    return next((text for text in deployments if _DIED.search(text)), message or "; ".join(deployments))
+    return next((text for text in deployments if tells_failure(text)), message or "; ".join(deployments))
 
 
 def waits_for(app: Application) -> str:

@@ -121,7 +121,7 @@ class ServiceEvents:
         """Somebody else changed the templates of the cluster that serves: the spec no longer describes it."""
         drifted = condition_of(cluster.status.conditions, DRIFTED)
         if drifted is not None and drifted.status == "True":
-            message = f"RayCluster {cluster.metadata.name} was edited itself: {drifted.message}. "
+            message = f"RayCluster {cluster.metadata.name} was edited directly: {drifted.message}. "
             message += "Write the change into spec.rayClusterConfig, which makes a new RayCluster, or take it back"
             self.event("Warning", "RayClusterEdited", message)
 

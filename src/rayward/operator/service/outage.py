@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from rayward.kinds import labels
-from rayward.operator.service.diagnosis import cause_of
+from rayward.operator.service.diagnosis import tells_failure
 from rayward.operator.service.readiness import deploy_failed, readiness_of
 from rayward.operator.service.state import (
     DESERTION,
@@ -92,13 +92,13 @@ def may_be_stuck(active: ChildCluster) -> bool:
 
 
 def _raised(active: ChildCluster) -> Failure | None:
-    """A constructor raised, and no replica of the last config is left.
+    """A constructor raised or its process died, and no replica of the last config is left.
 
     Ray would try twice more and then answer the requests that wait with 503: taken back now, none is lost.
     """
     if active.serve is None or active.serve.config != active.config:
         return None
-    failed = next((app for app in active.serve.applications if app.deserted and cause_of(app.message)), None)
+    failed = next((app for app in active.serve.applications if app.deserted and tells_failure(app.message)), None)
     if failed is None:
         return None
     found = deploy_failed(failed, active)

@@ -96,7 +96,7 @@ async def ensure_alone(client: Client, clock: Clock = SYSTEM_CLOCK) -> None:
     where = await _find(client, clock)
     if where:
         raise KueueIsAliveError(
-            f"Kueue's manager is at work ({where} says so), and two who admit workloads would give the same quota "
+            f"Kueue's manager is running ({where} says so), and two admission controllers would give the same quota "
             "twice: run the gate alone, without the embedded engine, or stop Kueue first: "
             "kubectl -n kueue-system scale deployment kueue-controller-manager --replicas=0"
         )

@@ -50,7 +50,7 @@ def _forged(known: Grant, covered: Covered) -> str:
             "the gate is closed for those"
         )
     if known.checksum and known.checksum != checksum_of(known):
-        return f"Annotation {labels.ADMITTED} was changed by somebody else; the gate writes it anew"
+        return f"Annotation {labels.ADMITTED} was changed by another client; the gate restores it"
     return ""
 
 

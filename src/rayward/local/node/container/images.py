@@ -66,7 +66,7 @@ def find_environment(image: str, environments: Mapping[str, str], default: str =
         if not Path(folder, "bin").is_dir():
             raise NoImage(
                 "ErrImagePull",
-                f'image "{image}" is mapped to {folder}, which is no Python environment: it has no bin folder',
+                f'image "{image}" is mapped to {folder}, which is not a Python environment: it has no bin folder',
             )
         return Environment(folder)
     bare = _shorter(image)[0]

@@ -184,7 +184,7 @@ class Keeper:
             return group, {}
         files = stated(limits, requests)
         if files:
-            text = f"Limits are stated and counted, but not kept by the kernel: {cgroups.refusal}"
+            text = f"Limits are counted, but not enforced by the kernel: {cgroups.refusal}"
             self._tell("Normal", "LimitsNotEnforced", text, container["name"])
         return group, files
 
