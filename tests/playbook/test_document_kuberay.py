@@ -20,7 +20,6 @@ from rayward.changes.judging import State, judge
 from rayward.changes.outcomes import Conflict, Invalid, RolledBack, RolloutFailed
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
-from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES
 from rayward.local.addresses import shell_addresses_of
 from tests.kinds.clusters import changed
@@ -106,8 +105,13 @@ def _gone(sdk: Client, name: str) -> None:
     """Deleted in the foreground, as the playbook says: children go first."""
     ref = sdk.ref(name)
     sdk.api.delete(ref.resource, ref.name, "default", propagation_policy="Foreground")
-    eventually(lambda: not sdk.api.list(ref.resource, "default").items, _PATIENCE)
-    assert not sdk.api.list(PODS, "default").items
+
+    def left() -> list[str]:
+        found = [*sdk.api.list(ref.resource, "default").items, *sdk.api.list(PODS, "default").items]
+        return [one["metadata"]["name"] for one in found if f"{one['metadata']['name']}-".startswith(f"{ref.name}-")]
+
+    eventually(lambda: ref.name not in left(), _PATIENCE)
+    assert not left()
 
 
 def _active(sdk: Client) -> str:
@@ -124,25 +128,6 @@ def _pods(sdk: Client, group: str = "") -> list[Object]:
     selector = f"{labels.CLUSTER}=plain" + (f",{labels.GROUP}={group}" if group else "")
     found = sdk.api.list(PODS, "default", label_selector=selector).items
     return [pod for pod in found if "deletionTimestamp" not in pod["metadata"]]
-
-
-def test_patterns_3_and_4_a_json_patch_and_a_replace(sdk: Client, plain: str) -> None:
-    """One by path, refused whole where its test fails; one that keeps what others wrote."""
-    small = "/spec/workerGroupSpecs/0"
-    other = {"op": "test", "path": f"{small}/groupName", "value": "other"}
-    two = {"op": "replace", "path": f"{small}/replicas", "value": 2}
-    with pytest.raises(Invalid):
-        sdk.json_patch(plain, [other, two])
-    assert sdk.get(plain)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
-    sdk.settle(sdk.json_patch(plain, [{**other, "value": "small"}, two]))
-    assert (len(_pods(sdk, "small")), len(_pods(sdk, "other"))) == (2, 1)
-
-    def one(live: Object) -> Object:
-        live["spec"]["workerGroupSpecs"][0]["replicas"] = 1
-        return live
-
-    sdk.settle(sdk.replace(plain, one))
-    eventually(lambda: len(_pods(sdk)) == 3, _PATIENCE)
 
 
 def test_a1_another_serve_config_by_a_new_cluster(sdk: Client, says: str) -> None:
@@ -209,6 +194,25 @@ def test_rollback_of_a_release_that_fails(sdk: Client, says: str) -> None:
         sdk.settle(sdk.upgrade(says, SetField("serveConfigV2", broken)))
     assert sdk.get(says)["spec"] == before
     assert (_active(sdk), _answer(sdk)) == (first, "five")
+
+
+def test_patterns_3_and_4_a_json_patch_and_a_replace(sdk: Client, plain: str) -> None:
+    """One by path, refused whole where its test fails; one that keeps what others wrote."""
+    small = "/spec/workerGroupSpecs/0"
+    other = {"op": "test", "path": f"{small}/groupName", "value": "other"}
+    two = {"op": "replace", "path": f"{small}/replicas", "value": 2}
+    with pytest.raises(Invalid):
+        sdk.json_patch(plain, [other, two])
+    assert sdk.get(plain)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
+    sdk.settle(sdk.json_patch(plain, [{**other, "value": "small"}, two]))
+    assert (len(_pods(sdk, "small")), len(_pods(sdk, "other"))) == (2, 1)
+
+    def one(live: Object) -> Object:
+        live["spec"]["workerGroupSpecs"][0]["replicas"] = 1
+        return live
+
+    sdk.settle(sdk.replace(plain, one))
+    eventually(lambda: len(_pods(sdk)) == 3, _PATIENCE)
 
 
 def test_b1_a_scale_loses_no_group(sdk: Client, plain: str) -> None:
@@ -293,6 +297,5 @@ def test_c_a_job_is_suspended_edited_and_run(sdk: Client) -> None:
     status = sdk.wait("rayjob/train-2").object["status"]
     assert (status["jobDeploymentStatus"], status["jobStatus"]) == ("Complete", "SUCCEEDED")
     assert sdk.get("rayjob/train")["metadata"]["uid"] == waited.object["metadata"]["uid"]
-    for name in ("train", "train-2"):
-        sdk.api.delete(RAY_JOBS, name, "default", propagation_policy="Foreground")
-    eventually(lambda: not sdk.api.list(RAY_JOBS, "default").items, _PATIENCE)
+    _gone(sdk, "rayjob/train-2")
+    _gone(sdk, "rayjob/train")

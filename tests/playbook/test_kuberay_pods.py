@@ -16,6 +16,7 @@ from rayward.kinds import labels
 from rayward.kube.core.resource import PODS
 from tests.operator.stage import Object, group, manifest, uids
 from tests.playbook.played import kuberay_with_played_pods
+from tests.playbook.seen import of_cluster
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.kube
@@ -30,12 +31,12 @@ def sdk() -> Generator[Client]:
 def test_pods_of_an_earlier_template_are_told_and_recreate_replaces_them(sdk: Client) -> None:
     sdk.settle(sdk.apply(manifest(groups=[group(replicas=2)])), timeout=150)
     assert sdk.why("raycluster/plain")[0].code == "AsAsked"
-    before = uids(sdk.api.list(PODS, "team").items)
+    before = uids(_pods(sdk, "plain"))
     with pytest.raises(RolloutFailed, match="OlderPods") as kept:
         sdk.settle(sdk.set("raycluster/plain", SetImage("rayproject/ray:2")), timeout=150)
     assert "2 more of an earlier template keep running" in kept.value.why
     assert kept.value.following.startswith("rayward apply -f FILE --strategy recreate")
-    assert uids(sdk.api.list(PODS, "team").items) == before
+    assert uids(_pods(sdk, "plain")) == before
     found, _ = sdk.why("raycluster/plain")
     assert (found.code, "earlier template" in found.evidence[0]) == ("Drifted", True)
 
@@ -43,7 +44,7 @@ def test_pods_of_an_earlier_template_are_told_and_recreate_replaces_them(sdk: Cl
     for part in (wanted["spec"]["headGroupSpec"], *wanted["spec"]["workerGroupSpecs"]):
         part["template"]["spec"]["containers"][0]["image"] = "rayproject/ray:2"
     sdk.settle(sdk.apply(wanted, strategy="recreate"), timeout=150)
-    pods = sdk.api.list(PODS, "team").items
+    pods = _pods(sdk, "plain")
     assert len(pods) == 3
     assert not before & uids(pods)
     assert {pod["spec"]["containers"][0]["image"] for pod in pods} == {"rayproject/ray:2"}
@@ -80,6 +81,9 @@ def test_patterns_3_and_4_a_reconcile_and_an_undo(sdk: Client) -> None:
     eventually(lambda: _groups(sdk) == ["headgroup", "other", "wg"])
 
 
+def _pods(sdk: Client, cluster: str) -> list[Object]:
+    return of_cluster(sdk.api.list(PODS, "team").items, cluster)
+
+
 def _groups(sdk: Client) -> list[str]:
-    pods = sdk.api.list(PODS, "team", label_selector=f"{labels.CLUSTER}=patched").items
-    return sorted(pod["metadata"]["labels"][labels.GROUP] for pod in pods if "deletionTimestamp" not in pod["metadata"])
+    return sorted(pod["metadata"]["labels"][labels.GROUP] for pod in _pods(sdk, "patched"))
