@@ -71,7 +71,7 @@ bench-jobs: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
 	@failed=0; $(PY) -m bench.jobs || failed=1; $(PY) -m bench.joblatency || failed=1; exit $$failed
 
-# Workers that join a cluster of real Ray, idle and with all cores busy: our init container beside KubeRay's.
+# Workers that join a cluster of real Ray, idle and with all cores busy: our init container beside KubeRay's; then a crowd.
 bench-joining: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m bench.joining
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, INGRESSES
+from rayward.kube.core.resource import CONFIG_MAPS, EVENTS, INGRESSES, NETWORK_POLICIES
 from rayward.local.controllers import Published
-from rayward.local.controllers.ingresses import REASON
 from tests.controllers.scenarios import ENDPOINT_SLICES, SERVICES, Scenarios, running, space, until
 
 
@@ -47,20 +46,30 @@ class TestOurServer(Scenarios):
 
                 await until(leads_there)
 
-    async def test_an_ingress_says_that_nothing_serves_it(self, kubeconfig: Path, tmp_path: Path) -> None:
+    async def test_an_ingress_and_a_network_policy_say_that_nothing_acts_on_them(
+        self, kubeconfig: Path, tmp_path: Path
+    ) -> None:
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "controller": True}
-        backend = {"service": {"name": "web", "port": {"number": 80}}}
+        specs = {
+            INGRESSES: {"defaultBackend": {"service": {"name": "web", "port": {"number": 80}}}},
+            NETWORK_POLICIES: {"podSelector": {}},
+        }
         async with running(kubeconfig, claims_folder=tmp_path) as client, space(client) as namespace:
             owned = await client.create(CONFIG_MAPS, {"metadata": {"name": "owner"}}, namespace)
-            references = [{**owner, "uid": owned["metadata"]["uid"]}]
-            ingress = {"metadata": {"name": "web", "ownerReferences": references}, "spec": {"defaultBackend": backend}}
-            await client.create(INGRESSES, ingress, namespace)
+            metadata = {"name": "web", "ownerReferences": [{**owner, "uid": owned["metadata"]["uid"]}]}
+            for resource, spec in specs.items():
+                await client.create(resource, {"metadata": metadata, "spec": spec}, namespace)
 
             async def told() -> bool:
                 events = (await client.list(EVENTS, namespace)).items
-                found = {event["involvedObject"]["kind"]: event for event in events if event["reason"] == REASON}
-                return found.keys() == {"Ingress", "ConfigMap"} and all(
-                    "web" in each["message"] for each in found.values()
-                )
+                about = {
+                    (each["reason"], each["involvedObject"]["kind"]) for each in events if "web" in each["message"]
+                }
+                return about >= {
+                    ("IngressNotServed", "Ingress"),
+                    ("IngressNotServed", "ConfigMap"),
+                    ("NetworkPolicyNotEnforced", "NetworkPolicy"),
+                    ("NetworkPolicyNotEnforced", "ConfigMap"),
+                }
 
             await until(told)

@@ -125,8 +125,8 @@ def _new(config: str) -> Callable[[HelloService], None]:
 
 
 _CORRECT: Final = "correct the field"
-TAKEN_BACK: Final = "taken back by itself"
-REPLACED: Final = "taken back by itself, on a new cluster"
+TAKEN_BACK: Final = "rolled back automatically"
+REPLACED: Final = "rolled back automatically, on a new cluster"
 _ABANDON: Final = "`undo` or a corrected spec"
 
 
@@ -145,8 +145,6 @@ class Case:
     """Whether nobody answers until it is taken back."""
     loses: bool = False
     """Whether requests may be lost: nothing that could answer is left, of the old config neither."""
-    recorded: bool = True
-    """Whether the page of broken releases has it; else it has it from the next recording on."""
 
 
 CASES: Final = [
@@ -166,21 +164,18 @@ CASES: Final = [
         "ValidationError: 2 validation errors for Sizes: width: Input should be a valid integer",
         TAKEN_BACK,
         shown="2 validation errors for Sizes",
-        recorded=False,
     ),
     Case(
         "deployments of other names whose constructor raises",
         _serve(in_place=False, import_path="renamed:app"),
         "RuntimeError: no weights",
         _ABANDON,
-        recorded=False,
     ),
     Case(
         "other import path without module",
         _serve(in_place=False, import_path="nope:app"),
         "ModuleNotFoundError",
         _ABANDON,
-        recorded=False,
     ),
     Case(
         "replica that fits nowhere, by its code",
@@ -189,7 +184,6 @@ CASES: Final = [
         TAKEN_BACK,
         shown="ReplicasUnschedulable",
         silent=True,
-        recorded=False,
     ),
     Case(
         "reconfigure that does not return",
@@ -199,7 +193,6 @@ CASES: Final = [
         shown="ReplicasNotStarted",
         silent=True,
         loses=True,
-        recorded=False,
     ),
     Case(
         "pip package that is not there",
@@ -268,14 +261,13 @@ CASES: Final = [
         _ACCOUNT,
         shown="service account default/nope",
     ),
-    Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _ABANDON, _INIT, recorded=False),
+    Case("init container that fails", _patch((_INIT, [_FETCH])), "no model store", _ABANDON, _INIT),
     Case(
         "constructor that does not return",
         _serve(import_path="hangs:app"),
         "no replica has started within",
         TAKEN_BACK,
         silent=True,
-        recorded=False,
     ),
     Case("replica that is killed", _serve(import_path="killed:app"), "process of a replica died", TAKEN_BACK),
     Case("import that exits", _serve(import_path="exits:app"), "WorkerCrashedError", TAKEN_BACK),
@@ -292,7 +284,6 @@ CASES: Final = [
         "Insufficient cpu",
         _ABANDON,
         shown="0 of 1 pods of worker group large are running",
-        recorded=False,
     ),
 ]
 

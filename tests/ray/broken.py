@@ -21,7 +21,7 @@ _TEXT: Final = """# Releases that cannot work
 What you see when a release cannot work, how soon, and what brings the service back. Each row was recorded from a
 RayService on real Ray that was serving and was asked 20 times a second: the release was applied, the cause was waited
 for, and the former spec was applied again. A request without an answer within 30 s counts as lost. Where a row with
-another import path says "taken back", it was given in place by annotation `rayward.dev/serve-config-upgrade: InPlace`;
+another import path says "rolled back", it was given in place by annotation `rayward.dev/serve-config-upgrade: InPlace`;
 without that it gets a cluster of its own.
 
 - **Rejected** (a message that begins with a field): nothing that runs is changed. Correct the field and apply again.

@@ -100,7 +100,7 @@ class RayStack:
 
         def ready() -> bool:
             seen = self.pods(cluster)
-            return len(seen) == pods and all(_is_ready(pod) for pod in seen)
+            return len(seen) == pods and all(is_ready(pod) for pod in seen)
 
         eventually(ready, PATIENCE)
         status = lambda: self.client.get(RAY_CLUSTERS, cluster, "default").get("status") or {}  # noqa: E731
@@ -125,7 +125,8 @@ def ends_soon(cluster: Object) -> None:
         group["template"]["spec"].setdefault("terminationGracePeriodSeconds", 5)
 
 
-def _is_ready(pod: Object) -> bool:
+def is_ready(pod: Object) -> bool:
+    """Whether a pod is Ready."""
     return _condition(pod.get("status") or {}, "Ready") == "True"
 
 

@@ -257,6 +257,21 @@ def test_messages_say_what_to_write() -> None:
     ("changes", "path"),
     [
         pytest.param({"spec.authOptions": {}}, "spec.authOptions.mode", id="authentication without mode"),
+        pytest.param(
+            {"spec.authOptions": {"mode": "disabled", "secretName": "s"}},
+            "spec.authOptions.secretName",
+            id="the secret of no authentication",
+        ),
+        pytest.param(
+            {
+                "spec.gcsFaultToleranceOptions": {
+                    "backend": "rocksdb",
+                    "storage": {"claimName": "mine", "deletionPolicy": "Retain"},
+                }
+            },
+            "spec.gcsFaultToleranceOptions.storage.deletionPolicy",
+            id="what becomes of a user's own claim",
+        ),
         *(
             pytest.param(
                 {f"{HEAD}.rayStartParams": {"dashboard-port": port}},

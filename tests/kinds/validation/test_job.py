@@ -253,6 +253,14 @@ def test_warnings_say_what_has_no_effect() -> None:
     assert "line 1, column 1" in found[-1].message
 
 
+@pytest.mark.parametrize("mode", ["HTTPMode", "InteractiveMode"])
+def test_a_submitter_that_is_not_made_is_worth_a_warning(mode: str) -> None:
+    given = {"spec.submitterConfig": {"backoffLimit": 1}, "spec.submitterPodTemplate": {}}
+    found = job_warnings(_job({"spec.submissionMode": mode, **given}))
+    assert sorted(warning.path for warning in found) == sorted(given)
+    assert job_warnings(_job({"spec.submitterConfig": {"backoffLimit": 1}})) == []
+
+
 def test_code_that_ray_cannot_unpack_is_worth_a_warning() -> None:
     text = "pip: [a]\nworking_dir: s3://b/code\npy_modules:\n- s3://b/a.zip\n- s3://b/b\n"
     messages = [warning.message for warning in job_warnings(_job({"spec.runtimeEnvYAML": text}))]

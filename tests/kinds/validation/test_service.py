@@ -245,6 +245,11 @@ def test_what_admission_takes_is_taken(judgement: Judgement) -> None:
         pytest.param(
             {f"{CLUSTER}.gcsFaultToleranceOptions": {"redisAddress": "r:6379", "externalStorageNamespace": "mine"}},
             f"{CLUSTER}.gcsFaultToleranceOptions.externalStorageNamespace",
+            id="the keys of every release",
+        ),
+        pytest.param(
+            {f"{CLUSTER}.gcsFaultToleranceOptions": {"backend": "rocksdb", "storage": {"claimName": "mine"}}},
+            f"{CLUSTER}.gcsFaultToleranceOptions.storage.claimName",
             id="releases that share their state",
         ),
         pytest.param(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -15,6 +16,7 @@ from rayward.kube.core.pod import ContainerState, ContainerStateWaiting, Contain
 from rayward.kube.core.status import status_body
 from rayward.operator.cluster import status as statuses
 from rayward.operator.cluster.decide import SETTLE_SECONDS, decide
+from rayward.operator.cluster.gate import Gate
 from rayward.operator.cluster.state import CreatePod, Observed
 from rayward.operator.cluster.status import Failure, status_of
 from rayward.operator.cluster.version import target_of
@@ -275,6 +277,29 @@ def test_a_failed_write_keeps_every_tool_waiting() -> None:
     regroup(world, replicas=3)
     failed = status_of(world.state(), NOW, failure=Failure("FailedCreateWorkerPod", "no quota"))
     assert _verdicts(world.cluster.metadata.generation, failed) == _ON_ITS_WAY
+
+
+def test_every_tool_waits_with_a_cluster_that_waits_for_quota() -> None:
+    for found in (cluster(), settled().cluster):
+        told = status_of(dataclasses.replace(state(found), gate=Gate(gated=True)), NOW)
+        assert _ready(told) == ("False", "WaitingForQuota")
+        assert _verdicts(found.metadata.generation, told) == _ON_ITS_WAY
+
+
+def test_amounts_are_told_as_kuberay_does_zero_among_them() -> None:
+    """Go writes an amount of 0 always, and leaves out a number that is 0."""
+    told = status_body(settled(manifest(groups=[])).cluster.status)
+    assert (told["desiredCPU"], told["desiredGPU"], told["desiredTPU"]) == ("1", "0", "0")
+    assert not {"desiredWorkerReplicas", "readyWorkerReplicas", "reason"} & set(told)
+
+
+def test_a_status_that_kuberay_wrote_of_a_cluster_that_failed_is_one_of_ours_once_it_is_ready() -> None:
+    world = World(cluster())
+    old = {"state": "failed", "reason": "no head", "desiredGPU": 0, "head": {}, "maxWorkerReplicas": 2147483647}
+    world.cluster = msgspec.structs.replace(world.cluster, status=msgspec.convert(old, RayClusterStatus))
+    world.settle()
+    told = status_body(world.cluster.status)
+    assert (told["state"], told.get("reason"), told["desiredGPU"]) == ("ready", None, "0")
 
 
 def test_a_suspended_cluster_is_suspended_to_argocd_and_never_done_to_the_others() -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
+from tools import fields
 
 from rayward.kinds import labels
 from rayward.kinds.raycluster import RayCluster
@@ -16,6 +18,7 @@ from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.watch import ChangeType
 from rayward.kube.core.objects import KubeObject, version_number
 from rayward.kube.core.resource import PODS
+from tests.operator.reported import assert_reported
 from tests.operator.service import verdicts
 from tests.operator.stage import GROUPS, Object, Stage, group, manifest, put, template
 from tests.operator.watching import watching
@@ -31,7 +34,7 @@ class _Pod(KubeObject, frozen=True):
 
 def _cluster(**spec: Any) -> Object:
     head = {"rayStartParams": {}, "template": template(image=_A)}
-    return manifest(headGroupSpec=head, groups=[group(replicas=2, template=template(image=_A))], **spec)
+    return manifest(headGroupSpec=head, groups=[group(replicas=2, minReplicas=1, template=template(image=_A))], **spec)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +81,10 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Stag
         await ray.patch(put(images, _C))
         await ends(_C)
     _judge(seen, outcomes)
+    assert_reported(
+        fields.CLUSTER,
+        (msgspec.to_builtins(found.status) for _, found in seen.values() if isinstance(found, RayCluster)),
+    )
 
 
 def _judge(seen: dict[int, tuple[ChangeType, KubeObject]], outcomes: dict[int, tuple[str, str]]) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from tools import fields
 
 from rayward.kinds.rayjob import RayJob
 from rayward.kinds.resources import RAY_JOBS
 from rayward.kube.client.watch import ChangeType
 from rayward.kube.core.objects import KubeObject, version_number
 from tests.operator.job.stage import JobStage, ray_job
+from tests.operator.reported import assert_reported
 from tests.operator.service import verdicts
 from tests.operator.watching import watching
 
 pytestmark = pytest.mark.anyio
 
+_OF_A_SILENT_HEAD = "status.jobStatusCheckFailureStartTime"
+"""``test_state.py`` has one."""
 _ENDS = {"Complete": ("Current", "Healthy"), "Failed": ("Failed", "Degraded")}
 
 
@@ -43,6 +48,9 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(
         concluded.append((verdicts.kstatus(written), verdicts.argocd(written)[0]))
         ended = seen[at].status.job_deployment_status == end
         assert concluded[-1] == (_ENDS[end] if ended else ("InProgress", "Progressing")), written["status"]
+    if end == "Failed":
+        statuses = (msgspec.to_builtins(found.status) for found in seen.values())
+        assert_reported({path: row for path, row in fields.JOB.items() if path != _OF_A_SILENT_HEAD}, statuses)
     print(f"{len(concluded)} versions; {sorted(set(concluded))}")
     assert concluded[0] == ("InProgress", "Progressing")
     assert concluded[-1] == _ENDS[end]

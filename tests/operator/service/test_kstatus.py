@@ -11,11 +11,12 @@ import msgspec
 import pytest
 
 from rayward.kube.core.meta import condition_of
+from rayward.kube.core.objects import Condition
 from rayward.operator.service import suspension
 from rayward.operator.service.conditions import Conditions, Facts, conditions, failure_of, observed_generation
 from rayward.operator.service.state import UNHEALTHY, Application, Failure, Healing, Policy, Release, ServeState
 from tests.operator.service import verdicts
-from tests.operator.service.world import A, B, World
+from tests.operator.service.world import A, B, C, World
 
 Object = dict[str, Any]
 
@@ -137,6 +138,47 @@ def _aborted() -> Service:
     return found.run(4)
 
 
+def _queued(found: Service, steps: int = 1) -> Service:
+    """The newest cluster waits for quota."""
+    newest = list(found.world.clusters)[-1]
+    waits = Condition(type="QuotaReserved", status="False", reason="Pending", message="Needs cpu 1")
+    closed = dataclasses.replace(found.world.clusters[newest], quota=waits, suspended=True, released=None)
+    found.world.clusters[newest] = closed
+    return found.run(steps)
+
+
+def _admitted(found: Service) -> Service:
+    newest = list(found.world.clusters)[-1]
+    opened = dataclasses.replace(found.world.clusters[newest], quota=None, suspended=False, released=found.world.now)
+    found.world.clusters[newest] = opened
+    return found.run(20)
+
+
+def _resumed(steps: int) -> Service:
+    """Its clusters were deleted meanwhile."""
+    found = _serving().edit(A).suspend(3).suspend(0)
+    found.world.clusters, found.world.serving = {}, ""
+    return found.edit(A, steps)
+
+
+def _rolling(steps: int) -> Service:
+    """The workers of the cluster that serves are replaced one by one."""
+    return _serving(Policy(in_place_only=True, rolls_workers=True)).edit(B, steps)
+
+
+def _healing() -> Service:
+    """An application turned unhealthy after its edit was done: a cluster is made to replace the one that serves."""
+    found = _serving(Policy(healing=Healing(timedelta(seconds=2), new_clusters=1)))
+    for _ in range(20):
+        if len(found.world.clusters) > 1:
+            return found.run(1)
+        active = found.world.clusters[found.world.serving]
+        serve = ServeState(active.config, (Application("app", UNHEALTHY),))
+        found.world.clusters[active.name] = dataclasses.replace(active, serve=serve)
+        found.run(1)
+    raise AssertionError("no cluster was made")
+
+
 def _restarted(found: Service) -> Service:
     """An operator that has not asked any dashboard yet."""
     serving = found.world.clusters[found.world.serving]
@@ -179,7 +221,27 @@ _STATES: Final[dict[str, tuple[Callable[[], Service], str, bool]]] = {
     "the operator restarted, and the strategy keeps the cluster": (
         lambda: _restarted(_serving(Policy(in_place_only=True)).edit(B, 10)), "Failed", False,
     ),
+    "the first cluster waits for quota": (lambda: _queued(Service().run(1)), "InProgress", False),
+    "the first cluster gets its quota": (lambda: _admitted(_queued(Service().run(1))), "Current", True),
+    "the new cluster waits for quota": (lambda: _queued(_serving().edit(B, 1), 50), "InProgress", False),
+    "the new cluster loses its quota": (lambda: _queued(_serving().edit(B, 3), 50), "InProgress", False),
+    "the new cluster gets its quota": (lambda: _admitted(_queued(_serving().edit(B, 1), 50)), "Current", True),
+    "an upgrade that waits for quota is edited": (
+        lambda: _queued(_queued(_serving().edit(B, 1)).edit(C, 1)), "InProgress", False,
+    ),
+    "an upgrade that waits for quota is reverted": (
+        lambda: _queued(_serving().edit(B, 1), 5).edit(A, 5), "Current", True,
+    ),
+    "another edit while the new cluster comes up": (lambda: _serving().edit(B, 3).edit(C, 1), "InProgress", False),
+    "another edit while the new cluster came up": (lambda: _serving().edit(B, 3).edit(C, 30), "Current", True),
+    "an upgrade under way is reverted": (lambda: _serving().edit(B, 3).edit(A, 5), "Current", True),
+    "an upgrade under way is rejected": (lambda: _serving().edit(B, 3).edit(None, 3), "Failed", False),
+    "an upgrade under way is suspended": (lambda: _serving().edit(B, 3).suspend(3), "InProgress", False),
+    "workers are replaced in place": (lambda: _rolling(1), "InProgress", False),
+    "self-healing makes another cluster": (_healing, "InProgress", True),
     "the service is being suspended": (lambda: _serving().edit(A).suspend(3), "InProgress", False),
+    "the service is resumed": (lambda: _resumed(1), "InProgress", False),
+    "the service serves after a resume": (lambda: _resumed(30), "Current", True),
     "the service is suspended": (lambda: _serving().edit(A).suspend(3).suspend(0), "InProgress", False),
     "an edit of a suspended service is rejected": (
         lambda: _serving().edit(A).suspend(3).suspend(0).edit(None).suspend(0, rejected=True), "Failed", False,

@@ -9,23 +9,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
+from tools import fields
 
-from rayward.kinds import labels
 from rayward.kinds.rayservice import RayService
 from rayward.kube.client.api import Client
-from rayward.kube.client.watch import ChangeType
-from rayward.kube.core.service import EndpointSlice, Service
-from tests.operator.service import verdicts
+from tests.operator.reported import assert_reported
+from tests.operator.service.judging import judge
 from tests.operator.service.refusing import Refusing
-from tests.operator.service.stage import NAME, ServiceStage, cluster_config, config, service
-from tests.operator.service.witness import Witness, witness
+from tests.operator.service.stage import ServiceStage, cluster_config, config, service
+from tests.operator.service.witness import witness
 
 pytestmark = pytest.mark.anyio
 
 _A, _B, _C = (cluster_config(f"rayproject/ray:{letter}") for letter in "abc")
-
-_SERVE = f"{NAME}-serve-svc"
 
 
 async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: ServiceStage) -> None:
@@ -49,6 +47,8 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
         await serves()
         await ray.edit(serveConfigV2=config("app:two"))
         await serves()
+        await ray.edit(serveConfigV2=config("app:raises"))
+        await fails("ServeDeployFailed")
         await ray.edit(rayClusterConfig=_C, serveConfigV2=config("app:broken"))
         await fails("ServeDeployFailed")
         await ray.edit(serveConfigV2="applications: [")
@@ -60,7 +60,9 @@ async def test_tools_agree_with_the_operator_in_every_version_of_a_run(ray: Serv
         outcomes[await generation()] = ("InProgress", "")
         await ray.edit(suspend=False)
         await serves()
-    _judge(seen, outcomes)
+    judge(seen, outcomes)
+    services = [found for _, found in seen.changes.values() if isinstance(found, RayService)]
+    assert_reported(fields.SERVICE, (msgspec.to_builtins(found.status) for found in services))
 
 
 async def test_tools_agree_where_an_upgrade_is_held_up_given_up_or_refused(ray: ServiceStage) -> None:
@@ -109,37 +111,4 @@ async def test_tools_agree_where_an_upgrade_is_held_up_given_up_or_refused(ray: 
         await ray.until("Reconciling", "True", "FailedWrite")
         refusing.times = 0
         await ends("Current", await ray.until_settled(clusters=3))
-    _judge(seen, outcomes)
-
-
-def _judge(seen: Witness, outcomes: dict[int, tuple[str, str]]) -> None:
-    leads_to, last, states = "", {}, set[tuple[str, str, bool]]()
-    slices: dict[str, set[str]] = {}
-    for kind, found in (seen.changes[version] for version in sorted(seen.changes)):
-        if isinstance(found, Service) and found.metadata.name == _SERVE:
-            leads_to = (found.spec.selector or {}).get(labels.CLUSTER, "")
-        if isinstance(found, EndpointSlice) and found.metadata.label("kubernetes.io/service-name") == _SERVE:
-            slices[found.metadata.name] = set() if kind is ChangeType.DELETED else _ready_pods(found)
-        if not isinstance(found, RayService) or not found.status.conditions:
-            continue
-        written = verdicts.as_written(found)
-        kstatus, done = verdicts.kstatus(written), verdicts.waited_for(written)
-        health, _ = verdicts.argocd(written)
-        generation = written["metadata"]["generation"]
-        outcome, cluster = outcomes[generation]
-        assert (verdicts.ARGOCD[health], done) == (kstatus, kstatus == "Current"), written["status"]
-        assert kstatus in ("InProgress", outcome), (generation, outcome, written["status"])
-        if kstatus == "Current":
-            behind = set[str]().union(*slices.values())
-            assert leads_to == cluster, f"{generation} is called done while {leads_to} serves"
-            assert behind, f"{generation} is called done without an endpoint"
-            assert all(pod.startswith(f"{cluster}-") for pod in behind), f"{generation} is called done with {behind}"
-        last[generation] = kstatus
-        states.add((kstatus, health, done))
-    print(f"{len(last)} generations, {seen.statuses} versions; {sorted(states)}")
-    assert last == {generation: outcome for generation, (outcome, _) in outcomes.items()}
-
-
-def _ready_pods(found: EndpointSlice) -> set[str]:
-    ready = (each for each in found.endpoints or () if each.conditions.ready is not False)
-    return {each.target_ref.name for each in ready if each.target_ref is not None}
+    judge(seen, outcomes)

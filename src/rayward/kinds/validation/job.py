@@ -81,9 +81,13 @@ def job_spec_warnings(spec: RayJobSpec, at: str) -> Iterator[Problem]:
     if spec.cluster_selector and spec.ray_cluster_spec is not None:
         message = "clusterSelector names an existing cluster, so this one is not created: delete one of the two"
         yield Problem(f"{at}.rayClusterSpec", "Invalid", message)
-    if spec.submission_mode != SubmissionMode.K8S_JOB and spec.submitter_pod_template is not None:
-        message = f"{spec.submission_mode} has no submitter pod: delete it, or write submissionMode: K8sJobMode"
-        yield Problem(f"{at}.submitterPodTemplate", "Invalid", message)
+    for field, given in (
+        ("submitterPodTemplate", spec.submitter_pod_template),
+        ("submitterConfig", spec.submitter_config),
+    ):
+        if spec.submission_mode != SubmissionMode.K8S_JOB and given is not None:
+            message = f"{spec.submission_mode} has no submitter pod: delete it, or write submissionMode: K8sJobMode"
+            yield Problem(f"{at}.{field}", "Invalid", message)
     try:
         environment = runtimeenv.parse(spec.runtime_env_yaml)
     except ServeConfigError:

@@ -83,6 +83,8 @@ def service_warnings(service: RayService) -> list[Problem]:
     shared = "the RayCluster of every new release would read the state of the one that serves: delete it"
     if options is not None and options.external_storage_namespace:
         found.append(Problem(f"{_CLUSTER}.gcsFaultToleranceOptions.externalStorageNamespace", "Invalid", shared))
+    if options is not None and options.storage is not None and options.storage.claim_name:
+        found.append(Problem(f"{_CLUSTER}.gcsFaultToleranceOptions.storage.claimName", "Invalid", shared))
     if service.metadata.annotation(labels.EXTERNAL_STORAGE_NAMESPACE):
         found.append(Problem("metadata.annotations", "Invalid", f"{labels.EXTERNAL_STORAGE_NAMESPACE}: {shared}"))
     alone = spec.deployment_unhealthy_second_threshold is None

@@ -41,6 +41,13 @@ def unread_of_cluster(spec: RayClusterSpec, at: str) -> Iterator[Problem]:
     if head.ingress_options is not None and not head.enable_ingress:
         message = "it has no effect: write enableIngress: true beside it, or delete it"
         yield Problem(f"{at}.headGroupSpec.ingressOptions", "Invalid", message)
+    if spec.auth_options is not None and spec.auth_options.secret_name and spec.auth_options.mode == "disabled":
+        message = "it has no effect, for Ray asks nobody for a token: write mode: token, or delete it"
+        yield Problem(f"{at}.authOptions.secretName", "Invalid", message)
+    storage = spec.gcs_fault_tolerance_options.storage if spec.gcs_fault_tolerance_options is not None else None
+    if storage is not None and storage.claim_name and storage.deletion_policy:
+        message = "it has no effect, for a claim of your own always stays: delete it"
+        yield Problem(f"{at}.gcsFaultToleranceOptions.storage.deletionPolicy", "Invalid", message)
     if _selects(head.head_service):
         yield Problem(f"{at}.headGroupSpec.headService.spec.selector", "Invalid", _SELECTOR)
 

@@ -17,7 +17,6 @@ from rayward.kube.core.resource import (
     DEPLOYMENTS,
     ENDPOINT_SLICES,
     EVENTS,
-    INGRESSES,
     JOBS,
     NAMESPACES,
     NODES,
@@ -42,7 +41,6 @@ from rayward.local.controllers.endpoints.controller import ENDPOINTS, EndpointsC
 from rayward.local.controllers.endpoints.service import SelectingService
 from rayward.local.controllers.expiry import EventExpiry, TimedEvent
 from rayward.local.controllers.garbage.controller import GarbageController
-from rayward.local.controllers.ingresses import IngressWarnings
 from rayward.local.controllers.jobs.controller import BY_JOB, JobController, by_job
 from rayward.local.controllers.jobs.job import SeenJob
 from rayward.local.controllers.kept import Kept, Wanted
@@ -51,6 +49,7 @@ from rayward.local.controllers.namespaces.controller import NamespaceController
 from rayward.local.controllers.namespaces.namespace import Namespace
 from rayward.local.controllers.pods import SeenPod
 from rayward.local.controllers.protection import ClaimProtection
+from rayward.local.controllers.unserved import UNSERVED, Unserved, UnservedWarnings
 from rayward.local.controllers.workloads.common import ORPHANS, by_orphaned
 from rayward.local.controllers.workloads.deployment import SeenDeployment
 from rayward.local.controllers.workloads.deployments import DeploymentController
@@ -124,7 +123,9 @@ class Controllers:
         if "workloads" not in without:
             self._parts += self._workloads(pods)
         if claims_folder is not None:
-            self._parts += [self._keep_class(), self._claims(claims, claims_folder), self._ingresses()]
+            self._parts += [self._keep_class(), self._claims(claims, claims_folder)]
+            recorder = self._recorder("unserved-warnings")
+            self._parts += [self._warnings(kind, recorder) for kind in UNSERVED]
         # Last, so that every listener is there before the first change.
         self._reflect(pods)
         self._reflect(namespaces)
@@ -187,10 +188,10 @@ class Controllers:
             clock=self._clock,
         )
 
-    def _ingresses(self) -> IngressWarnings:
-        ingresses: Cache[KubeObject] = Cache(INGRESSES, KubeObject, keep_raw=False)
-        self._reflect(ingresses)
-        return IngressWarnings(ingresses, self._recorder("ingress-warnings"), clock=self._clock)
+    def _warnings(self, kind: Unserved, recorder: EventRecorder) -> UnservedWarnings:
+        found: Cache[KubeObject] = Cache(kind.resource, KubeObject, keep_raw=False)
+        self._reflect(found)
+        return UnservedWarnings(kind, found, recorder, clock=self._clock)
 
     def _recorder(self, component: str) -> EventRecorder:
         events = EventRecorder(self._client, component, clock=self._clock)
