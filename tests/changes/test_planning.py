@@ -142,6 +142,43 @@ def test_a_group_that_comes_while_all_pods_are_replaced_counts() -> None:
     assert [_texts(one)["pods"] for one in (found.now, found.after, found.peak)] == ["2", "3", "3"]
 
 
+def test_a_group_that_grows_while_its_workers_roll_has_old_and_new_pods_at_its_peak() -> None:
+    live = changed(_sized(manifest()), "metadata.annotations", {labels.ROLLING_UPDATE: "workers"})
+    smaller = {"requests": {"cpu": "500m", "memory": "4Gi"}}
+    wanted = changed(live, "spec.workerGroupSpecs.0.template.spec.containers.0.resources", smaller)
+    wanted = changed(wanted, "spec.workerGroupSpecs.0.replicas", 2)
+    found = plan(CLUSTER, live, wanted)
+    assert found.strongest is Effect.ROLLING_WORKERS
+    assert _texts(found.after) == {"cpu": "2", "memory": "10Gi", "pods": "3"}
+    assert _texts(found.peak) == {"cpu": "2500m", "memory": "10Gi", "pods": "3"}
+
+
+def test_a_spec_that_is_rejected_is_suspended_all_the_same() -> None:
+    live = _sized(manifest())
+    wrong = changed(live, "spec.tlsOptions", {"enabled": True})
+    found = plan(CLUSTER, live, wrong)
+    assert (found.strongest, found.downtime, found.after) == (Effect.REFUSED, "none: nothing changes", found.now)
+    stopped = plan(CLUSTER, live, changed(wrong, "spec.suspend", True))
+    assert (stopped.strongest, stopped.after, stopped.peak) == (Effect.REFUSED, {}, found.now)
+    assert stopped.downtime == "until it is resumed: all pods are deleted"
+
+
+@pytest.mark.parametrize("names", ["ab", "ba"])
+def test_of_a_group_that_shrinks_pods_of_the_template_stay_whatever_their_names(names: str) -> None:
+    live = changed(_sized(manifest()), "spec.workerGroupSpecs.0.replicas", 2)
+    head, worker = (shape.pod for shape in shapes_of("RayCluster", live))
+    before = changed(live, "spec.workerGroupSpecs.0.template.spec.containers.0.resources", {"requests": {"cpu": "4"}})
+    older = shapes_of("RayCluster", before)[1].pod
+
+    def made(pod: Object, name: str, second: int) -> Object:
+        times = {"name": name, "creationTimestamp": f"2026-01-01T00:00:0{second}Z"}
+        return {**pod, "metadata": {**pod["metadata"], **times}}
+
+    pods = sorted((made(head, "h", 0), made(older, names[0], 1), made(worker, names[1], 2)), key=str)
+    found = plan(CLUSTER, live, changed(live, "spec.workerGroupSpecs.0.replicas", 1), pods=pods)
+    assert (_texts(found.now)["cpu"], _texts(found.after)["cpu"]) == ("6", "2")
+
+
 def test_limits_that_the_peak_would_pass() -> None:
     live = _sized(service_manifest(), "spec.rayClusterConfig")
     wanted = changed(live, "spec.rayClusterConfig.rayVersion", "2.61.0")

@@ -18,17 +18,22 @@ from rayward.kube.client.sync import SyncClient
 from tests.kinds.clusters import changed, manifest
 
 
-def _with_a_watch_that_is_too_old(operation: Operation[Written], release: Callable[[], object]) -> Operation[Written]:
-    """The same operation, whose first watch the server refuses; what holds the object lets go meanwhile."""
-    refused, step = False, next(operation)
+def _with_watches_that_are_too_old(
+    operation: Operation[Written], elsewhere: Callable[[], int], release: Callable[[], object]
+) -> Operation[Written]:
+    """The same operation on a server that has forgotten what was before a change elsewhere; then its holder lets go."""
+    oldest, refused, step = 0, 0, next(operation)
     while True:
-        if isinstance(step, NextChange) and not refused:
-            refused = True
+        if isinstance(step, NextChange):
+            oldest = oldest or elsewhere()
+            if int(step.resource_version) < oldest:
+                refused += 1
+                assert refused == 1, "an object that nobody changes has the version that is too old, still"
+                expired = from_status({"reason": "Expired", "message": "too old resource version"}, 410)
+                assert isinstance(expired, Gone)
+                step = operation.throw(expired)
+                continue
             release()
-            expired = from_status({"reason": "Expired", "message": "too old resource version"}, 410)
-            assert isinstance(expired, Gone)
-            step = operation.throw(expired)
-            continue
         try:
             answer = yield step
         except ApiError as error:
@@ -41,16 +46,20 @@ def _with_a_watch_that_is_too_old(operation: Operation[Written], release: Callab
             return done.value
 
 
-def test_a_watch_that_is_too_old_is_begun_again(client: SyncClient, namespace: str) -> None:
+def test_a_watch_that_is_too_old_is_begun_again_where_a_list_ends(client: SyncClient, namespace: str) -> None:
     ref = Ref("RayCluster", "c", namespace)
     held = changed(changed(manifest(), "metadata.namespace", namespace), "metadata.finalizers", ["example.com/held"])
     before = client.create(RAY_CLUSTERS, held, namespace)
+
+    def elsewhere() -> int:
+        other = changed(changed(manifest(), "metadata.namespace", namespace), "metadata.name", "other")
+        return int(client.create(RAY_CLUSTERS, other, namespace)["metadata"]["resourceVersion"])
 
     def release() -> None:
         client.patch(RAY_CLUSTERS, "c", {"metadata": {"finalizers": None}}, PatchType.MERGE, namespace)
 
     operation = recreate(ref, approve="c", timeout=60)
-    made = run(client, _with_a_watch_that_is_too_old(operation, release))
+    made = run(client, _with_watches_that_are_too_old(operation, elsewhere, release))
     assert made.object["metadata"]["uid"] != before["metadata"]["uid"]
 
 

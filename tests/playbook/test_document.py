@@ -5,6 +5,7 @@ Where that playbook is wrong the test says what happens instead.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from rayward import AsyncClient
 from rayward.changes.intents import SetField, SetImage
 from rayward.changes.judging import State, judge
-from rayward.changes.outcomes import Conflict, Invalid
+from rayward.changes.outcomes import Conflict, Invalid, JobFailed, RolledBack
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.client.access import Access
@@ -20,10 +21,39 @@ from rayward.kube.core.resource import PODS
 from tests.kinds.clusters import changed
 from tests.operator.job.stage import JobStage, ray_job
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
-from tests.operator.stage import Stage, condition, group, manifest, uids
+from tests.operator.stage import Object, Stage, condition, group, manifest, uids
 
 pytestmark = pytest.mark.anyio
 _TWO = config("app:two")
+
+
+async def test_patterns_3_and_4_a_json_patch_and_a_replace(ray: ServiceStage, sdk: AsyncClient) -> None:
+    """One by path, refused whole where its test fails; one that is made again on what another writer left."""
+    body = service(upgradeStrategy={"type": "None"}, metadata={"labels": {"team": "search"}})
+    async with ray.operator():
+        await sdk.settle(await sdk.apply(body))
+        first = await ray.serving()
+        to_new_cluster = {"op": "replace", "path": "/spec/upgradeStrategy/type", "value": "NewCluster"}
+        marked = {"op": "add", "path": "/metadata/labels/changedAt", "value": "2025-08-26"}
+        moved = {"op": "test", "path": "/metadata/labels/team", "value": "ads"}
+        with pytest.raises(Invalid):
+            await sdk.json_patch("rayservice/svc", [moved, to_new_cluster, marked])
+        assert (await ray.service())["spec"]["upgradeStrategy"] == {"type": "None"}
+        await sdk.settle(await sdk.json_patch("rayservice/svc", [to_new_cluster, marked]))
+        assert (await ray.service())["metadata"]["labels"] == {"team": "search", "changedAt": "2025-08-26"}
+
+        def serves_two(live: Object) -> Object:
+            live["spec"]["serveConfigV2"] = _TWO
+            return live
+
+        def owned(live: Object) -> Object:
+            live["metadata"]["labels"]["owner"] = "platform"
+            return live
+
+        await asyncio.gather(sdk.replace("rayservice/svc", serves_two), sdk.replace("rayservice/svc", owned))
+        await sdk.wait("rayservice/svc")
+        assert (await ray.service())["metadata"]["labels"]["owner"] == "platform"
+        assert (await ray.serving(), ray.heads.words(first)) == (first, b"two")
 
 
 async def test_a1_another_serve_config_by_a_new_cluster(ray: ServiceStage, sdk: AsyncClient) -> None:
@@ -159,6 +189,37 @@ async def test_c_a_job_is_suspended_edited_and_run(jobs: JobStage) -> None:
         await sdk.edit("rayjob/train", SetField("entrypoint", "succeed"))
         waited = await sdk.wait("rayjob/train")
         assert waited.object["status"]["jobDeploymentStatus"] == "Complete"
+
+
+async def test_c_a_job_is_run_again_by_another_name(jobs: JobStage) -> None:
+    """As the playbook says of one that failed; what is left of that one stays to be looked at."""
+    sdk = AsyncClient(jobs.client, namespace=jobs.namespace)
+    async with jobs.operator():
+        failed = await sdk.apply(ray_job("fail"))
+        with pytest.raises(JobFailed):
+            await sdk.settle(failed)
+        again = await sdk.rerun("rayjob/train")
+        assert again["metadata"]["name"] == "train-2"
+        assert again["spec"]["entrypoint"] == "fail"
+        with pytest.raises(JobFailed):
+            await sdk.wait("rayjob/train-2")
+        found = await jobs.client.get(RAY_JOBS, "train", jobs.namespace)
+        assert found["metadata"]["uid"] == failed.object["metadata"]["uid"]
+        assert found["status"]["jobStatus"] == "FAILED"
+
+
+async def test_rollback_of_a_release_that_fails(ray: ServiceStage, sdk: AsyncClient) -> None:
+    """The operator leaves the old cluster in traffic; that the spec goes back too is the client's."""
+    async with ray.operator():
+        made = await sdk.apply(service())
+        await sdk.settle(made)
+        first = await ray.serving()
+        broken = changed(service(), "spec.serveConfigV2", config("app:broken"))
+        broken = changed(broken, "spec.rayClusterConfig.rayVersion", "2.53.0")
+        with pytest.raises(RolledBack):
+            await sdk.settle(await sdk.apply(broken))
+        assert (await ray.service())["spec"] == made.object["spec"]
+        assert (await ray.serving(), ray.heads.words(first)) == (first, b"one")
 
 
 async def test_tips_a_forced_reconcile_and_deletion_in_the_foreground(ray: ServiceStage, sdk: AsyncClient) -> None:

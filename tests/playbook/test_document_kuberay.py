@@ -105,8 +105,16 @@ def _gone(sdk: Client, name: str) -> None:
     """Deleted in the foreground, as the playbook says: children go first."""
     ref = sdk.ref(name)
     sdk.api.delete(ref.resource, ref.name, "default", propagation_policy="Foreground")
-    eventually(lambda: not sdk.api.list(ref.resource, "default").items, _PATIENCE)
-    assert not sdk.api.list(PODS, "default").items
+
+    def left() -> list[str]:
+        found = [*sdk.api.list(ref.resource, "default").items, *sdk.api.list(PODS, "default").items]
+        return [one["metadata"]["name"] for one in found if f"{one['metadata']['name']}-".startswith(f"{ref.name}-")]
+
+    eventually(lambda: ref.name not in left(), _PATIENCE)
+    if ref.kind == "RayJob":
+        # its cluster is on its way out from the moment that it ends
+        eventually(lambda: not left(), _PATIENCE)
+    assert not left()
 
 
 def _active(sdk: Client) -> str:
@@ -181,6 +189,25 @@ def test_a4_the_serve_config_alone_is_applied(sdk: Client, says: str) -> None:
     assert (_active(sdk), _answer(sdk)) == (first, "five")
 
 
+def test_patterns_3_and_4_a_json_patch_and_a_replace(sdk: Client, plain: str) -> None:
+    """One by path, refused whole where its test fails; one that keeps what others wrote."""
+    small = "/spec/workerGroupSpecs/0"
+    other = {"op": "test", "path": f"{small}/groupName", "value": "other"}
+    two = {"op": "replace", "path": f"{small}/replicas", "value": 2}
+    with pytest.raises(Invalid):
+        sdk.json_patch(plain, [other, two])
+    assert sdk.get(plain)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
+    sdk.settle(sdk.json_patch(plain, [{**other, "value": "small"}, two]))
+    assert (len(_pods(sdk, "small")), len(_pods(sdk, "other"))) == (2, 1)
+
+    def one(live: Object) -> Object:
+        live["spec"]["workerGroupSpecs"][0]["replicas"] = 1
+        return live
+
+    sdk.settle(sdk.replace(plain, one))
+    eventually(lambda: len(_pods(sdk)) == 3, _PATIENCE)
+
+
 def test_b1_a_scale_loses_no_group(sdk: Client, plain: str) -> None:
     patch = {"spec": {"workerGroupSpecs": [{"groupName": "small", "replicas": 2}]}}
     with pytest.raises(Invalid, match="would drop") as refused:
@@ -236,6 +263,15 @@ def test_b4_conditions_say_when_it_is_done(sdk: Client, plain: str) -> None:
     assert judge("RayCluster", later, generation + 1).state is State.PROGRESSING
 
 
+def test_tips_a_forced_reconcile(sdk: Client, plain: str) -> None:
+    before, live = uids(_pods(sdk)), sdk.get(plain)
+    written = sdk.reconcile(plain)
+    assert labels.RESTARTED_AT in written.object["metadata"]["annotations"]
+    assert written.object["metadata"]["generation"] == live["metadata"]["generation"]
+    sdk.wait(plain)
+    assert uids(_pods(sdk)) == before
+
+
 def test_c_a_job_is_suspended_edited_and_run(sdk: Client) -> None:
     body: Object = yaml.safe_load((SAMPLES / "rayjob.yaml").read_text())
     body["metadata"]["name"] = "train"
@@ -249,4 +285,10 @@ def test_c_a_job_is_suspended_edited_and_run(sdk: Client) -> None:
     waited = sdk.wait("rayjob/train")
     status = waited.object["status"]
     assert (status["jobDeploymentStatus"], status["jobStatus"]) == ("Complete", "SUCCEEDED")
+    again = sdk.rerun("rayjob/train")
+    assert again["metadata"]["name"] == "train-2"
+    status = sdk.wait("rayjob/train-2").object["status"]
+    assert (status["jobDeploymentStatus"], status["jobStatus"]) == ("Complete", "SUCCEEDED")
+    assert sdk.get("rayjob/train")["metadata"]["uid"] == waited.object["metadata"]["uid"]
+    _gone(sdk, "rayjob/train-2")
     _gone(sdk, "rayjob/train")

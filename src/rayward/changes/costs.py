@@ -89,23 +89,37 @@ def shapes_of(kind: str, obj: Object) -> tuple[PodShape, ...]:
 
 
 def shapes_now(shapes: Sequence[PodShape], pods: Sequence[Object]) -> tuple[PodShape, ...]:
-    """The shapes that a spec makes, with those of the pods there are where a group has as many: they may be older."""
+    """The shapes that a spec makes, with those of the pods there are where a group has as many: they may be older.
+
+    Of each group the oldest pods come first.
+    """
     found: list[PodShape] = []
     for shape in shapes:
-        own = [pod for pod in pods if _group(pod) == shape.group]
+        own = sorted((pod for pod in pods if _group(pod) == shape.group), key=_made)
         if len(own) != shape.count:
             found.append(shape)
             continue
         kinds: list[PodShape] = []
         for pod in own:
             requests = podrequests.pod_requests(section(pod, "spec"))
-            same = next((at for at, one in enumerate(kinds) if one.requests == requests), None)
-            if same is None:
-                kinds.append(PodShape(shape.group, 1, shape.most, requests, pod))
+            if kinds and kinds[-1].requests == requests and record_of(kinds[-1].pod) == record_of(pod):
+                kinds[-1] = replace(kinds[-1], count=kinds[-1].count + 1)
             else:
-                kinds[same] = replace(kinds[same], count=kinds[same].count + 1)
+                kinds.append(PodShape(shape.group, 1, shape.most, requests, pod))
         found += kinds
     return tuple(found)
+
+
+def record_of(pod: Object) -> str:
+    """Which template a pod was made from; empty where that is not known."""
+    return str(section(section(pod, "metadata"), "annotations").get(labels.TEMPLATE) or "")
+
+
+def _made(pod: Object) -> tuple[str, int, str]:
+    metadata = section(pod, "metadata")
+    index = str(section(metadata, "labels").get(labels.REPLICA_INDEX) or "")
+    place = int(index) if index.isdecimal() else 0
+    return str(metadata.get("creationTimestamp") or ""), place, str(metadata.get("name") or "")
 
 
 def _group(pod: Object) -> str:

@@ -16,6 +16,7 @@ from rayward.changes.costs import (
     added,
     charged,
     most,
+    record_of,
     room,
     shapes_now,
     shapes_of,
@@ -28,7 +29,7 @@ from rayward.changes.refs import Ref
 from rayward.changes.servicesizes import at_rest, with_config
 from rayward.kinds import labels
 from rayward.kinds.effects import Change, Effect, Effects, Rules, effects
-from rayward.kinds.shapes import PodShape
+from rayward.kinds.shapes import PodShape, is_outdated
 from rayward.kinds.validation import Problem
 from rayward.kube.machinery.jsonvalue import Object, section
 
@@ -256,7 +257,7 @@ class _Shapes:
         """What they take now, in the end, and at most between."""
         now = count((*self.before, *self.beside))
         if Effect.REFUSED in found:
-            return now, now, now
+            return now, count(self.after) if _stops(found) else now, now
         after = count(self.after)
         if Effect.NEW_CLUSTER in found:
             return now, after, added(now, after)
@@ -265,8 +266,10 @@ class _Shapes:
             return now, after, added(count(self.beside), most(count(self.before), after))
         peak = count(self.beside)
         for group in dict.fromkeys(shape.group for shape in (*self.before, *self.after)):
-            sizes = [count([one for one in shapes if one.group == group]) for shapes in (self.before, self.after)]
-            peak = added(peak, most(*sizes))
+            old, new = ([one for one in shapes if one.group == group] for shapes in (self.before, self.after))
+            # pods that are added are there before the first one that stays is replaced
+            mixed: Amounts = count(_resized(old, new)) if group in found.restarts else {}
+            peak = added(peak, most(most(count(old), count(new)), mixed))
         return now, after, peak
 
 
@@ -288,10 +291,14 @@ def _kept(found: Effects, before: Sequence[PodShape], after: Sequence[PodShape])
 
 
 def _resized(old: Sequence[PodShape], new: Sequence[PodShape]) -> list[PodShape]:
-    """A group with another size: the pods that stay, and new ones for the rest."""
+    """A group with another size: the pods that stay, and new ones for the rest.
+
+    Those of an earlier template go first, then the newest.
+    """
     left = sum(shape.count for shape in new)
+    current = record_of(new[-1].pod) if new else ""
     shapes: list[PodShape] = []
-    for shape in old:
+    for shape in sorted(old, key=lambda one: bool(current) and is_outdated(record_of(one.pod), current)):
         stays = min(shape.count, left)
         left -= stays
         shapes.append(replace(shape, count=stays))
@@ -323,8 +330,13 @@ def _restarts(found: Effects, shapes: Sequence[PodShape]) -> tuple[Restart, ...]
     return tuple(Restart(group, counts[group]) for group in found.restarts if counts.get(group))
 
 
+def _stops(found: Effects) -> bool:
+    """Whether the object is suspended, which a spec that is rejected does too."""
+    return any(change.effect is Effect.SUSPEND and change.path == "spec.suspend" for change in found)
+
+
 def _downtime(ref: Ref, found: Effects) -> str:
-    if Effect.REFUSED in found:
+    if Effect.REFUSED in found and not _stops(found):
         return "none: nothing changes"
     if Effect.SUSPEND in found:
         return "until it is resumed: all pods are deleted"

@@ -10,12 +10,13 @@ import hashlib
 from collections.abc import Callable
 from typing import Any, Final
 
-from rayward.changes import history, writing
+from rayward.changes import following, history, writing
 from rayward.changes.deleting import propagation_of
+from rayward.changes.following import Seen
 from rayward.changes.outcomes import NotFound, UsageError, WaitTimeout
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import OWNER, PREDECESSORS
-from rayward.changes.steps import BOOKMARK, GONE, NextChange, Now, Operation, Send
+from rayward.changes.steps import Now, Operation, Send
 from rayward.changes.writing import Written
 from rayward.kinds import labels
 from rayward.kube.client import errors, verbs
@@ -28,6 +29,7 @@ RECREATION: Final = labels.RECREATION
 _MEMORY: Final = (labels.TRANSACTION, labels.PROMOTE, labels.ABORT, "kubectl.kubernetes.io/last-applied-configuration")
 """Annotations that are about the object that goes."""
 _LONGEST_LABEL: Final = 63
+_LONGEST_WATCH: Final = 300.0
 
 Say = Callable[[str], None]
 
@@ -199,26 +201,16 @@ def _delete(ref: Ref, live: Object, timeout: float) -> Operation[None]:
     except errors.NotFound:
         return
     began: float = yield Now()
-    at = live
-    while True:
-        left = timeout - ((yield Now()) - began) if timeout else 300.0
+    until = began + timeout if timeout else None
+    seen: Seen | None = following.seen_as(live)
+    while seen is not None and section(seen.live, "metadata").get("uid") == metadata["uid"]:
+        left = _LONGEST_WATCH if until is None else until - (yield Now())
         if left <= 0:
             what = f"{ref} is still there after {timeout:g} s; run it again to continue"
-            held = ", ".join(map(str, entries(section(at, "metadata"), "finalizers")))
+            held = ", ".join(map(str, entries(section(seen.live, "metadata"), "finalizers")))
             why = f"finalizers: {held}" if held else "what it owns is not gone yet"
             raise WaitTimeout(what, why, f"rayward unstick {ref}", object=str(ref))
-        version = str(section(at, "metadata").get("resourceVersion") or "")
         try:
-            changed: Any = yield NextChange(ref.resource, ref.namespace, ref.name, version, round(min(left, 300)) or 1)
-        except errors.Gone:
-            # the version is older than what the server remembers
-            changed = None
-        if changed is GONE:
+            seen = yield from following.after(ref, seen, min(left, _LONGEST_WATCH), until)
+        except NotFound:
             return
-        if changed is None:
-            found = yield from writing.read_or_none(ref)
-            if found is None or found["metadata"]["uid"] != metadata["uid"]:
-                return
-            at = found
-        elif changed is not BOOKMARK:
-            at = changed

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from rayward.changes import history, waiting, writing
+from rayward.changes import following, history, waiting, writing
 from rayward.changes.outcomes import ChangeError, Conflict, NotFound, RolledBack, RolloutFailed
 from rayward.changes.refs import Ref, ref_of
 from rayward.changes.revisions import Undo
 from rayward.changes.steps import Now, Operation
-from rayward.changes.waiting import Tell, Waited, patiently
+from rayward.changes.waiting import Tell, Waited
 from rayward.changes.writing import Written
 from rayward.kube.machinery.jsonvalue import Object
 
@@ -59,7 +59,7 @@ def settle(written: Written, how: Settling, namespace: str, tell: Tell | None = 
 def _wait_after_write(ref: Ref, generation: int, how: Settling, tell: Tell | None) -> Operation[Waited]:
     """Wait on a server that took the write a moment ago: one that does not answer at first is away for a while."""
     until = yield from _until(how)
-    return (yield from patiently(lambda: wait_recorded(ref, generation, how.timeout, tell), until))
+    return (yield from following.patiently(lambda: wait_recorded(ref, generation, how.timeout, tell), until))
 
 
 def _until(how: Settling) -> Operation[float | None]:
@@ -76,9 +76,9 @@ def _go_back(
         return history.undo(ref, manager=how.manager, user=how.user, override_gitops=True, generation=generation)
 
     until = yield from _until(how)
-    yield from patiently(lambda: history.record(ref, before), until)
+    yield from following.patiently(lambda: history.record(ref, before), until)
     try:
-        undo, written = yield from patiently(undoing, until)
+        undo, written = yield from following.patiently(undoing, until)
     except Conflict as newer:
         newer.why = f"{error.what}\n{newer.why}"
         raise

@@ -9,9 +9,10 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from rayward.changes import serving, writing
+from rayward.changes import following, serving
+from rayward.changes.following import Seen
 from rayward.changes.judging import DEPLOY_FAILED, OLDER_PODS, PODS_LAG, UNREAD, State, Verdict, judge, patience
 from rayward.changes.outcomes import (
     ChangeError,
@@ -24,15 +25,13 @@ from rayward.changes.outcomes import (
 )
 from rayward.changes.refs import Ref
 from rayward.changes.revisions import OWNER, Revision, read_revisions
-from rayward.changes.steps import BOOKMARK, GONE, Backoff, NextChange, Now, Operation, Pause, Send
+from rayward.changes.steps import Now, Operation, Pause, Send
 from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import CONTROLLER_REVISIONS, PODS
 from rayward.kube.machinery.jsonvalue import Object, entries, section
-from rayward.net.errors import NetworkError
 
-T = TypeVar("T")
 Tell = Callable[[Verdict], None]
 
 _LONGEST_WATCH: Final = 300
@@ -59,21 +58,6 @@ class Waited:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """An object as it was read or told last.
-
-    Attributes:
-        live: The object.
-        version: Where its watch begins: the version of what it was read from.
-        broken: How many watches in a row have ended before half their time and told nothing.
-    """
-
-    live: Object
-    version: str
-    broken: int = 0
-
-
 def wait(
     ref: Ref, generation: int | None = None, *, timeout: float = 600.0, tell: Tell | None = None
 ) -> Operation[Waited]:
@@ -97,11 +81,11 @@ def wait(
     told: Verdict | None = None
     lasted: dict[str, tuple[float, float]] = {}
     pause, stale_until = _FIRST_PAUSE, began
-    seen = yield from _read(ref)
+    seen = yield from following.read(ref)
     wanted = generation if generation is not None else int(seen.live["metadata"]["generation"])
     while True:
         live = seen.live
-        verdict = yield from patiently(lambda at=live: _judged(ref, at, wanted), until)
+        verdict = yield from following.patiently(lambda at=live: _judged(ref, at, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
         now: float = yield Now()
@@ -124,7 +108,7 @@ def wait(
         if verdict.reason in _UNWATCHED:
             yield Pause(min(pause, left))
             pause = min(pause * 2, _LONGEST_PAUSE)
-            seen = yield from patiently(lambda: _read(ref), until)
+            seen = yield from following.patiently(lambda: following.read(ref), until)
         else:
             pause = _FIRST_PAUSE
             seen = yield from _next(ref, seen, min(left, _LONGEST_WATCH), until)
@@ -152,80 +136,11 @@ def _cause(verdict: Verdict) -> str:
     return f"{verdict.reason} {verdict.message.partition(':')[0]}"
 
 
-def patiently(reading: Callable[[], Operation[T]], until: float | None) -> Operation[T]:
-    """Read, and again while the server does not answer and somebody waits: it may be restarting."""
-    attempt = 0
-    while True:
-        try:
-            found = yield from reading()
-        except (errors.ApiError, NetworkError) as error:
-            away = isinstance(error, NetworkError) or error.retryable
-            if not away or (until is not None and (yield Now()) >= until):
-                raise
-            attempt += 1
-            yield Backoff(attempt)
-        else:
-            return found
-
-
-def _next(ref: Ref, seen: _Seen, seconds: float, until: float | None) -> Operation[_Seen]:
-    """The object as it is after its next change, or read again where its watch has ended."""
-    began: float = yield Now()
-    metadata, whole = section(seen.live, "metadata"), round(seconds) or 1
-    step = NextChange(
-        ref.resource,
-        ref.namespace,
-        ref.name,
-        seen.version,
-        whole,
-        uid=str(metadata.get("uid") or ""),
-        generation=int(metadata.get("generation") or 0),
-    )
-    broken, reading = seen.broken, _read
-    while True:
-        try:
-            changed: Any = yield step
-        except errors.ApiError as error:
-            if not isinstance(error, errors.Gone) and not error.retryable:
-                raise
-            # an object that nobody has changed has the version that was too old, still
-            changed, reading = None, _listed if isinstance(error, errors.Gone) else _read
-        if changed is GONE:
-            raise NotFound(f"{ref} was deleted during the wait", "", f"rayward get {ref}", object=str(ref))
-        if changed is None:
-            break
-        if changed is not BOOKMARK:
-            return _seen(changed)
-        broken = 0
-    ended: float = yield Now()
-    broken = broken + 1 if ended - began < whole / 2 else 0
-    if broken > 1:
-        yield Backoff(broken)
-    found = yield from patiently(lambda: reading(ref), until)
-    return dataclasses.replace(found, broken=broken)
-
-
-def _read(ref: Ref) -> Operation[_Seen]:
-    return _seen((yield from writing.read(ref)))
-
-
-def _listed(ref: Ref) -> Operation[_Seen]:
-    """The object from a list, whose version is one that the server remembers; who may not list reads it."""
-    try:
-        found: Object = yield Send(verbs.list_(ref.resource, ref.namespace, field_selector=f"metadata.name={ref.name}"))
-    except errors.Forbidden:
-        return (yield from _read(ref))
-    items = entries(found, "items")
-    # that it is not there says the answer to a read best
-    return _Seen(items[0], _version(found)) if items else (yield from _read(ref))
-
-
-def _seen(live: Object) -> _Seen:
-    return _Seen(live, _version(live))
-
-
-def _version(answer: Object) -> str:
-    return str(section(answer, "metadata").get("resourceVersion") or "")
+def _next(ref: Ref, seen: Seen, seconds: float, until: float | None) -> Operation[Seen]:
+    found = yield from following.after(ref, seen, seconds, until)
+    if found is None:
+        raise NotFound(f"{ref} was deleted during the wait", "", f"rayward get {ref}", object=str(ref))
+    return found
 
 
 def _judged(ref: Ref, live: Object, generation: int) -> Operation[Verdict]:

@@ -62,6 +62,15 @@ def test_a_changed_config_gets_a_cluster_of_its_own_where_the_annotation_says_so
     assert world.made == 2
 
 
+def test_sizes_beside_a_config_that_gets_a_cluster_of_its_own_are_for_that_cluster() -> None:
+    world = serving(policy=Policy(new_cluster_for_config=True))
+    world.edit(Release("cluster-a", "config-2"))
+
+    made = world.step()
+    assert (made.create, made.scale) == (Release("cluster-a", "config-2"), "")
+    assert world.step().scale == "c2"
+
+
 def test_a_bad_config_for_a_cluster_of_its_own_never_reaches_the_one_that_serves() -> None:
     world = serving(policy=Policy(new_cluster_for_config=True))
     world.broken.add("config-2")

@@ -231,6 +231,9 @@ def _scaled(state: State, decision: Decision) -> str:
     target, desired = decision.pending or decision.active, choose_release(state)
     if target is None or desired is None or state.desired is None or _is_drifted(state) or _rolls(state, decision):
         return ""
+    if decision.create is not None:
+        # for the one that is made, even where the one that serves differs in its Serve config alone
+        return ""
     return target.name if target.cluster_hash == desired.cluster_hash else ""
 
 
