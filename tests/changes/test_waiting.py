@@ -509,11 +509,27 @@ def test_a_change_that_never_fits_its_quota_is_blocked(since: float, timeout: fl
 def test_an_application_that_ray_begins_to_deploy_again_has_its_time_again() -> None:
     ref = Ref("RayService", "s", "default")
     states = [(0, _deployed("DEPLOY_FAILED")), (5, _deployed("DEPLOYING")), (16, _deployed("DEPLOY_FAILED"))]
+    other = _deployed("DEPLOYING", 2)
+    other["spec"]["serveConfigV2"] += "# other\n"
     with pytest.raises(Conflict, match="superseded"):
-        _at(waiting.wait(ref, 1), *states, (20, _deployed("DEPLOYING", 2)))
+        _at(waiting.wait(ref, 1), *states, (20, other))
     with pytest.raises(RolloutFailed, match="DEPLOY_FAILED") as caught:
         _at(waiting.wait(ref, 1), *states)
     assert caught.value.seconds == 31
+
+
+def test_an_operator_that_writes_a_spec_back_with_empty_fields_supersedes_nothing() -> None:
+    ref = Ref("RayService", "s", "default")
+    asked, back = _deployed("DEPLOYING"), _deployed("RUNNING", 2)
+    back["spec"]["rayClusterConfig"]["headGroupSpec"]["template"]["metadata"] = {}
+    for group in back["spec"]["rayClusterConfig"].get("workerGroupSpecs", []):
+        group["scaleStrategy"] = {}
+    before: list[tuple[float, Object]] = [(0, asked)]
+    for states in (before, []):
+        told: list[Verdict] = []
+        with pytest.raises(WaitTimeout):
+            _at(waiting.wait(ref, 1, asked=asked, tell=told.append, timeout=60), *states, (1, back))
+        assert State.SUPERSEDED not in {verdict.state for verdict in told}
 
 
 class _WatchesEnd:

@@ -101,6 +101,8 @@ class RolloutFailed(ChangeError):
     """The reason in one word, as the operator gives it."""
     seconds: float = 0.0
     """How long it took to fail."""
+    generation: int = 0
+    """Which one failed: the one that was asked for, or the same as its operator wrote it back."""
 
 
 class JobFailed(RolloutFailed):

@@ -27,9 +27,11 @@ class Settling:
     user: str = ""
 
 
-def wait_recorded(ref: Ref, generation: int | None, timeout: float, tell: Tell | None) -> Operation[Waited]:
+def wait_recorded(
+    ref: Ref, generation: int | None, timeout: float, tell: Tell | None, asked: Object | None = None
+) -> Operation[Waited]:
     """``waiting.wait``, and a note on the revision of how it ended."""
-    waited = yield from waiting.wait(ref, generation, timeout=timeout, tell=tell)
+    waited = yield from waiting.wait(ref, generation, timeout=timeout, tell=tell, asked=asked)
     yield from history.record_outcome(ref, waited.object, waited.verdict.reason, waited.seconds)
     return waited
 
@@ -44,22 +46,22 @@ def settle(written: Written, how: Settling, namespace: str, tell: Tell | None = 
     """
     ref = ref_of(written.object, namespace)
     goes_back = (how.on_failure or ("rollback" if ref.kind == "RayService" else "hold")) == "rollback"
-    generation = int(written.object["metadata"]["generation"])
     try:
-        waited = yield from _wait_after_write(ref, generation, how, tell)
+        waited = yield from _wait_after_write(ref, written.object, how, tell)
     except RolloutFailed as error:
         yield from history.record_outcome(ref, written.object, error.verdict, error.seconds, failed=True)
         if not goes_back or written.before is None:
             raise
-        back = yield from _go_back(ref, written.before, generation, how, tell, error)
+        back = yield from _go_back(ref, written.before, error.generation, how, tell, error)
         raise RolledBack(f"{error.what}; {back}", error.why, f"rayward history {ref}", object=str(ref)) from error
     return waited
 
 
-def _wait_after_write(ref: Ref, generation: int, how: Settling, tell: Tell | None) -> Operation[Waited]:
+def _wait_after_write(ref: Ref, asked: Object, how: Settling, tell: Tell | None) -> Operation[Waited]:
     """Wait on a server that took the write a moment ago: one that does not answer at first is away for a while."""
     until = yield from _until(how)
-    return (yield from following.patiently(lambda: wait_recorded(ref, generation, how.timeout, tell), until))
+    generation = int(asked["metadata"]["generation"])
+    return (yield from following.patiently(lambda: wait_recorded(ref, generation, how.timeout, tell, asked), until))
 
 
 def _until(how: Settling) -> Operation[float | None]:
@@ -88,7 +90,7 @@ def _go_back(
         raise error from none
     done = f"rolled back to revision {undo.to.revision}"
     try:
-        yield from _wait_after_write(ref, int(written.object["metadata"]["generation"]), how, tell)
+        yield from _wait_after_write(ref, written.object, how, tell)
     except Conflict as newer:
         newer.why = f"{error.what}; {done}\n{newer.why}"
         raise

@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from rayward.changes import following, serving
@@ -27,6 +28,7 @@ from rayward.changes.refs import Ref
 from rayward.changes.revisions import OWNER, Revision, read_revisions
 from rayward.changes.steps import Now, Operation, Pause, Send
 from rayward.kinds import labels
+from rayward.kinds.effects.differences import differences, same_meaning
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client import errors, verbs
 from rayward.kube.core.resource import CONTROLLER_REVISIONS, PODS
@@ -59,7 +61,12 @@ class Waited:
 
 
 def wait(
-    ref: Ref, generation: int | None = None, *, timeout: float = 600.0, tell: Tell | None = None
+    ref: Ref,
+    generation: int | None = None,
+    *,
+    timeout: float = 600.0,
+    tell: Tell | None = None,
+    asked: Object | None = None,
 ) -> Operation[Waited]:
     """Wait until a generation is true; nothing is changed, whatever happens.
 
@@ -68,6 +75,7 @@ def wait(
         generation: Which one; the live one where it is not given.
         timeout: Seconds; 0 waits for ever.
         tell: Called with each new state, never twice with the same.
+        asked: The object of that generation; a later one whose spec means the same is waited for in its place.
 
     Raises:
         RolloutFailed, JobFailed: It will not come true by itself.
@@ -82,10 +90,12 @@ def wait(
     lasted: dict[str, tuple[float, float]] = {}
     pause, stale_until = _FIRST_PAUSE, began
     seen = yield from following.read(ref)
-    wanted = generation if generation is not None else int(seen.live["metadata"]["generation"])
+    wanted = generation if generation is not None else _generation(seen.live)
     while True:
         live = seen.live
-        verdict = yield from following.patiently(lambda at=live: _judged(ref, at, wanted), until)
+        wanted = _written_back(asked, live, wanted)
+        asked = live if _generation(live) == wanted else asked
+        verdict = yield from following.patiently(partial(_judged, ref, live, wanted), until)
         if verdict != told and tell is not None:
             tell(verdict)
         now: float = yield Now()
@@ -112,6 +122,18 @@ def wait(
         else:
             pause = _FIRST_PAUSE
             seen = yield from _next(ref, seen, min(left, _LONGEST_WATCH), until)
+
+
+def _generation(obj: Object) -> int:
+    return int(section(obj, "metadata").get("generation") or 0)
+
+
+def _written_back(asked: Object | None, live: Object, generation: int) -> int:
+    """The generation of a spec that its operator has written back as it reads it: KubeRay's adds empty fields."""
+    if asked is None or _generation(live) <= generation:
+        return generation
+    changed = differences(section(asked, "spec"), section(live, "spec"))
+    return _generation(live) if all(same_meaning(one.old, one.new) for one in changed) else generation
 
 
 def _borne(verdict: Verdict, before: Verdict | None, lasted: dict[str, tuple[float, float]], now: float) -> float:
@@ -209,7 +231,7 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
     if verdict.reason == OLDER_PODS:
         following = f"rayward apply -f FILE --strategy recreate   # replaces every pod; or: rayward undo {ref}"
     failed = kind(what, verdict.message, following, object=str(ref))
-    failed.verdict, failed.seconds = verdict.reason, seconds
+    failed.verdict, failed.seconds, failed.generation = verdict.reason, seconds, generation
     return failed
 
 
