@@ -270,13 +270,13 @@ def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(
     writes = (
         _status(ref, generation, "False", "InvalidImageName"),
         lambda _client: None,
-        _status(ref, generation + 1, "False", "CreateContainerConfigError"),
+        _status(ref, generation + 1, "False", "ErrImageNeverPull"),
     )
     with _after_each_state(access, *writes) as tell, pytest.raises(RolloutFailed) as caught:
         sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
     assert caught.value.code == 8
     assert "rolled back to revision 1, which is not ready either" in caught.value.what
-    assert "CreateContainerConfigError" in caught.value.why
+    assert "ErrImageNeverPull" in caught.value.why
 
 
 def test_a_newer_edit_is_not_rolled_back(access: Access, client: SyncClient, namespace: str) -> None:
