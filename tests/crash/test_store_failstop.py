@@ -73,10 +73,11 @@ async def test_a_failed_checkpoint_stops_everything_too(tmp_path: Path) -> None:
     store = await Store.open(
         tmp_path / "db",
         on_commit=ignore,
-        tuning=Tuning(vfs=disk.name, idle_checkpoint_bytes=1, idle_seconds=0.001),
+        # more than opening writes: nothing is copied before the write is acknowledged
+        tuning=Tuning(vfs=disk.name, idle_checkpoint_bytes=300_000, idle_seconds=0.001),
     )
     trap.set = True
-    await store.put(_KEY, lambda _: bytes(20_000), expect=0)
+    await store.put(_KEY, lambda _: bytes(400_000), expect=0)
     await store.failure()
     with pytest.raises(StoreFailed):
         await store.close()

@@ -148,7 +148,7 @@ async def test_without_rights_it_is_six(ray: ServiceStage, tmp_path: Path, reque
         (("scale", "raycluster/x", "--group", "g"), "", 2, "no size"),
         (("get", "rayclusters", "--context", "nobody"), "", 10, "nobody"),
         (("reassemble", "raycluster/x", "--undo", "image=a"), "", 2, "takes no settings"),
-        (("edit", "rayjob/x", "spec.a=["), "", 2, "no YAML"),
+        (("edit", "rayjob/x", "spec.a=["), "", 2, "not YAML"),
         (("timeline", "rayservice/nobody"), "", 4, "not found"),
         (("recreate", "raycluster/nobody", "--approve=nobody"), "", 4, "does not exist"),
     ],

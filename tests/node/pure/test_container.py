@@ -230,7 +230,7 @@ def test_what_an_image_runs_without_a_command(image: str, arguments: list[str], 
     ("image", "reason", "text"),
     [
         ("rayproject/ray:2", "ErrImagePull", "add --image rayproject/ray=PATH"),
-        ("broken", "ErrImagePull", "is no Python environment"),
+        ("broken", "ErrImagePull", "is not a Python environment"),
         ("Bad Name", "InvalidImageName", "invalid reference format"),
         ("", "InvalidImageName", "invalid reference format"),
     ],

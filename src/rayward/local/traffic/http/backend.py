@@ -14,7 +14,9 @@ from rayward.local.traffic.kernel import lost
 from rayward.local.traffic.route import Member
 
 _MOST_IDLE: Final = 64
-_RESET_SECONDS: Final = 0.05
+_RESET_SECONDS: Final = 1.0
+"""A kernel resets at once, but a busy machine may hand it over late."""
+_RESET_PAUSE: Final = 0.05
 
 
 class Asker(Protocol):
@@ -225,16 +227,15 @@ class Backend(asyncio.Protocol):
             return False
         # It closed before the request came, or read it and said nothing. In the first case its kernel answers the
         # request with a reset, which may take a moment to arrive.
-        return self._judge_end(again=True)
+        return self._judge_end(time.monotonic() + _RESET_SECONDS)
 
-    def _judge_end(self, *, again: bool) -> bool:
+    def _judge_end(self, until: float) -> bool:
         if self._asker is None or self.transport is None:
             return False
         made: socket.socket = self.transport.get_extra_info("socket")
         error = made.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if again and not error and self._asked is not None and not self._asked.repeatable:
-            loop = asyncio.get_running_loop()
-            self._ending = loop.call_later(_RESET_SECONDS, lambda: self._judge_end(again=False))
+        if not error and time.monotonic() < until and self._asked is not None and not self._asked.repeatable:
+            self._ending = asyncio.get_running_loop().call_later(_RESET_PAUSE, self._judge_end, until)
             return True
         self._fail("it closed the connection without an answer", unread=was_unread(error, at_once=self._at_once))
         return False
