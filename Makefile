@@ -32,9 +32,9 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-
 demo: .venv/run.stamp .venv/ray.stamp
 	@$(PY) -m demo.run
 
-# Everything that needs PyPI alone. Four at once on two cores: half of them wait for programs that they started.
+# Everything that needs PyPI alone. Five at once on two cores: half of them wait for programs that they started.
 test: .venv/dev.stamp .venv/ray.stamp
-	@$(PYTEST) -n 4 --dist worksteal -m "not kube and not ray and not soak" tests
+	@$(PYTEST) -n 5 --dist worksteal -m "not kube and not ray and not soak" tests
 
 # The long suites on real Ray.
 test-ray: .venv/dev.stamp .venv/ray.stamp
