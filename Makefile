@@ -43,7 +43,7 @@ test-ray: .venv/dev.stamp .venv/ray.stamp
 # Whatever needs Go: real Kubernetes, kubectl, KubeRay's operator, also with real Ray.
 test-kube: .venv/dev.stamp .venv/ray.stamp
 	@$(PY) -m tests.kube.real.build
-	@$(PYTEST) -n 2 --dist loadfile --no-loadscope-reorder -m "kube and not soak" tests
+	@$(PYTEST) -n 3 --dist loadfile --no-loadscope-reorder -m "kube and not soak" tests
 
 # The same suites at length: hours, before a release.
 soak: .venv/dev.stamp .venv/ray.stamp
