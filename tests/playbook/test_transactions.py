@@ -123,41 +123,39 @@ async def test_an_edit_of_a_job_that_is_killed_at_each_write_is_finished_or_undo
     jobs: JobStage, undone: bool
 ) -> None:
     sdk = AsyncClient(jobs.client, namespace=jobs.namespace)
-    deaths: list[tuple[int, Moment]] = []
+
+    async def dies(number: int, moment: Moment) -> bool:
+        """Whether there was such a write; a job of its own."""
+        name = f"{moment[0]}{number}"
+        await jobs.client.create(RAY_JOBS, ray_job("run", name, shutdownAfterJobFinishes=True), jobs.namespace)
+        await jobs.until("Running", name)
+        entrypoint = SetField("entrypoint", "succeed")
+        client, transport = mortal(jobs.client, number, moment)
+        with contextlib.suppress(asyncio.CancelledError):
+            await AsyncClient(client, namespace=jobs.namespace).edit(f"rayjob/{name}", entrypoint)
+        if undone and labels.TRANSACTION in (await jobs.job(name))["metadata"].get("annotations", {}):
+            await sdk.undo_transaction(f"rayjob/{name}")
+            assert (await jobs.job(name))["spec"]["entrypoint"] == "run"
+            await jobs.until("Running", name)
+        else:
+            if transport.died.is_set():
+                with contextlib.suppress(Invalid):
+                    # one that had been resumed has run to its end meanwhile
+                    await sdk.edit(f"rayjob/{name}", entrypoint)
+            assert (await sdk.wait(f"rayjob/{name}")).verdict.reason == "SUCCEEDED"
+        job = await jobs.job(name)
+        assert not job["spec"].get("suspend")
+        assert labels.TRANSACTION not in job["metadata"].get("annotations", {})
+        await jobs.client.delete(RAY_JOBS, name, jobs.namespace)
+        return transport.died.is_set()
+
+    deaths: list[bool] = []
     async with jobs.operator():
-        for number in range(1, 16):
-            for moment in ("before", "after"):
-                name = f"{moment[0]}{number}"
-                await jobs.client.create(RAY_JOBS, ray_job("run", name, shutdownAfterJobFinishes=True), jobs.namespace)
-                await jobs.until("Running", name)
-                entrypoint = SetField("entrypoint", "succeed")
-                client, transport = mortal(jobs.client, number, moment)
-                dying = AsyncClient(client, namespace=jobs.namespace)
-                try:
-                    await dying.edit(f"rayjob/{name}", entrypoint)
-                except asyncio.CancelledError:
-                    deaths.append((number, moment))
-                pending = labels.TRANSACTION in (await jobs.job(name))["metadata"].get("annotations", {})
-                if undone and pending:
-                    await sdk.undo_transaction(f"rayjob/{name}")
-                    assert (await jobs.job(name))["spec"]["entrypoint"] == "run"
-                    await jobs.until("Running", name)
-                else:
-                    if transport.died.is_set():
-                        with contextlib.suppress(Invalid):
-                            # one that had been resumed has run to its end meanwhile
-                            await sdk.edit(f"rayjob/{name}", entrypoint)
-                    assert (await sdk.wait(f"rayjob/{name}")).verdict.reason == "SUCCEEDED"
-                job = await jobs.job(name)
-                assert not job["spec"].get("suspend")
-                assert labels.TRANSACTION not in job["metadata"].get("annotations", {})
-                await jobs.client.delete(RAY_JOBS, name, jobs.namespace)
-                if not transport.died.is_set():
-                    break
-            else:
-                continue
-            break
-        assert len(deaths) >= 4
+        while all(deaths):
+            first = len(deaths) // 2 + 1
+            moments: tuple[Moment, ...] = ("before", "after")
+            deaths += await asyncio.gather(*(dies(at, moment) for at in range(first, first + 3) for moment in moments))
+    assert sum(deaths) >= 4
 
 
 async def test_an_undo_of_a_transaction_keeps_what_others_edited_meanwhile(ray: ServiceStage) -> None:
