@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import gzip
 import importlib
+import json
 import pkgutil
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.contract import cases as case_modules
 from tests.contract.case import Case, get
@@ -20,6 +21,32 @@ T = TypeVar("T")
 
 _RAYCLUSTER_CRD = Path(__file__).parent / "data" / "ray.io_rayclusters.yaml.gz"
 _CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+_POLICIES = "/apis/admissionregistration.k8s.io/v1"
+_JSON = {"Content-Type": "application/json"}
+_NOTHING = {
+    "apiGroups": ["tests.rayward.dev"],
+    "apiVersions": ["v1"],
+    "operations": ["CREATE"],
+    "resources": ["nothing"],
+}
+_STAYS: dict[str, Any] = {
+    "validatingadmissionpolicies": {
+        "metadata": {"name": "stays"},
+        "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": {"resourceRules": [_NOTHING]},
+            "validations": [{"expression": "true"}],
+        },
+    },
+    "validatingadmissionpolicybindings": {
+        "metadata": {"name": "stays"},
+        "spec": {
+            "policyName": "stays",
+            "validationActions": ["Deny"],
+            "paramRef": {"name": "none", "namespace": "default", "parameterNotFoundAction": "Allow"},
+        },
+    },
+}
 
 
 def themes() -> dict[str, list[Case]]:
@@ -45,8 +72,16 @@ def select(theme: str = "", text: str = "") -> Iterator[tuple[str, Case]]:
 
 
 def prepare(server: Server) -> None:
-    """Installs KubeRay's RayCluster definition, once per server, and waits until it is served."""
+    """Installs KubeRay's RayCluster definition, once per server, and waits until it is served; and a policy that stays.
+
+    kube-apiserver ends its informer of ConfigMaps with the last policy that has them for parameters, and a later policy
+    gets the same one, which hears of nothing any more: while cases come and go side by side there always is one.
+    """
     with contextlib.closing(server.connect()) as connection:
+        for kind, body in _STAYS.items():
+            reply = connection.send("POST", f"{_POLICIES}/{kind}", json.dumps(body).encode(), _JSON)
+            if reply.code not in (201, 409):
+                raise SystemExit(f"the policy that stays was refused: {reply.code} {reply.content[:500]!r}")
         if connection.send("GET", f"{_CRD_PATH}/rayclusters.ray.io", None, {}).code == 404:
             definition = gzip.decompress(_RAYCLUSTER_CRD.read_bytes())
             reply = connection.send("POST", _CRD_PATH, definition, {"Content-Type": "application/yaml"})
