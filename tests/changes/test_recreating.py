@@ -22,7 +22,7 @@ def _with_watches_that_are_too_old(
     operation: Operation[Written], elsewhere: Callable[[], object], release: Callable[[], object]
 ) -> Operation[Written]:
     """The same operation on a server that has forgotten what was before a change elsewhere; then its holder lets go."""
-    forgotten, step = 0, next(operation)
+    forgotten, released, step = 0, False, next(operation)
     while True:
         if isinstance(step, NextChange):
             version = int(step.resource_version)
@@ -34,7 +34,9 @@ def _with_watches_that_are_too_old(
                 step = operation.throw(expired)
                 continue
             assert version > forgotten, "an object that nobody changes has the version that is too old, still"
-            release()
+            if not released:
+                release()
+                released = True
         try:
             answer = yield step
         except ApiError as error:
