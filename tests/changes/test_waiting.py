@@ -5,27 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
-from rayward.changes import history, settling, waiting, writing
-from rayward.changes.intents import Scale, SetField, SetImage
+from rayward.changes import waiting, writing
+from rayward.changes.intents import Scale, SetImage
 from rayward.changes.judging import State, Verdict
-from rayward.changes.outcomes import (
-    ChangeError,
-    Conflict,
-    NotFound,
-    QuotaBlocked,
-    RolledBack,
-    RolloutFailed,
-    WaitTimeout,
-)
+from rayward.changes.outcomes import Conflict, NotFound, QuotaBlocked, RolloutFailed, WaitTimeout
 from rayward.changes.refs import Ref
-from rayward.changes.settling import Settling
 from rayward.changes.steps import (
     BOOKMARK,
     Backoff,
@@ -41,7 +31,7 @@ from rayward.kinds import labels
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.access import Access
 from rayward.kube.client.api import Client as ApiClient
-from rayward.kube.client.errors import ApiError, Gone, ServiceUnavailable, from_status
+from rayward.kube.client.errors import Gone, ServiceUnavailable, from_status
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.request import Request
 from rayward.kube.client.sync import SyncClient
@@ -49,62 +39,17 @@ from rayward.kube.client.watch import Bookmark, WatchFailed
 from rayward.kube.core.resource import PODS
 from rayward.net.errors import NetworkError
 from rayward.sdk import Client
-from tests.changes.beside import with_another_writer
+from tests.changes.telling import after_each_state, made_cluster, status
 from tests.kinds.clusters import Object, manifest, service_manifest
 
 T = TypeVar("T")
-Write = Callable[[SyncClient], object]
-
-
-def _status(ref: Ref, generation: int, ready: str, reason: str = "R") -> Write:
-    conditions = [
-        {
-            "type": "Ready",
-            "status": ready,
-            "reason": reason,
-            "message": "",
-            "observedGeneration": generation,
-            "lastTransitionTime": "2026-01-01T00:00:00Z",
-        }
-    ]
-    body: Object = {"status": {"observedGeneration": generation, "conditions": conditions}}
-    return lambda client: client.patch(
-        RAY_CLUSTERS, ref.name, body, PatchType.MERGE, ref.namespace, subresource="status"
-    )
-
-
-@contextmanager
-def _after_each_state(access: Access, *writes: Write) -> Generator[Callable[[Verdict], None]]:
-    """Somebody who makes the next write when the one who waits has told a state."""
-    states = threading.Semaphore(0)
-
-    def work() -> None:
-        with SyncClient.connect(access) as own:
-            for write in writes:
-                states.acquire()
-                write(own)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        yield lambda _verdict: states.release()
-    finally:
-        for _ in writes:
-            states.release()
-        thread.join()
-
-
-def _made(client: SyncClient, namespace: str) -> tuple[Ref, int]:
-    ref = Ref("RayCluster", "c", namespace)
-    made = run(client, writing.apply(ref, manifest()))
-    return ref, made.object["metadata"]["generation"]
 
 
 def test_each_state_is_told_once_until_it_is_done(access: Access, client: SyncClient, namespace: str) -> None:
-    ref, generation = _made(client, namespace)
+    ref, generation = made_cluster(client, namespace)
     told: list[str] = []
-    writes = (_status(ref, generation, "False", "Starting"), _status(ref, generation, "True", "AllReady"))
-    with _after_each_state(access, *writes) as tell:
+    writes = (status(ref, generation, "False", "Starting"), status(ref, generation, "True", "AllReady"))
+    with after_each_state(access, *writes) as tell:
 
         def both(verdict: Verdict) -> None:
             told.append(verdict.reason)
@@ -116,14 +61,14 @@ def test_each_state_is_told_once_until_it_is_done(access: Access, client: SyncCl
 
 
 def test_it_costs_one_watch_and_one_read(access: Access, namespace: str, client: SyncClient) -> None:
-    ref, generation = _made(client, namespace)
+    ref, generation = made_cluster(client, namespace)
     seen: list[str] = []
 
     async def go() -> None:
         def observe(request: Request, _status: int) -> None:
             seen.append("watch" if "watch=true" in request.target else request.method)
 
-        with _after_each_state(access, _status(ref, generation, "True")) as tell:
+        with after_each_state(access, status(ref, generation, "True")) as tell:
             async with ApiClient.connect(access, observe=observe) as own:
                 await run_async(own, waiting.wait(ref, generation, timeout=60, tell=tell))
 
@@ -132,16 +77,16 @@ def test_it_costs_one_watch_and_one_read(access: Access, namespace: str, client:
 
 
 def test_what_cannot_come_true_fails_at_once(access: Access, client: SyncClient, namespace: str) -> None:
-    ref, generation = _made(client, namespace)
+    ref, generation = made_cluster(client, namespace)
     with (
-        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
+        after_each_state(access, status(ref, generation, "False", "InvalidImageName")) as tell,
         pytest.raises(RolloutFailed, match="InvalidImageName"),
     ):
         run(client, waiting.wait(ref, generation, timeout=60, tell=tell))
 
 
 def test_a_timeout_changes_nothing(client: SyncClient, namespace: str) -> None:
-    ref, generation = _made(client, namespace)
+    ref, generation = made_cluster(client, namespace)
     before = run(client, writing.read(ref))
     with pytest.raises(WaitTimeout) as caught:
         run(client, waiting.wait(ref, generation, timeout=0.2))
@@ -158,7 +103,7 @@ def _as_kuberay_has_it(client: SyncClient, ref: Ref, generation: int) -> None:
 
 
 def test_a_scale_is_done_where_a_registry_mirror_has_changed_the_images(client: SyncClient, namespace: str) -> None:
-    ref, _ = _made(client, namespace)
+    ref, _ = made_cluster(client, namespace)
     (container, *_) = manifest()["spec"]["headGroupSpec"]["template"]["spec"]["containers"]
     mirrored = {**container, "image": f"mirror.example.com/{container['image']}"}
     told = {"name": "c-head", "labels": {labels.CLUSTER: "c", labels.NODE_TYPE: labels.HEAD}}
@@ -178,180 +123,19 @@ def test_a_scale_is_done_where_a_registry_mirror_has_changed_the_images(client: 
 
 
 def test_another_edit_or_a_deletion_ends_it(access: Access, client: SyncClient, namespace: str) -> None:
-    ref, generation = _made(client, namespace)
+    ref, generation = made_cluster(client, namespace)
 
     def edit(own: SyncClient) -> None:
         run(own, writing.change(ref, [Scale("small", 2)]))
 
-    with _after_each_state(access, edit) as tell, pytest.raises(Conflict, match="superseded"):
+    with after_each_state(access, edit) as tell, pytest.raises(Conflict, match="superseded"):
         run(client, waiting.wait(ref, generation, timeout=60, tell=tell))
 
     def delete(own: SyncClient) -> None:
         own.delete(RAY_CLUSTERS, "c", namespace)
 
-    with _after_each_state(access, delete) as tell, pytest.raises(NotFound, match="deleted"):
+    with after_each_state(access, delete) as tell, pytest.raises(NotFound, match="deleted"):
         run(client, waiting.wait(ref, timeout=60, tell=tell))
-
-
-def test_a_failed_change_is_rolled_back_where_that_is_asked_for(
-    access: Access, client: SyncClient, namespace: str
-) -> None:
-    ref, _ = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    written = sdk.scale(ref, "small", 2)
-    generation = written.object["metadata"]["generation"]
-    told: list[str] = []
-    # the fourth state is that of the generation before, which is not true again until somebody says so
-    writes = (
-        _status(ref, generation, "False", "InvalidImageName"),
-        lambda _client: None,
-        _status(ref, generation + 1, "False", "PodsStarting"),
-        _status(ref, generation + 1, "True", "AllPodsReady"),
-    )
-    with _after_each_state(access, *writes) as tell:
-
-        def both(verdict: Verdict) -> None:
-            told.append(verdict.reason)
-            tell(verdict)
-
-        with pytest.raises(RolledBack) as caught:
-            sdk.settle(written, timeout=60, on_failure="rollback", tell=both)
-    assert told == ["NotObserved", "InvalidImageName", "NotObserved", "PodsStarting", "AllPodsReady"]
-    assert caught.value.code == 9
-    assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
-    outcomes = [one.outcome for one in run(client, history.history(ref))]
-    assert outcomes[-2:] == ["InvalidImageName", "AllPodsReady"]
-    # that one is known to fail, and what it was rolled back to has no other before it
-    with pytest.raises(NotFound, match="each revision that differs failed"):
-        sdk.undo(ref)
-
-
-def _with_lost_connections(operation: Operation[T]) -> Operation[T]:
-    """The same operation, each of whose requests is lost when it is made for the first time."""
-    lost: set[Request] = set()
-    answer: Any = None
-    failure: Exception | None = None
-    while True:
-        try:
-            step = operation.throw(failure) if failure is not None else operation.send(answer)
-        except StopIteration as done:
-            return done.value
-        answer, failure = None, None
-        if isinstance(step, Send) and step.request not in lost:
-            lost.add(step.request)
-            failure = NetworkError("connection reset")
-            continue
-        try:
-            answer = yield step
-        except ApiError as error:
-            failure = error
-
-
-def test_a_connection_that_is_lost_keeps_no_change_from_being_rolled_back(
-    access: Access, client: SyncClient, namespace: str
-) -> None:
-    ref, _ = _made(client, namespace)
-    written = run(client, writing.change(ref, [Scale("small", 2)]))
-    generation = written.object["metadata"]["generation"]
-    _status(ref, generation, "False", "InvalidImageName")(client)
-    writes = (lambda _client: None, _status(ref, generation + 1, "True"))
-    with _after_each_state(access, *writes) as tell, pytest.raises(RolledBack):
-        run(client, _with_lost_connections(settling.settle(written, Settling(60, "rollback"), namespace, tell)))
-    assert run(client, writing.read(ref))["spec"]["workerGroupSpecs"][0]["replicas"] == 1
-
-
-def test_going_back_that_does_not_come_true_is_a_failure_and_no_rollback(
-    access: Access, client: SyncClient, namespace: str
-) -> None:
-    ref, _ = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    written = sdk.scale(ref, "small", 2)
-    generation = written.object["metadata"]["generation"]
-    writes = (
-        _status(ref, generation, "False", "InvalidImageName"),
-        lambda _client: None,
-        _status(ref, generation + 1, "False", "ErrImageNeverPull"),
-    )
-    with _after_each_state(access, *writes) as tell, pytest.raises(RolloutFailed) as caught:
-        sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
-    assert caught.value.code == 8
-    assert "rolled back to revision 1, which is not ready either" in caught.value.what
-    assert "ErrImageNeverPull" in caught.value.why
-
-
-def test_a_newer_edit_is_not_rolled_back(access: Access, client: SyncClient, namespace: str) -> None:
-    ref, _ = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    written = sdk.set(ref, SetField("rayVersion", "2.61.0"))
-    generation = written.object["metadata"]["generation"]
-
-    def colleague(verdict: Verdict) -> None:
-        tell(verdict)
-        if verdict.state is State.FAILED:
-            client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.62.0"}}, PatchType.MERGE, namespace)
-
-    with (
-        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
-        pytest.raises(Conflict, match=f"generation {generation + 1} has been asked for since") as caught,
-    ):
-        sdk.settle(written, timeout=60, on_failure="rollback", tell=colleague)
-    assert "InvalidImageName" in caught.value.why
-    assert sdk.get(ref)["spec"]["rayVersion"] == "2.62.0"
-
-
-def test_an_edit_between_the_reading_and_the_undo_stays(client: SyncClient, namespace: str) -> None:
-    ref, generation = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    sdk.set(ref, SetField("rayVersion", "2.61.0"))
-
-    def colleague() -> None:
-        client.patch(RAY_CLUSTERS, "c", {"spec": {"rayVersion": "2.62.0"}}, PatchType.MERGE, namespace)
-
-    operation = history.undo(ref, generation=generation + 1)
-    # the fourth request reads what is to be replaced
-    edited = with_another_writer(operation, 4, colleague)
-    with pytest.raises(Conflict, match="asked for since"):
-        run(client, edited)
-    assert sdk.get(ref)["spec"]["rayVersion"] == "2.62.0"
-
-
-def test_what_failed_before_is_not_rolled_back_to(access: Access, client: SyncClient, namespace: str) -> None:
-    ref, _ = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    ends: tuple[tuple[int, Literal["hold", "rollback"], type[ChangeError]], ...] = (
-        (2, "hold", RolloutFailed),
-        (3, "rollback", RolledBack),
-    )
-    said = ""
-    for replicas, on_failure, expected in ends:
-        written = sdk.scale(ref, "small", replicas)
-        generation = written.object["metadata"]["generation"]
-        writes = [_status(ref, generation, "False", "InvalidImageName")]
-        if on_failure == "rollback":
-            writes += [lambda _client: None, _status(ref, generation + 1, "True")]
-        with _after_each_state(access, *writes) as tell, pytest.raises(expected) as caught:
-            sdk.settle(written, timeout=60, on_failure=on_failure, tell=tell)
-        said = caught.value.what
-    assert "rolled back to revision 1" in said
-    assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 1
-
-
-def test_a_first_release_that_failed_is_no_place_to_go_back_to(
-    access: Access, client: SyncClient, namespace: str
-) -> None:
-    ref, _ = _made(client, namespace)
-    sdk = Client(client, namespace=namespace)
-    run(client, history.history(ref))
-    run(client, history.record_outcome(ref, sdk.get(ref), "InvalidImageName", 1.0, failed=True))
-    written = sdk.scale(ref, "small", 2)
-    generation = written.object["metadata"]["generation"]
-    with (
-        _after_each_state(access, _status(ref, generation, "False", "InvalidImageName")) as tell,
-        pytest.raises(RolloutFailed, match="InvalidImageName") as caught,
-    ):
-        sdk.settle(written, timeout=60, on_failure="rollback", tell=tell)
-    assert "not rolled back" in caught.value.why
-    assert sdk.get(ref)["spec"]["workerGroupSpecs"][0]["replicas"] == 2
 
 
 def _played(operation: Operation[T], answers: Iterable[Object | Exception]) -> tuple[list[Step], T]:
@@ -669,31 +453,3 @@ def _noting(operation: Operation[T], steps: list[Step]) -> Operation[T]:
             return done.value
         steps.append(step)
         answer = yield step
-
-
-def test_several_objects_are_waited_for_by_one_watch(access: Access, client: SyncClient, namespace: str) -> None:
-    sdk = Client(client, namespace=namespace)
-    names = ("one", "two", "three")
-    written = sdk.apply_all([{**manifest(), "metadata": {"name": name}} for name in names])
-    seen: list[str] = []
-    watch = client.watch
-
-    def counted(resource: Any, *arguments: Any, **options: Any) -> Any:
-        seen.append(resource.kind)
-        return watch(resource, *arguments, **options)
-
-    told: list[tuple[str, str]] = []
-    ends = {"one": ("False", "InvalidImageName"), "two": ("True", "AllPodsReady"), "three": ("True", "AllPodsReady")}
-    writes = [_status(Ref("RayCluster", name, namespace), 1, *ends[name]) for name in reversed(names)]
-    with pytest.MonkeyPatch.context() as patched, _after_each_state(access, *writes) as tell:
-        patched.setattr(client, "watch", counted)
-
-        def both(ref: Ref, verdict: Verdict) -> None:
-            told.append((ref.name, verdict.reason))
-            tell(verdict)
-
-        done = sdk.settle_all(written, timeout=60, tell=both)
-    assert seen == ["RayCluster"]
-    assert isinstance(done[0], RolloutFailed)
-    assert [one.verdict.reason for one in done[1:] if isinstance(one, waiting.Waited)] == ["AllPodsReady"] * 2
-    assert set(told) == {(name, reason) for name in names for reason in ("NotObserved", ends[name][1])}

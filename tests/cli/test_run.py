@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +21,7 @@ from rayward.stack.folder import Folder
 from rayward.stack.settings import Settings
 from rayward.stack.state import StackState
 from tests.cli.rayward import Rayward, run
-from tests.cli.screen import Screen
+from tests.cli.screen import on_a_terminal
 from tests.waiting import eventually
 
 
@@ -177,50 +176,36 @@ def _starts(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
 def test_whoever_says_yes_to_the_second_interrupt_stops_the_job(client: SyncClient, rayward: Rayward) -> None:
     """Ray does not have it yet: it is suspended, and the command waits until that is so."""
     rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
-    ours, theirs = os.openpty()
     command = [sys.executable, "-m", "rayward.cli", *rayward.words("logs", "rayjob/long", "-f")]
     patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
-        os.close(theirs)
-        screen = Screen(ours)
-        try:
-            screen.until(b"New: no operator has acted on it yet")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"press Ctrl-C once more")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"Stop rayjob/long?")
-            os.write(ours, b"y\n")
-            eventually(lambda: client.get(RAY_JOBS, "long", rayward.namespace)["spec"].get("suspend") is True)
-            _status(client, rayward, "long", jobDeploymentStatus="Suspended")
-            screen.until(b"rayjob/long was stopped")
-            assert following.wait(timeout=60) == 130
-        finally:
-            following.kill()
-            os.close(ours)
+    with on_a_terminal(command, patient) as (following, screen):
+        screen.until(b"New: no operator has acted on it yet")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"press Ctrl-C once more")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"Stop rayjob/long?")
+        screen.answer("y")
+        eventually(lambda: client.get(RAY_JOBS, "long", rayward.namespace)["spec"].get("suspend") is True)
+        _status(client, rayward, "long", jobDeploymentStatus="Suspended")
+        screen.until(b"rayjob/long was stopped")
+        assert following.wait(timeout=60) == 130
 
 
 def test_one_interrupt_leaves_the_job_and_a_second_asks_whether_to_stop_it(
     client: SyncClient, rayward: Rayward
 ) -> None:
     rayward("run", "--detach", "--name", "long", "--", "sleep", "600")
-    ours, theirs = os.openpty()
     command = [sys.executable, "-m", "rayward.cli", *rayward.words("logs", "rayjob/long", "-f")]
     patient = {**os.environ, "RAYWARD_INTERRUPT_SECONDS": "120"}
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=patient) as following:
-        os.close(theirs)
-        screen = Screen(ours)
-        try:
-            screen.until(b"New: no operator has acted on it yet")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"rayjob/long is still running")
-            screen.until(b"press Ctrl-C once more")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"Stop rayjob/long?")
-            os.write(ours, b"n\n")
-            assert following.wait(timeout=60) == 130
-        finally:
-            following.kill()
-            os.close(ours)
+    with on_a_terminal(command, patient) as (following, screen):
+        screen.until(b"New: no operator has acted on it yet")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"rayjob/long is still running")
+        screen.until(b"press Ctrl-C once more")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"Stop rayjob/long?")
+        screen.answer("n")
+        assert following.wait(timeout=60) == 130
     assert not client.get(RAY_JOBS, "long", rayward.namespace)["spec"].get("suspend")
 
 

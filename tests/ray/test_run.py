@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.screen import Screen
+from tests.cli.screen import on_a_terminal
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
@@ -53,26 +53,17 @@ def test_a_program_runs_from_nothing_and_ctrl_c_leaves_it(tmp_path: Path) -> Non
 
 def _leave_twice(environment: dict[str, str], folder: Path) -> None:
     """Ctrl-C says how to return; a second one asks whether to stop the job, and is told to."""
-    ours, theirs = os.openpty()
     command = _rayward("run", "--name", "long", "--", "bash", "-c", "echo began; sleep 600")
-    with subprocess.Popen(
-        command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=folder
-    ) as following:
-        os.close(theirs)
-        screen = Screen(ours)
-        try:
-            screen.until(b"began")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"rayjob/long is still running; follow it: rayward logs rayjob/long -f")
-            screen.until(b"press Ctrl-C once more to stop it")
-            following.send_signal(signal.SIGINT)
-            screen.until(b"Stop rayjob/long?")
-            os.write(ours, b"y\n")
-            screen.until(b"rayjob/long was stopped")
-            assert following.wait(timeout=120) == 130
-        finally:
-            following.kill()
-            os.close(ours)
+    with on_a_terminal(command, environment, folder) as (following, screen):
+        screen.until(b"began")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"rayjob/long is still running; follow it: rayward logs rayjob/long -f")
+        screen.until(b"press Ctrl-C once more to stop it")
+        following.send_signal(signal.SIGINT)
+        screen.until(b"Stop rayjob/long?")
+        screen.answer("y")
+        screen.until(b"rayjob/long was stopped")
+        assert following.wait(timeout=120) == 130
 
 
 def _done(environment: dict[str, str], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:

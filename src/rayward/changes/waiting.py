@@ -227,10 +227,10 @@ def _ended(ref: Ref, verdict: Verdict, generation: int, seconds: float) -> Chang
         )
     kind = JobFailed if ref.kind == "RayJob" else RolloutFailed
     what = f"generation {generation} of {ref} failed: {verdict.reason}"
-    following = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"
+    then = f"rayward describe {ref}" if ref.kind == "RayJob" else f"rayward undo {ref}   # or correct it and apply"
     if verdict.reason == OLDER_PODS:
-        following = f"rayward apply -f FILE --strategy recreate   # replaces every pod; or: rayward undo {ref}"
-    failed = kind(what, verdict.message, following, object=str(ref))
+        then = f"rayward apply -f FILE --strategy recreate   # replaces every pod; or: rayward undo {ref}"
+    failed = kind(what, verdict.message, then, object=str(ref))
     failed.verdict, failed.seconds, failed.generation = verdict.reason, seconds, generation
     return failed
 
