@@ -4,7 +4,7 @@ PY := .venv/bin/python
 RERUNS ?= 0
 # Tests start hundreds of programs of ours, and each would compile all of Rayward anew where this is set.
 export PYTHONDONTWRITEBYTECODE :=
-PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r Rs --durations 30 --durations-min 5
+PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r fERs --durations 30 --durations-min 5
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
 .PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-joining bench-quota down clean lock record record-ray

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from inspect import iscoroutinefunction
 from pathlib import Path
 
@@ -21,6 +21,7 @@ settings.load_profile("unhurried")
 COLLECTED = pytest.StashKey[list[tuple[Path, frozenset[str]]]]()
 """The file and the marks of every test that this run found."""
 _PATIENCE = 0.8  # of the time after which the process is told
+_SHOWN, _LINES = 5, 12  # tests of each outcome and lines of each, at the end of a run
 
 
 @pytest.fixture
@@ -60,8 +61,14 @@ def _limited(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[.
     return limited
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Show why a test was run a second time: what passes then is still a fault, of ours or of the test."""
-    for report in terminalreporter.stats.get("rerun", []):
-        terminalreporter.write_sep("_", f"first try of {report.nodeid}")
-        report.toterminal(terminalreporter._tw)  # pyright: ignore[reportPrivateUsage]
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> Generator[None]:
+    """Show last why tests failed, also those that passed at a second try: of a long log, its end is what is kept.
+
+    What passes at a second try is still a fault, of ours or of the test.
+    """
+    yield
+    for outcome in ("rerun", "failed", "error"):
+        for report in terminalreporter.stats.get(outcome, [])[:_SHOWN]:
+            terminalreporter.write_sep("_", f"{outcome}: {report.nodeid} ({report.when})")
+            terminalreporter.write_line("\n".join(report.longreprtext.splitlines()[-_LINES:]))
