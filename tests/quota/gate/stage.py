@@ -228,6 +228,16 @@ class GateStage(ServiceStage):
         }
         return await self.client.create(RAY_JOBS, body, self.namespace)
 
+    async def _scene(self) -> list[Any]:
+        """Besides clusters and pods, who holds or asks for quota, and for which job."""
+        workloads = [
+            (one["metadata"], {each["type"]: (each["status"], each["reason"]) for each in one["status"]["conditions"]})
+            for one in await self.objects(WORKLOADS)
+            if one.get("status", {}).get("conditions")
+        ]
+        jobs = [(one["metadata"], one["spec"].get("suspend"), one.get("status")) for one in await self.objects(RAY_JOBS)]
+        return [*await super()._scene(), *workloads, *jobs]
+
     async def until_workload_pods(self, job: str, count: int) -> None:
         """Wait until so many pods of a RayJob's clusters run."""
 
