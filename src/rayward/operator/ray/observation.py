@@ -110,6 +110,8 @@ class Observation(msgspec.Struct, frozen=True):
     """Of proxies that did not answer, how often, by the pod's incarnation."""
     unscheduled: Mapping[str, str] = _NO_PROBLEMS
     """Why no node has room for replicas of an application that has none, by its name."""
+    crowded_out: frozenset[tuple[str, str]] = frozenset()
+    """Application and name of each deployment of which a replica finds no node, though others may answer."""
     tracebacks: Mapping[str, str] = _NO_PROBLEMS
     """The last message with a traceback of each application that does not run, since this configuration was sent."""
     former: frozenset[str] = frozenset()

@@ -16,9 +16,18 @@ _TOLERANCE: Final = 1e-6
 
 
 def is_waiting(serve: Serve) -> bool:
-    """Whether a deployment has nobody to answer and a replica without a node: the only case that nodes matter for."""
-    return any(
-        found.deserted and found.unplaced for app in serve.applications.values() for found in app.deployments.values()
+    """Whether a replica is without a node: the only case that nodes matter for."""
+    return any(found.unplaced for app in serve.applications.values() for found in app.deployments.values())
+
+
+def without_room(serve: Serve, nodes: Iterable[Node]) -> frozenset[tuple[str, str]]:
+    """Application and name of each deployment, whether it answers or not, of which a replica finds no node."""
+    free = _free(serve, nodes)
+    return frozenset(
+        (app, name)
+        for app, application in serve.applications.items()
+        for name, deployment in application.deployments.items()
+        if deployment.unplaced and free and any(_lacking(demand, free.values()) for demand in deployment.demands)
     )
 
 
