@@ -55,12 +55,14 @@ def test_a_replica_that_stops_frees_its_place() -> None:
 
 def test_a_deployment_that_still_answers_is_no_outage() -> None:
     found = serve(app=deployment(_RUNS, _WAITS, cpus=16))
+    assert not is_waiting(found)
     assert unschedulable(found, _NODES) == {}
 
 
 def test_another_replica_without_room_is_told_of_a_deployment_that_answers_too() -> None:
     found = serve(app=deployment(_RUNS, _WAITS, cpus=2), other=deployment(_RUNS, _WAITS, cpus=0.1))
-    assert is_waiting(found)
+    assert is_waiting(found, frozenset({("app", "D")}))
+    assert not is_waiting(found, frozenset({("app", "E")}))
     assert without_room(found, _NODES) == {("app", "D")}
     assert without_room(serve(app=deployment(_RUNS, cpus=16)), _NODES) == frozenset()
     assert without_room(found, []) == frozenset(), "nothing is known of nodes"

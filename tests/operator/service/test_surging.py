@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from rayward.kinds.labels import SERVE_CONFIG_UPGRADE
 from rayward.kube.core.resource import EVENTS
+from tests.operator.ray.simulated import SimulatedHead
 from tests.operator.service.heads import BEHAVIOURS
 from tests.operator.service.stage import ServiceStage, config, service
 
@@ -73,6 +74,19 @@ async def test_without_room_the_replica_that_serves_is_reconfigured(ray: Service
         assert _limit(ray, serving) is None
         told = [event for event in await ray.objects(EVENTS) if event["reason"] == "SurgeUnschedulable"]
         assert "No Ray node has room for a second replica of deployment Greeter" in told[0]["message"]
+
+
+async def test_a_ray_that_cannot_start_another_replica_first_reconfigures_the_one_that_serves(
+    ray: ServiceStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SimulatedHead, "ray_version", "2.54.0")
+    async with ray.operator():
+        await ray.create(service(serve=words("one"), metadata={"annotations": _SOON}))
+        serving = await ray.until_settled()
+        await ray.edit(serveConfigV2=words("two"))
+        assert await ray.until_settled() == serving
+        assert ray.heads.words(serving) == b"two"
+        assert b"max_surge_percent" not in ray.heads.of(serving).puts[-1]
 
 
 async def test_in_place_means_the_replica_that_serves(ray: ServiceStage) -> None:

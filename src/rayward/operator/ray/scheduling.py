@@ -15,9 +15,13 @@ _ALIVE: Final = "ALIVE"
 _TOLERANCE: Final = 1e-6
 
 
-def is_waiting(serve: Serve) -> bool:
-    """Whether a replica is without a node: the only case that nodes matter for."""
-    return any(found.unplaced for app in serve.applications.values() for found in app.deployments.values())
+def is_waiting(serve: Serve, surged: frozenset[tuple[str, str]] = frozenset()) -> bool:
+    """Whether a replica has no node, of a deployment that has nobody to answer or is ``surged``: nodes matter then."""
+    return any(
+        found.unplaced and (found.deserted or (app, name) in surged)
+        for app, application in serve.applications.items()
+        for name, found in application.deployments.items()
+    )
 
 
 def without_room(serve: Serve, nodes: Iterable[Node]) -> frozenset[tuple[str, str]]:

@@ -75,7 +75,8 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
             seen, answer = replace(await _deployed(dashboard, deploy, seen), former=former), None
         serve = answer or await dashboard.serve()
         seen = await ask_routes(reach, target, seen)
-        nodes = await dashboard.nodes() if is_waiting(serve) else ()
+        surged = deploy.surged if deploy is not None else frozenset[tuple[str, str]]()
+        nodes = await dashboard.nodes() if is_waiting(serve, surged) else ()
         starting = seen.starting and not _all_run(serve)
         tracebacks = _tracebacks(serve, seen)
         return replace(

@@ -351,7 +351,8 @@ class Applier:
 
 def _deploy(target: ServeConfigTarget, found: ObservedCluster) -> Deploy:
     text = deploy_text(found.annotations.config, target.redeployment, target.surges)
-    return Deploy(target.key, text, anew=target.anew)
+    surged = frozenset(each[:2] for each in target.surges if each.per_node)
+    return Deploy(target.key, text, anew=target.anew, surged=surged)
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:
