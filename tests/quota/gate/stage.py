@@ -372,23 +372,14 @@ class GateStage(ServiceStage):
     async def add_default_queue(self) -> None:
         """A LocalQueue named ``default``: where Kueue admits, it labels every new Ray object from now on.
 
-        It labels every new Pod, too (PodWebhook.Default in pkg/controller/jobs/pod, v0.18.2), ours among them, and asks
-        quota for those by themselves. So that this does not take what the objects have asked for, it is of another
-        ClusterQueue.
+        It would label every new Pod, too, and ask quota for it by itself. It is of the same ClusterQueue as ``q``, so
+        that a pod of ours that is counted twice has no room.
         """
-        other = f"{self.namespace}-default"
-        body: Object = {
-            "apiVersion": CLUSTER_QUEUES.api_version,
-            "kind": CLUSTER_QUEUES.kind,
-            "metadata": {"name": other},
-            "spec": {"namespaceSelector": {}, "resourceGroups": groups({FLAVOR: {"cpu": 100, "memory": "100Gi"}})},
-        }
-        await self.client.create(CLUSTER_QUEUES, body)
         local: Object = {
             "apiVersion": LOCAL_QUEUES.api_version,
             "kind": LOCAL_QUEUES.kind,
             "metadata": {"name": "default", "namespace": self.namespace},
-            "spec": {"clusterQueue": other},
+            "spec": {"clusterQueue": self.namespace},
         }
         await self.client.create(LOCAL_QUEUES, local, self.namespace)
 
