@@ -235,7 +235,9 @@ class GateStage(ServiceStage):
             for one in await self.objects(WORKLOADS)
             if one.get("status", {}).get("conditions")
         ]
-        jobs = [(one["metadata"], one["spec"].get("suspend"), one.get("status")) for one in await self.objects(RAY_JOBS)]
+        jobs = [
+            (one["metadata"], one["spec"].get("suspend"), one.get("status")) for one in await self.objects(RAY_JOBS)
+        ]
         return [*await super()._scene(), *workloads, *jobs]
 
     async def until_workload_pods(self, job: str, count: int) -> None:
