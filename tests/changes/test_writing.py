@@ -111,6 +111,22 @@ def test_apply_takes_an_autoscaled_list_from_nobody_else(client: SyncClient, nam
         run(client, writing.apply(ref, changed(AUTOSCALED, "spec.workerGroupSpecs.0.maxReplicas", 9)))
 
 
+def test_a_list_that_an_operator_wrote_back_as_it_read_it_is_no_conflict(client: SyncClient, namespace: str) -> None:
+    """KubeRay's does so when it adds its finalizer: fields that Go cannot leave out are in it then, empty."""
+    ref = Ref("RayCluster", "c", namespace)
+    made = run(client, writing.apply(ref, manifest())).object
+    live = client.get(RAY_CLUSTERS, "c", namespace)
+    live["spec"]["workerGroupSpecs"][0]["scaleStrategy"] = {}
+    client.update(RAY_CLUSTERS, live, "c", namespace, field_manager="manager")
+    done = run(client, writing.apply(ref, changed(manifest(), "spec.rayVersion", "2.61.0")))
+    assert [(one.manager, one.field) for one in done.taken] == [("manager", "spec.workerGroupSpecs")]
+    assert done.object["spec"] == {**made["spec"], "rayVersion": "2.61.0"}
+    more = changed(done.object, "spec.workerGroupSpecs.0.replicas", 3)
+    client.update(RAY_CLUSTERS, more, "c", namespace, field_manager="manager")
+    with pytest.raises(Conflict, match="manager"):
+        run(client, writing.apply(ref, manifest()))
+
+
 def test_a_merge_patch_that_would_drop_a_group_changes_nothing(client: SyncClient, namespace: str) -> None:
     ref = _made(client, namespace, manifest())
     before = run(client, writing.read(ref))

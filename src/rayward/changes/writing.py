@@ -83,7 +83,8 @@ def apply(
     """Server-side apply.
 
     Sizes that Ray's autoscaler owns are kept, and the list that holds them is taken from the autoscaler's manager, and
-    from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise.
+    from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise,
+    and those that an operator wrote back in another spelling.
 
     Args:
         ref: The object.
@@ -123,7 +124,7 @@ def apply(
             if not owned:
                 raise
             # what this manager wrote by a patch or a replace, such as an undo, is its own to apply again
-            others = tuple(row for row in owned if row.manager != manager)
+            others = tuple(row for row in owned if row.manager != manager and not row.written_back)
             if others and not (sized and only_autoscaler(ref.kind, others)):
                 raise conflict_error(ref, others) from error
             version = section(live or {}, "metadata").get("resourceVersion")
