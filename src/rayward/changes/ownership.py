@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rayward.changes.lint.schema import with_defaults
 from rayward.changes.outcomes import Conflict
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
-from rayward.kinds.effects.differences import differences, same_meaning
 from rayward.kube.client.errors import ApiError
 from rayward.kube.machinery.jsonvalue import Object, entries, is_list, is_object
 
@@ -33,34 +31,26 @@ class FieldConflict:
         manager: Who owns it.
         theirs: The value that it has.
         ours: The value that was to be applied.
-        written_back: Theirs says the same as ours, and was not applied: who updates a whole object owns the lists in it
-            that they spell otherwise. KubeRay's operator does so when it adds its finalizer: fields that Go cannot
-            leave out are in them then, empty.
+        updated: Whether they wrote it without applying it.
     """
 
     field: str
     manager: str
     theirs: Any
     ours: Any
-    written_back: bool = False
+    updated: bool = False
 
 
 def conflicts_of(error: ApiError, live: Object, wanted: Object) -> tuple[FieldConflict, ...]:
     """The fields that a refused apply names; empty where it was refused for something else."""
     found: list[FieldConflict] = []
-    kind = str(wanted.get("kind"))
     for cause in error.causes:
         if cause.reason == _OWNED:
             manager = _manager(cause.message)
             theirs, ours = value_at(live, cause.field), value_at(wanted, cause.field)
             name, updated = (manager[1], manager[2] is not None) if manager else ("?", False)
-            same = updated and _says_the_same(theirs, value_at(with_defaults(kind, wanted), cause.field))
-            found.append(FieldConflict(cause.field.lstrip("."), name, theirs, ours, same))
+            found.append(FieldConflict(cause.field.lstrip("."), name, theirs, ours, updated))
     return tuple(found)
-
-
-def _says_the_same(theirs: Any, ours: Any) -> bool:
-    return all(same_meaning(one.old, one.new) for one in differences(theirs, ours))
 
 
 def conflict_error(ref: Ref, conflicts: Iterable[FieldConflict]) -> Conflict:

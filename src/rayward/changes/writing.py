@@ -16,6 +16,7 @@ from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.ownership import FieldConflict, conflict_error, conflicts_of, only_autoscaler, with_live_sizes
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Backoff, Operation, Send
+from rayward.changes.writtenback import meant
 from rayward.kube.client import errors, verbs
 from rayward.kube.client.options import PatchOptions, PatchType, WriteOptions
 from rayward.kube.machinery.jsonvalue import Object, section
@@ -124,7 +125,8 @@ def apply(
             if not owned:
                 raise
             # what this manager wrote by a patch or a replace, such as an undo, is its own to apply again
-            others = tuple(row for row in owned if row.manager != manager and not row.written_back)
+            others = tuple(row for row in owned if row.manager != manager)
+            others = yield from meant(ref, live or {}, body, others, manager)
             if others and not (sized and only_autoscaler(ref.kind, others)):
                 raise conflict_error(ref, others) from error
             version = section(live or {}, "metadata").get("resourceVersion")
