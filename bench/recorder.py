@@ -158,7 +158,7 @@ def main() -> int:
     """Print each figure beside its limit; 1 where one is above it, or a change was not kept."""
     parser = argparse.ArgumentParser(prog="python -m bench.recorder", description=__doc__)
     parser.add_argument(
-        "--minutes", type=float, default=_MINUTES, help="how long (default: %(default)g; the first is the dearest)"
+        "--minutes", type=float, default=_MINUTES, help="how long (default: %(default)g; the first minute costs most)"
     )
     cost = measure(parser.parse_args().minutes, paced=True)
     disk = cost.size / 2**20
