@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import signal
+import traceback
+import warnings
 from collections.abc import Awaitable, Callable, Generator
 from inspect import iscoroutinefunction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -59,6 +63,19 @@ def _limited(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[.
             await test(*args, **kwargs)
 
     return limited
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Let go at once of what a test held when it failed: found later, a socket left open fails whatever runs then."""
+    if call.excinfo is None:
+        return (yield)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        report = yield
+        traceback.clear_frames(call.excinfo.tb)
+        gc.collect()
+    return report
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
