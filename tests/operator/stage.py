@@ -48,10 +48,13 @@ async def running(*works: Callable[[], Awaitable[Any]]) -> AsyncGenerator[None]:
     """Let works go on beside the block; one that fails fails the block."""
     tasks = [asyncio.ensure_future(work()) for work in works]
     try:
-        yield
-        for task in tasks:
-            if task.done():
-                task.result()
+        try:
+            yield
+        finally:
+            # first of all: what the block waited for in vain may have ended with it
+            for task in tasks:
+                if task.done():
+                    task.result()
     finally:
         for task in tasks:
             task.cancel()

@@ -72,8 +72,41 @@ _FAIR: Final = """
 			continue
 		}
 """
+_ASSIGN: Final = """
+		// JSON has its keys in order; a flavor and a resource are no key
+		recordedUsage := []map[string]int64{{}, {}, {}}
+		for i, each := range []resources.FlavorResourceQuantities{
+			tc.clusterQueueUsage, tc.secondaryClusterQueueUsage, tc.wantAssignment.Usage.Quota} {
+			for fr, amount := range each {
+				recordedUsage[i][string(fr.Flavor)+" "+string(fr.Resource)] = amount.Int64()
+			}
+		}
+		recordedOracle := map[string][]int{}
+		for fr, result := range tc.simulationResult {
+			recordedOracle[string(fr.Flavor)+" "+string(fr.Resource)] =
+				[]int{int(result.preemptionPossiblity), result.borrowingAfterSimulation}
+		}
+		var recordedReplaced []workload.PodSetResources
+		if tc.preemptWorkloadSlice != nil {
+			recordedReplaced = tc.preemptWorkloadSlice.TotalRequests
+		}
+		recordedReasons := [][]string{}
+		for _, each := range tc.wantAssignment.PodSets {
+			recordedReasons = append(recordedReasons, each.Status.reasons)
+		}
+		if recordCase(map[string]any{"suite": t.Name(), "name": name, "featureGates": tc.featureGates,
+			"fairSharing": tc.enableFairSharing, "flavors": resourceFlavors, "podSets": tc.wlPods,
+			"reclaimable": tc.wlReclaimablePods, "clusterQueue": tc.clusterQueue, "other": tc.secondaryClusterQueue,
+			"usage": recordedUsage[:2], "oracle": recordedOracle, "replaced": recordedReplaced,
+			"topologies": len(tc.topologies), "wantMode": tc.wantRepMode.String(),
+			"wantPodSets": tc.wantAssignment.PodSets, "wantReasons": recordedReasons,
+			"wantBorrowing": tc.wantAssignment.Borrowing, "wantUsage": recordedUsage[2]}) {
+			continue
+		}
+"""
 _PACKAGES: Final = {
     "pkg/scheduler": ("scheduler", "^(TestSchedule|TestScheduleForFairSharing)$", {"scheduler_test.go": _SCHEDULE}),
+    "pkg/scheduler/flavorassigner": ("flavorassigner", "^TestAssignFlavors$", {"flavorassigner_test.go": _ASSIGN}),
     "pkg/scheduler/preemption": (
         "preemption",
         "^(TestPreemption|TestHierarchicalPreemptions|TestFairPreemptions)$",

@@ -126,7 +126,6 @@ def _new(config: str) -> Callable[[HelloService], None]:
 
 _CORRECT: Final = "correct the field"
 TAKEN_BACK: Final = "rolled back automatically"
-REPLACED: Final = "rolled back automatically, on a new cluster"
 _ABANDON: Final = "`undo` or a corrected spec"
 
 
@@ -143,8 +142,6 @@ class Case:
     """What the column PROGRESS has room for, where that is other than what is said."""
     silent: bool = False
     """Whether nobody answers until it is taken back."""
-    loses: bool = False
-    """Whether requests may be lost: nothing that could answer is left, of the old config neither."""
 
 
 CASES: Final = [
@@ -188,11 +185,9 @@ CASES: Final = [
     Case(
         "reconfigure that does not return",
         _tuned(user_config={"word": "other", "hang": "for an hour"}),
-        "reconfigure has not returned within",
-        REPLACED,
+        "no replica of deployment Tuned has started with the new user_config",
+        TAKEN_BACK,
         shown="ReplicasNotStarted",
-        silent=True,
-        loses=True,
     ),
     Case(
         "pip package that is not there",

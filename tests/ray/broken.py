@@ -36,9 +36,8 @@ requests while that happened; the first line of the message; the column PROGRESS
 `rayward describe rayservice NAME`. Of pip packages Ray reports a failure after three attempts; until then the condition
 names what it installs.
 
-One row loses requests: `reconfigure` runs in the replica that serves, so the only replica of a deployment that hangs in
-it answers nobody, and Ray does not end it; another cluster has to come up. A second replica, or the same edit with
-`rayward apply --strategy new-cluster`, goes on answering.
+No request is lost by a new `user_config` either: where a deployment has one replica, another one starts with it before
+that one ends ([A new user_config](../concepts/releases.md#a-new-user_config)).
 
 {table}
 

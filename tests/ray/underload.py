@@ -16,8 +16,8 @@ RATE: Final = 20
 
 
 @contextmanager
-def asked(service: HelloService, *, loses: bool = False) -> Generator[Load]:
-    """Load for the length of a block, and for a while after it; every request is answered, unless some may be lost."""
+def asked(service: HelloService) -> Generator[Load]:
+    """Load for the length of a block, and for a while after it; every request is answered."""
     address = service.address
     with Load(address.host, address.shell_port, rate=RATE) as load:
         eventually(lambda: load.tally.answered.total() > 0, PATIENCE)
@@ -26,4 +26,4 @@ def asked(service: HelloService, *, loses: bool = False) -> Generator[Load]:
         eventually(lambda: load.tally.sent > sent + RATE, PATIENCE)
         tally = load.stop()
     print(f"{tally.sent} requests, {len(tally.lost)} lost, answered by {dict(tally.answered)}")
-    assert loses or tally.lost == [], tally.lost[:5]
+    assert tally.lost == [], tally.lost[:5]

@@ -39,13 +39,14 @@ def command() -> None:
     help="The value given to `rayward operator run`.",
 )
 @click.option("--machine-queue", is_flag=True, help="Add the rules for --machine-queue.")
+@click.option("--webhook", is_flag=True, help="Add the rules for --webhook-addr.")
 @click.option(
     "--account",
     default="rayward-system/rayward-operator",
     metavar="NS/NAME",
     help="ServiceAccount that gets the rights.",
 )
-def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, account: str) -> None:
+def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, webhook: bool, account: str) -> None:
     """Print the RBAC rules that the operator needs, for kubectl apply.
 
     \b
@@ -58,13 +59,16 @@ def rbac(namespaces: tuple[str, ...], admission: str, machine_queue: bool, accou
     from rayward.kinds.admission import Admission, Queueing
     from rayward.operator.ray.reach import NoReach
     from rayward.operator.rbac import manifests
+    from rayward.quota.gate.serving import RULES
     from rayward.stack.composition import composed
 
     where, _, name = account.rpartition("/")
     queueing = Queueing(Admission(admission))
-    made = manifests(
-        composed(queueing, "default" if machine_queue else "")(NoReach()), namespaces, where or "rayward-system", name
-    )
+    if webhook and namespaces:
+        raise click.UsageError("--webhook and --namespace exclude each other: a webhook is for all namespaces")
+    registered = composed(queueing, "default" if machine_queue else "")(NoReach())
+    beside = RULES if webhook else ()
+    made = manifests(registered, namespaces, where or "rayward-system", name, beside)
     click.echo(yaml.safe_dump_all(made, sort_keys=False), nl=False)
 
 

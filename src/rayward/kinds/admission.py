@@ -29,6 +29,9 @@ BY_KUEUE: Final = "ManagedByKueue"
 NEVER_FITS: Final = "ExceedsMaxQuota"
 """The reason where waiting is of no use: the queue never has as much as is asked for."""
 
+QUOTA_GATE: Final = "rayward.dev/gate"
+"""Who asks quota for our pods, as Kueue's ``pod`` integration is told."""
+
 
 class Admission(StrEnum):
     """Who admits Workloads; a setting of the process, never found out by looking."""
@@ -66,6 +69,14 @@ class Queueing:
         if self.admission is Admission.EMBEDDED:
             return False
         return bool(metadata.label(names.QUEUE_NAME)) or self.kueue_takes_unlabelled
+
+    @property
+    def pod_annotations(self) -> dict[str, str]:
+        """What pods under the gate carry so that whoever admits does not count them a second time.
+
+        Beside a LocalQueue named ``default`` Kueue's ``pod`` integration puts every other new pod in that queue.
+        """
+        return {names.POD_SUSPENDING_PARENT: QUOTA_GATE} if self.admission is Admission.KUEUE else {}
 
     def left_to_kueue(self, metadata: ObjectMeta) -> str:
         """Why our label on an object means nothing; empty where it does, or where there is none."""

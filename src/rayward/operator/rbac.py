@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from rayward.kube.core.rbac import merged, rule
+from rayward.kube.core.rbac import PolicyRule, merged, rule
 from rayward.kube.core.resource import DEPLOYMENTS, EVENTS, LEASES
 from rayward.kube.machinery.jsonvalue import Object
 from rayward.kube.runtime.registry import Registration
@@ -23,23 +23,27 @@ _PROCESS: Final = (
 """What the process needs whatever it reconciles."""
 
 
-def rules(registered: Iterable[Registration]) -> list[Object]:
-    """The rights in each namespace that is watched."""
-    return merged([*(right for entry in registered for right in entry.rules), *_PROCESS])
+def rules(registered: Iterable[Registration], beside: Iterable[PolicyRule] = ()) -> list[Object]:
+    """The rights in each namespace that is watched; ``beside`` are those of what else runs in the process."""
+    return merged([*(right for entry in registered for right in entry.rules), *_PROCESS, *beside])
 
 
 def manifests(
-    registered: Sequence[Registration], namespaces: Sequence[str], account_namespace: str, account: str = NAME
+    registered: Sequence[Registration],
+    namespaces: Sequence[str],
+    account_namespace: str,
+    account: str = NAME,
+    beside: Sequence[PolicyRule] = (),
 ) -> list[Object]:
     """An account with these rights: in ``namespaces``, or everywhere without any."""
     made: list[Object] = [_object("v1", "ServiceAccount", account, account_namespace)]
     if account_namespace not in namespaces:
         made.insert(0, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": account_namespace}})
     if not namespaces:
-        made.append({**_object(f"{RBAC}/v1", "ClusterRole", NAME), "rules": rules(registered)})
+        made.append({**_object(f"{RBAC}/v1", "ClusterRole", NAME), "rules": rules(registered, beside)})
         return [*made, _binding("Cluster", None, account_namespace, account)]
     for namespace in dict.fromkeys((*namespaces, account_namespace)):
-        own = rules(registered) if namespace in namespaces else merged([_LEASE])
+        own = rules(registered, beside) if namespace in namespaces else merged([_LEASE])
         made.append({**_object(f"{RBAC}/v1", "Role", NAME, namespace), "rules": own})
         made.append(_binding("", namespace, account_namespace, account))
     return made

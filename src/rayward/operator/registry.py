@@ -13,6 +13,6 @@ def registrations(reach: Reach, queueing: Queueing = NO_QUEUES) -> tuple[Registr
     return (
         cluster.registration(reach, queueing),
         service.registration(reach, queueing),
-        job.registration(reach),
+        job.registration(reach, queueing),
         cronjob.REGISTRATION,
     )

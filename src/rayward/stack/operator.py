@@ -21,6 +21,7 @@ from rayward.net.server import Server, listen
 from rayward.operator import arguments, process
 from rayward.operator.cluster.observe import RAY_PODS
 from rayward.operator.process import Settings
+from rayward.stack import webhook
 from rayward.stack.composition import check_alone, check_settings, composed, engine_settings_of
 from rayward.stack.monitoring import pods
 
@@ -42,7 +43,16 @@ _PATH: Final = click.Path(path_type=Path)
     metavar="PATH",
     help="Write the addresses of Ray's metrics there, for Prometheus' file_sd_configs.",
 )
-def command(timeline_folder: Path | None, timeline_addr: str, scrape_file: Path | None, **options: Any) -> None:
+@webhook.flags
+def command(
+    timeline_folder: Path | None,
+    timeline_addr: str,
+    scrape_file: Path | None,
+    webhook_addr: str,
+    webhook_service: str,
+    webhook_always: bool,
+    **options: Any,
+) -> None:
     """Run Rayward's operator for RayClusters, RayServices, RayJobs and RayCronJobs, in the foreground.
 
     \b
@@ -55,11 +65,14 @@ def command(timeline_folder: Path | None, timeline_addr: str, scrape_file: Path 
 
     async def run(access: Access, settings: Settings) -> None:
         check_settings(settings)
-        checks = (check_alone,) if settings.queueing.admission is Admission.EMBEDDED else ()
+        admission = settings.queueing.admission
+        guarding = webhook.webhook_of(webhook_addr, webhook_service, webhook_always, admission)
+        checks = (check_alone,) if admission is Admission.EMBEDDED else ()
         compose = composed(settings.queueing, settings.machine_queue, store, engine_settings_of(settings))
         server = await _serve(store, began, timeline_addr)
         try:
-            await process.run(access, settings, lambda reach: (*compose(reach), *scraped(access)), checks)
+            async with webhook.beside(access, settings, guarding):
+                await process.run(access, settings, lambda reach: (*compose(reach), *scraped(access)), checks)
         finally:
             if server is not None:
                 await server.stop()

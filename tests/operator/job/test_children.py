@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
+from rayward.kinds.admission import Admission, Queueing
 from rayward.kinds.raycluster import Object, RayCluster
 from rayward.kinds.rayjob import RayJob
 from rayward.operator.job import annotations as memory
@@ -62,7 +63,11 @@ def test_a_submitter_is_marked_with_the_workload_of_its_attempt() -> None:
     value["metadata"] |= {"uid": "u", "annotations": {"rayward.dev/admitted": grant}}
     on = msgspec.convert(value, RayCluster)
     made = children.submitter_job(job, job.spec, _attempt(job), on, "a:1")
-    assert made["spec"]["template"]["metadata"]["annotations"] == {"rayward.dev/workload": "raycluster-train-xyzzy-1"}
+    marked = {"rayward.dev/workload": "raycluster-train-xyzzy-1"}
+    assert made["spec"]["template"]["metadata"]["annotations"] == marked
+    beside_kueue = children.submitter_job(job, job.spec, _attempt(job), on, "a:1", Queueing(Admission.KUEUE))
+    marked["kueue.x-k8s.io/pod-suspending-parent"] = "rayward.dev/gate"
+    assert beside_kueue["spec"]["template"]["metadata"]["annotations"] == marked
 
 
 def test_a_sidecar_is_added_to_a_copy() -> None:

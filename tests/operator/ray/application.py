@@ -106,14 +106,14 @@ class Application:
         code = self._code
         override = next((d for d in self.config.get("deployments", ()) if d.get("name") == code.deployment), {})
         replicas, settings = override.get("num_replicas", code.num_replicas), override.get("user_config")
+        limit, surge = override.get("max_replicas_per_node"), override.get("max_surge_percent", 0) > 0
         for name, deployment in self.live.items():
             if name != code.deployment:
                 deployment.delete(now)
-        if code.deployment in self.live:
-            self.live[code.deployment].aim(code, replicas, settings)
-        else:
+        if code.deployment not in self.live:
             made = Deployment(self.name, code, replicas, settings, self._cpus, self._timings)
             self.live[code.deployment] = made
+        self.live[code.deployment].aim(code, replicas, settings, limit, surge=surge)
 
     def _judged(self) -> tuple[str, str]:
         statuses = {name: deployment.status for name, deployment in self.live.items() if not deployment.deleting}

@@ -11,13 +11,20 @@ _TRIES = 3
 
 
 class Replica:
-    def __init__(self, number: int, code: Behaviour, settings: Any, now: float) -> None:
+    def __init__(self, number: int, code: Behaviour, limit: int | None, settings: Any, now: float) -> None:
         self.number = number
         self.code = code
+        self.limit = limit
+        """How many may be on a node when it was started: another limit is another version."""
         self.settings = settings
         self.state = STARTING
         self.since = now
         self.stops_in = 0.0
+
+    @property
+    def hangs(self) -> bool:
+        """Whether its constructor, or the first ``reconfigure``, does not return."""
+        return self.code.hangs or bool((self.settings or {}).get("hangs"))
 
     def to(self, state: str, now: float) -> None:
         self.state, self.since = state, now
@@ -36,6 +43,9 @@ class Deployment:
         self.code = code
         self.target = replicas
         self.settings = settings
+        self.limit: int | None = None
+        self.surge = False
+        """Whether replicas of another version start before those of the former end."""
         self.status = "UPDATING"
         self.trigger = "CONFIG_UPDATE_STARTED"
         self.message = ""
@@ -47,10 +57,15 @@ class Deployment:
         self._failures = 0
         self._numbers = 0
 
-    def aim(self, code: Behaviour, replicas: int, settings: Any) -> None:
+    def aim(
+        self, code: Behaviour, replicas: int, settings: Any, limit: int | None = None, *, surge: bool = False
+    ) -> None:
         """Take a new target; an equal one changes nothing, not even a failure."""
-        if not self.deleting and (code, replicas, settings) == (self.code, self.target, self.settings):
+        self.surge = surge
+        wanted = code, replicas, settings, limit
+        if not self.deleting and wanted == (self.code, self.target, self.settings, self.limit):
             return
+        self.limit = limit
         self.status, self.trigger, self.message = "UPDATING", "CONFIG_UPDATE_STARTED", ""
         if self.deleting:
             self.deleting, self.trigger = False, "DELETING"
@@ -92,7 +107,7 @@ class Deployment:
 
     def _start(self, now: float) -> None:
         for replica in self._in(STARTING):
-            if replica.code.hangs or replica.code.cpus > self._cpus:
+            if replica.hangs or not self._has_room(replica):
                 if now - replica.since > self._timings.slow_startup:
                     self.message = self._complaint(replica)
             elif now - replica.since >= replica.code.start_seconds:
@@ -121,7 +136,7 @@ class Deployment:
         slow = (
             f"Deployment '{self.name}' in application '{self.app}' has 1 replicas that have taken more than {seconds}"
         )
-        if replica.code.hangs:
+        if replica.hangs:
             return f"{slow} to initialize.\nThis may be caused by a slow __init__ or reconfigure method."
         return (
             f"{slow} to be scheduled. This may be due to waiting for the cluster to auto-scale or for a runtime"
@@ -141,37 +156,58 @@ class Deployment:
 
     def _reconcile(self, now: float) -> None:
         # One that does not return from reconfigure is never ended.
-        outdated = [replica for replica in self._in(RUNNING) if replica.code != self.code]
-        for replica in [replica for replica in self._in(STARTING) if replica.code != self.code]:
+        outdated = [replica for replica in self._in(RUNNING) if not self._is_of_version(replica)]
+        for replica in [replica for replica in self._in(STARTING) if not self._is_of_version(replica)]:
             self._stop(replica, now)
+        if outdated and self.surge:
+            self._start_first(outdated, now)
+            return
         if outdated and not self._in(STARTING):
             self._stop(outdated[0], now)
         alive = self._in(STARTING, RUNNING, UPDATING)
         for _ in range(self.target - len(alive)):
-            self._numbers += 1
-            self.replicas.append(Replica(self._numbers, self.code, self.settings, now))
+            self._add(now)
         for replica in alive[self.target :]:
             self._stop(replica, now)
         if not self._in(STOPPING):
             self._reconfigure(now)
+
+    def _start_first(self, outdated: list[Replica], now: float) -> None:
+        """Replicas of the new version, and an end to the former ones as they come up."""
+        fresh = [replica for replica in self._in(STARTING, RUNNING, UPDATING) if self._is_of_version(replica)]
+        for _ in range(self.target - len(fresh)):
+            self._add(now)
+        for replica in outdated[: len(self._in(RUNNING)) - self.target]:
+            self._stop(replica, now)
+
+    def _add(self, now: float) -> None:
+        self._numbers += 1
+        self.replicas.append(Replica(self._numbers, self.code, self.limit, self.settings, now))
+
+    def _is_of_version(self, replica: Replica) -> bool:
+        return (replica.code, replica.limit) == (self.code, self.limit)
+
+    def _has_room(self, replica: Replica) -> bool:
+        beside = sum(other.code.cpus for other in self._in(RUNNING, UPDATING)) if self.surge else 0.0
+        return replica.code.cpus + beside <= self._cpus
 
     def _reconfigure(self, now: float) -> None:
         for replica in self._in(UPDATING):
             if not (replica.settings or {}).get("hangs"):
                 replica.to(RUNNING, replica.since)
         for replica in self._in(RUNNING):
-            if replica.code == self.code and replica.settings != self.settings:
+            if self._is_of_version(replica) and replica.settings != self.settings:
                 replica.settings = self.settings
                 replica.to(UPDATING, replica.since)
 
     def _judge(self) -> None:
         if self.status in ("HEALTHY", "DEPLOY_FAILED") or len(self.replicas) != self.target:
             return
-        if all(replica.state == RUNNING and replica.code == self.code for replica in self.replicas):
+        if all(replica.state == RUNNING and self._is_of_version(replica) for replica in self.replicas):
             self.trigger = "CONFIG_UPDATE_COMPLETED" if self.status == "UPDATING" else "UNSPECIFIED"
             self.status, self.message = "HEALTHY", ""
             self._failures = 0
 
     def _stop(self, replica: Replica, now: float) -> None:
-        never_up = replica.state == STARTING and (replica.code.hangs or replica.code.cpus > self._cpus)
+        never_up = replica.state == STARTING and (replica.hangs or replica.code.cpus > self._cpus)
         replica.stop(now, self._timings.graceful_shutdown if never_up else replica.code.stop_seconds)

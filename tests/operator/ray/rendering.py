@@ -68,6 +68,7 @@ def deployment(found: Deployment, instance: str) -> dict[str, Any]:
                 **({"runtime_env": found.code.environment} if found.code.environment else {}),
                 "num_cpus": 0.1 if found.code.grouped else found.code.cpus,
             },
+            **({"max_replicas_per_node": found.limit} if found.limit is not None else {}),
             **({"placement_group_bundles": [{"CPU": found.code.cpus}]} if found.code.grouped else {}),
             "request_router_config": {
                 "request_router_class": "ray.serve._private.request_router:PowerOfTwoChoicesRequestRouter",
@@ -79,7 +80,7 @@ def deployment(found: Deployment, instance: str) -> dict[str, Any]:
                 "max_backoff_s": 0.5,
             },
             "rolling_update_percentage": 0.2,
-            "max_surge_percent": 0,
+            "max_surge_percent": 100 if found.surge else 0,
         },
         "target_num_replicas": found.target,
         "required_resources": {"CPU": int(found.code.cpus)},

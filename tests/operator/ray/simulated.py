@@ -42,6 +42,8 @@ class SimulatedHead:
     ``instance`` is the name that Ray was told of its pod (RAY_CLOUD_INSTANCE_ID).
     """
 
+    ray_version = "2.60.0"
+
     def __init__(
         self,
         now: Callable[[], float],
@@ -122,8 +124,8 @@ class SimulatedHead:
         if method != "GET":
             return Reply(405, b"405: Method Not Allowed")
         if path == "/api/version":
-            version = {"version": "4", "ray_version": "2.60.0", "ray_commit": "simulated", "session_name": self.session}
-            return Reply(200, orjson.dumps(version), self._timings.get)
+            version = {"version": "4", "ray_version": self.ray_version, "ray_commit": "simulated"}
+            return Reply(200, orjson.dumps({**version, "session_name": self.session}), self._timings.get)
         if path == "/api/gcs_healthz":
             return Reply(200, b"success")
         if path == "/api/v0/nodes":

@@ -11,7 +11,7 @@ from rayward.operator.ray.answers import (
     Replica,
     Serve,
 )
-from rayward.operator.ray.scheduling import is_waiting, unschedulable
+from rayward.operator.ray.scheduling import is_waiting, unschedulable, without_room
 
 _NODES = [
     Node("head", state="ALIVE", resources_total={"CPU": 1.0}),
@@ -57,6 +57,15 @@ def test_a_deployment_that_still_answers_is_no_outage() -> None:
     found = serve(app=deployment(_RUNS, _WAITS, cpus=16))
     assert not is_waiting(found)
     assert unschedulable(found, _NODES) == {}
+
+
+def test_another_replica_without_room_is_told_of_a_deployment_that_answers_too() -> None:
+    found = serve(app=deployment(_RUNS, _WAITS, cpus=2), other=deployment(_RUNS, _WAITS, cpus=0.1))
+    assert is_waiting(found, frozenset({("app", "D")}))
+    assert not is_waiting(found, frozenset({("app", "E")}))
+    assert without_room(found, _NODES) == {("app", "D")}
+    assert without_room(serve(app=deployment(_RUNS, cpus=16)), _NODES) == frozenset()
+    assert without_room(found, []) == frozenset(), "nothing is known of nodes"
 
 
 def test_a_replica_that_has_its_node_only_initializes() -> None:

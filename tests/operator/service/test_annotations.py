@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from rayward.kinds import labels
 from rayward.operator.service.annotations import ClusterAnnotations, annotation_patch, read_annotations
+from rayward.operator.service.serveconfig import Surge
 from rayward.operator.service.state import AnnotationChange
 
 NOW = datetime(2026, 1, 1, 12, 30, 15, 250000, tzinfo=UTC)
@@ -36,11 +37,13 @@ def test_everything_in_a_change_is_remembered() -> None:
         unhealthy_since=NOW,
         remedies=2,
         started_in=timedelta(seconds=6.2),
+        surges={"h1": frozenset({Surge("app", "D", 100)}), "h2": frozenset()},
     )
 
     assert _after(change) == ClusterAnnotations(
         config="{}", good_config="[]", promoted=True, delete_at=LATER, progress="p",
         progressed_at=NOW, unhealthy_since=NOW, remedies=2, started_in=timedelta(seconds=7),
+        surges={"h1": frozenset({Surge("app", "D", 100)})},
     )  # fmt: skip
 
 
@@ -60,10 +63,12 @@ def test_a_later_deletion_wins_over_keeping_a_cluster() -> None:
 
 @given(
     st.dictionaries(
-        st.sampled_from([labels.DELETE_AT, labels.REMEDIES, labels.PROGRESSED_AT, labels.PROMOTED]), st.text()
+        st.sampled_from([labels.DELETE_AT, labels.REMEDIES, labels.PROGRESSED_AT, labels.PROMOTED, labels.SURGES]),
+        st.text() | st.sampled_from(["[]", '{"h": 1}', '{"h": [["app", "D"]]}', '{"h": [["app", "D", "x"]]}']),
     )
 )
 def test_damaged_annotations_count_as_none(annotations: dict[str, str]) -> None:
     found = read_annotations(annotations)
 
     assert found.remedies >= 0
+    assert found.surges == {}

@@ -114,12 +114,42 @@ async def _failed(ray: ServiceStage) -> None:
     await ray.eventually(back)
 
 
+def _greeter(**user_config: str) -> str:
+    return config(deployments=[{"name": "Greeter", "user_config": user_config}])
+
+
+async def _hung(ray: ServiceStage) -> None:
+    """Another replica that does not start, given up: the one that serves has answered all the while."""
+    await ray.until("Progressing", "False", "ReplicasNotStarted")
+    await ray.until_ready()
+
+    async def back() -> bool:
+        serving = await ray.serving()
+        return b"hangs" not in ray.heads.of(serving).puts[-1] and ray.heads.words(serving) == b"one"
+
+    await ray.eventually(back)
+
+
+_SURGED: Final = service(
+    serve=_greeter(word="one"),
+    metadata={
+        "annotations": {
+            labels.SERVE_CONFIG_UPGRADE: None,
+            labels.SCHEDULING_TIMEOUT: "1s",
+            labels.REPLICA_START_TIMEOUT: "3s",
+        }
+    },
+)
 _DELAY: Final = {"rayClusterDeletionDelaySeconds": 3600}
 _CHANGES: Final[dict[str, ServiceChange]] = {
     "create": ServiceChange(service(), None, lambda ray: ray.create(service()), _settled),
     "config": ServiceChange(service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:two")), _settled),
     "broken config": ServiceChange(
         service(), _settled, lambda ray: ray.edit(serveConfigV2=config("app:broken")), _failed
+    ),
+    "user config": ServiceChange(_SURGED, _settled, lambda ray: ray.edit(serveConfigV2=_greeter(word="two")), _settled),
+    "user config that hangs": ServiceChange(
+        _SURGED, _settled, lambda ray: ray.edit(serveConfigV2=_greeter(word="two", hangs="yes")), _hung
     ),
     "upgrade": ServiceChange(
         service(_A, **_DELAY),

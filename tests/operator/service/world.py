@@ -10,7 +10,6 @@ from rayward.kinds import labels
 from rayward.kinds.effects import Effect, ReleaseChange
 from rayward.operator.service.annotations import annotation_patch, read_annotations
 from rayward.operator.service.decide import decide
-from rayward.operator.service.serveconfig import deploy_key
 from rayward.operator.service.state import (
     DEPLOY_FAILED,
     RUNNING,
@@ -104,7 +103,7 @@ class World:
             if cluster.serve is None or (cluster.serve.config == target.config and not target.anew):
                 continue
             self.sent.append((cluster.cluster_hash, target.config))
-            deployed = deploy_key(target.config, target.redeployment, target.refresh)
+            deployed = target.key
             serve = self._deployed(target.config) if cluster.serve.config != target.config else cluster.serve
             self.clusters[target.cluster] = dataclasses.replace(cluster, serve=serve, deployed=deployed)
         for name in decision.refreshed:
@@ -152,6 +151,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
         cluster.name, config=cluster.config, good_config=cluster.good_config, promoted=cluster.promoted,
         delete_at=cluster.delete_at, progress=cluster.progress, unhealthy_since=cluster.unhealthy_since,
         deserted_since=cluster.deserted_since, remedies=cluster.remedies, started_in=cluster.started_in,
+        surges=cluster.surges,
     )  # fmt: skip
     written = annotation_patch(before, _Itself(), cluster.progressed_at or now)
     if cluster.progressed_at is None:
@@ -162,6 +162,7 @@ def annotated(cluster: ChildCluster, change: AnnotationChange, now: datetime) ->
         cluster, config=found.config, good_config=found.good_config, promoted=found.promoted, delete_at=found.delete_at,
         progress=found.progress, progressed_at=found.progressed_at, unhealthy_since=found.unhealthy_since,
         deserted_since=found.deserted_since, remedies=found.remedies, started_in=found.started_in,
+        surges=found.surges,
     )  # fmt: skip
 
 

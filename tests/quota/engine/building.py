@@ -46,6 +46,15 @@ def cluster_queue(name: str, quotas: Quotas | list[dict[str, Any]], cohort: str 
     return msgspec.convert({"metadata": {"name": name}, "spec": body}, ClusterQueue)
 
 
+def stored(queue: Any) -> ClusterQueue:
+    """A queue of Kueue's own tests as the API server would store it, with its defaults."""
+    spec = {name: value for name, value in queue["spec"].items() if value is not None}
+    if preemption := spec.get("preemption"):
+        # a policy that a Go object leaves empty is neither Never nor any other
+        spec["preemption"] = {"reclaimWithinCohort": "", "withinClusterQueue": "", **preemption}
+    return msgspec.convert({**queue, "spec": spec}, ClusterQueue)
+
+
 def cohort(name: str, parent: str = "", quotas: Quotas | None = None, **spec: Any) -> Cohort:
     body: dict[str, Any] = {"parentName": parent, **spec}
     if quotas:

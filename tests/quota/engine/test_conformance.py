@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayward.kinds.kueue import ClusterQueue, Cohort, LocalQueue, ResourceFlavor, Workload
+from rayward.kinds.kueue import Cohort, LocalQueue, ResourceFlavor, Workload
 from rayward.quota.engine import cycle
 from rayward.quota.engine.amounts import request_of
 from rayward.quota.engine.engine import Engine, Settings
 from rayward.quota.engine.fair import FairPreemptor
 from rayward.quota.engine.item import Item, item_of
 from rayward.quota.engine.preempt import Attempt
+from tests.quota.engine.building import stored
 from tests.quota.record import recorded
 
 Case = dict[str, Any]
@@ -68,20 +69,11 @@ def _engine(case: Case, *, fair: bool) -> Engine:
     return engine
 
 
-def _stored(queue: Any) -> ClusterQueue:
-    """A queue as the API server would store it, with its defaults."""
-    spec = {name: value for name, value in queue["spec"].items() if value is not None}
-    if preemption := spec.get("preemption"):
-        # a policy that a Go object leaves empty is neither Never nor any other
-        spec["preemption"] = {"reclaimWithinCohort": "", "withinClusterQueue": "", **preemption}
-    return msgspec.convert({**queue, "spec": spec}, ClusterQueue)
-
-
 @pytest.mark.parametrize("case", _of("TestSchedule", "TestScheduleForFairSharing"))
 def test_one_round_decides_what_kueue_decides(case: Case) -> None:
     engine = _engine(case, fair=case["fairSharing"])
     for queue in (one for part in case["clusterQueues"] for one in part or ()):
-        engine.set_cluster_queue(_stored(queue))
+        engine.set_cluster_queue(stored(queue))
         for check in (queue["spec"].get("admissionChecksStrategy") or {}).get("admissionChecks") or ():
             engine.set_check(check["name"], active=True)
     for queue in (one for part in case["localQueues"] for one in part or ()):
@@ -182,7 +174,7 @@ def test_the_same_workloads_are_evicted_with_fair_sharing(case: Case) -> None:
 def _prepared(case: Case, *, fair: bool) -> Engine:
     engine = _engine(case, fair=fair)
     for queue in case["clusterQueues"] or ():
-        engine.set_cluster_queue(_stored(queue))
+        engine.set_cluster_queue(stored(queue))
     for one in case["admitted"] or ():
         engine.set_workload(msgspec.convert(one, Workload), 4e9)
     return engine

@@ -228,6 +228,16 @@ class GateStage(ServiceStage):
         }
         return await self.client.create(RAY_JOBS, body, self.namespace)
 
+    async def _scene(self) -> list[Any]:
+        """Besides clusters and pods, who holds or asks for quota, and for which job."""
+        workloads = [
+            (one["metadata"], {each["type"]: (each["status"], each["reason"]) for each in one["status"]["conditions"]})
+            for one in await self.objects(WORKLOADS)
+            if one.get("status", {}).get("conditions")
+        ]
+        jobs = [(one["metadata"], one["spec"].get("suspend"), one.get("status")) for one in await self.objects(RAY_JOBS)]
+        return [*await super()._scene(), *workloads, *jobs]
+
     async def until_workload_pods(self, job: str, count: int) -> None:
         """Wait until so many pods of a RayJob's clusters run."""
 
@@ -362,23 +372,14 @@ class GateStage(ServiceStage):
     async def add_default_queue(self) -> None:
         """A LocalQueue named ``default``: where Kueue admits, it labels every new Ray object from now on.
 
-        It labels every new Pod, too (PodWebhook.Default in pkg/controller/jobs/pod, v0.18.2), ours among them, and asks
-        quota for those by themselves. So that this does not take what the objects have asked for, it is of another
-        ClusterQueue.
+        It would label every new Pod, too, and ask quota for it by itself. It is of the same ClusterQueue as ``q``, so
+        that a pod of ours that is counted twice has no room.
         """
-        other = f"{self.namespace}-default"
-        body: Object = {
-            "apiVersion": CLUSTER_QUEUES.api_version,
-            "kind": CLUSTER_QUEUES.kind,
-            "metadata": {"name": other},
-            "spec": {"namespaceSelector": {}, "resourceGroups": groups({FLAVOR: {"cpu": 100, "memory": "100Gi"}})},
-        }
-        await self.client.create(CLUSTER_QUEUES, body)
         local: Object = {
             "apiVersion": LOCAL_QUEUES.api_version,
             "kind": LOCAL_QUEUES.kind,
             "metadata": {"name": "default", "namespace": self.namespace},
-            "spec": {"clusterQueue": other},
+            "spec": {"clusterQueue": self.namespace},
         }
         await self.client.create(LOCAL_QUEUES, local, self.namespace)
 

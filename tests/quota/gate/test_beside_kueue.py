@@ -10,7 +10,7 @@ import pytest
 from rayward.kinds import labels
 from rayward.kinds.admission import BY_KUEUE
 from rayward.kinds.kueue import names
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, WORKLOADS
 from tests.kube.kueue import Kueue
 from tests.quota.gate.stage import KUEUE_ON_BOTH, KUEUE_ONLY, GateStage, group, queued_service, release
 
@@ -38,6 +38,26 @@ async def test_a_queue_named_default_makes_new_objects_kueues_own_and_leaves_tho
         clusters = {one["metadata"]["labels"][labels.CLUSTER] for one in await ray.workloads_of_gate()}
         assert "one" not in clusters
         assert new in clusters
+
+
+@pytest.mark.parametrize("engine", KUEUE_ON_BOTH, indirect=True)
+async def test_beside_a_queue_named_default_pods_are_counted_once(ray: GateStage) -> None:
+    """Kueue's ``pod`` integration, on as it is shipped, would ask quota for each new pod by itself."""
+    await ray.queue(0)
+    async with ray.operator():
+        await ray.create(queued_service(groups=[group(replicas=1)], rayClusterDeletionDelaySeconds=0))
+        await ray.until_names(lambda found: len(found) == 1)
+        await ray.add_default_queue()
+        await ray.queue(2)
+        serving = await ray.until_settled()
+        pods = await ray.pods_of(serving)
+        assert len(pods) == 2
+        for pod in pods:
+            assert not pod["spec"].get("schedulingGates")
+            assert names.QUEUE_NAME not in pod["metadata"]["labels"]
+        found = await ray.client.list(WORKLOADS, ray.namespace)
+        (one,) = found.items
+        assert one["metadata"]["labels"][labels.CLUSTER] == serving
 
 
 @_on_kueue

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
-import msgspec
 import pytest
 
 from rayward import AsyncClient
@@ -18,44 +15,16 @@ from rayward.kube.client.api import Client
 from rayward.kube.client.errors import ApiError, Forbidden
 from rayward.kube.client.options import PatchType
 from rayward.kube.core.resource import (
-    VALIDATING_ADMISSION_POLICIES,
-    VALIDATING_ADMISSION_POLICY_BINDINGS,
     Resource,
 )
-from rayward.quota.gate.policy import manifests
+from tests.quota.gate.guarding import as_operator, guard_by_policy, until_guarded
 from tests.quota.gate.stage import ENGINES, GateStage, queued_service
 
 pytestmark = pytest.mark.anyio
 
 _LABELS = {"ours": labels.QUEUE_NAME, "kueues": names.QUEUE_NAME}
 
-_RESOURCES = {
-    "ValidatingAdmissionPolicy": VALIDATING_ADMISSION_POLICIES,
-    "ValidatingAdmissionPolicyBinding": VALIDATING_ADMISSION_POLICY_BINDINGS,
-}
-
-
-async def _guarded(ray: GateStage) -> None:
-    """The policies, for this namespace alone: tests share the server."""
-    for body in manifests([_OPERATOR]):
-        name = f"{body['metadata']['name']}-{ray.namespace}"
-        body["metadata"]["name"] = name
-        if body["kind"].endswith("Binding"):
-            selector = {"matchLabels": {"kubernetes.io/metadata.name": ray.namespace}}
-            body["spec"] |= {"policyName": name, "matchResources": {"namespaceSelector": selector}}
-        await ray.client.apply(_RESOURCES[body["kind"]], body, field_manager="tests")
-
-
 _IMAGE = "rayproject/ray:2"
-_OPERATOR = "system:serviceaccount:rayward-system:rayward-operator"
-
-
-@asynccontextmanager
-async def _as_operator(ray: GateStage) -> AsyncGenerator[Client]:
-    """A client whose user the policies know as the operator's; ``ray.client`` is somebody else."""
-    headers = (("Impersonate-User", _OPERATOR), ("Impersonate-Group", "system:masters"))
-    async with Client.connect(msgspec.structs.replace(ray.access, headers=headers)) as client:
-        yield client
 
 
 async def _until_image(ray: GateStage, prefix: str) -> None:
@@ -75,7 +44,7 @@ async def _label(ray: GateStage, resource: Resource, name: str, **tags: str | No
 
 async def test_a_grant_is_refused_from_anybody_else_and_may_be_removed_by_all(ray: GateStage) -> None:
     await ray.queue(1)
-    await _guarded(ray)
+    await guard_by_policy(ray)
     await ray.create_cluster("one")
 
     async def annotate(value: str | None) -> None:
@@ -98,7 +67,7 @@ async def test_a_grant_is_refused_from_anybody_else_and_may_be_removed_by_all(ra
 
 async def test_nobody_takes_a_service_out_of_its_queue_and_its_next_release_past_the_gate(ray: GateStage) -> None:
     await ray.queue(1)
-    await _guarded(ray)
+    await guard_by_policy(ray)
     await ray.create(queued_service())
 
     async def refused() -> bool:
@@ -124,7 +93,7 @@ async def test_nobody_takes_a_service_out_of_its_queue_and_its_next_release_past
 
 async def test_the_mark_of_a_suspended_job_is_the_gates_and_a_user_may_only_remove_it(ray: GateStage) -> None:
     await ray.queue(1)
-    await _guarded(ray)
+    await guard_by_policy(ray)
     await ray.create_job("train", head=1)
     tries = itertools.count()
 
@@ -140,7 +109,7 @@ async def test_the_mark_of_a_suspended_job_is_the_gates_and_a_user_may_only_remo
         return False
 
     await ray.eventually(refused)
-    async with _as_operator(ray) as operator:
+    async with as_operator(ray) as operator:
         await mark(operator, "gate")
     with pytest.raises(Forbidden, match="written by the quota gate only"):
         await mark(ray.client, "me")
@@ -152,23 +121,12 @@ async def test_the_mark_of_a_suspended_job_is_the_gates_and_a_user_may_only_remo
 @pytest.mark.parametrize("engine", ENGINES, indirect=True)
 async def test_edit_and_reassemble_go_on_under_the_policy(ray: GateStage) -> None:
     await ray.queue(2)
-    await _guarded(ray)
+    await guard_by_policy(ray)
     await ray.create_cluster("probe")
-    tries = itertools.count()
-
-    async def refused() -> bool:
-        # another value each time: one that went through before the policy was read changes nothing any more
-        change = {"metadata": {"annotations": {labels.ADMITTED: f"{{}}{' ' * next(tries)}"}}}
-        try:
-            await ray.client.patch(RAY_CLUSTERS, "probe", change, PatchType.MERGE, ray.namespace)
-        except ApiError as error:
-            return "written by the quota gate only" in error.message
-        return False
-
-    await ray.eventually(refused)
+    await until_guarded(ray, "probe")
     await ray.client.delete(RAY_CLUSTERS, "probe", ray.namespace)
     user = AsyncClient(ray.client, namespace=ray.namespace)
-    async with _as_operator(ray) as operator, ray.operator(operator), ray.within(2):
+    async with as_operator(ray) as operator, ray.operator(operator), ray.within(2):
         await ray.create_cluster("one")
         await ray.create_job("train", head=1)
         await ray.until_pods_of("one", 1)

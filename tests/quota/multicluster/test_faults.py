@@ -19,6 +19,13 @@ pytestmark = MARKS
 _CHANCE = 0.1
 
 
+class _Owned(FaultyTransport):
+    """A connection that nobody else uses: whoever opened it closes it."""
+
+    async def close(self) -> None:
+        await self._transport.close()
+
+
 @pytest.fixture
 def bad_days(monkeypatch: pytest.MonkeyPatch) -> list[FaultyTransport]:
     """Of the connections that the dispatcher opens to worker clusters."""
@@ -28,7 +35,7 @@ def bad_days(monkeypatch: pytest.MonkeyPatch) -> list[FaultyTransport]:
         @staticmethod
         def connect(access: Access, user_agent: str) -> Client:
             good = Client.connect(access, user_agent=user_agent)
-            transport = FaultyTransport(good.transport, _CHANCE, Random(len(made)))
+            transport = _Owned(good.transport, _CHANCE, Random(len(made)))
             made.append(transport)
             return Client(transport, namespace=good.namespace)
 

@@ -10,6 +10,10 @@ JOB_UID: Final = "kueue.x-k8s.io/job-uid"
 ELASTIC_JOB: Final = "kueue.x-k8s.io/elastic-job"
 SLICE_REPLACEMENT_FOR: Final = "kueue.x-k8s.io/workload-slice-replacement-for"
 SLICE_NAME: Final = "kueue.x-k8s.io/workload-slice-name"
+POD_SUSPENDING_PARENT: Final = "kueue.x-k8s.io/pod-suspending-parent"
+"""On a Pod: who asks quota for it and removes ``POD_GATES``. Kueue's ``pod`` integration then gives it no queue."""
+POD_GATES: Final = frozenset(("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology"))
+"""The scheduling gates that Kueue's ``pod`` integration adds to new pods."""
 
 ADMISSION_MANAGER: Final = "kueue-admission"
 """The field manager under which the status of a Workload is applied, Kueue's own: a takeover either way finds every

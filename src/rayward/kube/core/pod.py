@@ -46,6 +46,12 @@ class PodSpec(Slim, frozen=True, gc=False):
     priority: int | None = None
 
 
+class SchedulingGate(Slim, frozen=True, gc=False):
+    """Keeps a pod from being scheduled until whoever added it removes it."""
+
+    name: str = ""
+
+
 class ContainerStateWaiting(Slim, frozen=True, gc=False):
     """Why a container has not started."""
 

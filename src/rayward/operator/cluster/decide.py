@@ -45,7 +45,7 @@ def decide(state: State, now: datetime) -> Decision:
     if not is_managed_here(cluster.spec.managed_by):
         return NOTHING
     if cluster.deleting:
-        return finalize(cluster, observed, now)
+        return finalize(cluster, observed, now, state.gate)
     if state.desired.problems:
         return _reject(state, now)
     if needs_finalizer(cluster):

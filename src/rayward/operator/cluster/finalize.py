@@ -11,6 +11,7 @@ from rayward.kinds.shapes import features
 from rayward.kinds.validation.template import containers
 from rayward.kube.core.meta import parse_time
 from rayward.kube.core.resource import JOBS, PODS
+from rayward.operator.cluster.gate import OPEN, Gate
 from rayward.operator.cluster.state import NOTHING, Create, Decision, Delete, Event, Observed, SetFinalizers
 
 _DEFAULT_TIMEOUT: Final = 300
@@ -29,7 +30,7 @@ def add_finalizer(cluster: RayCluster) -> Decision:
     return Decision(stages=((SetFinalizers(finalizers),),))
 
 
-def finalize(cluster: RayCluster, observed: Observed, now: datetime) -> Decision:
+def finalize(cluster: RayCluster, observed: Observed, now: datetime, gate: Gate = OPEN) -> Decision:
     """Pods, then the job that removes the keys, then the finalizer. Everything else is garbage collected."""
     if labels.REDIS_CLEANUP_FINALIZER not in (cluster.metadata.finalizers or ()):
         return NOTHING
@@ -62,7 +63,8 @@ def finalize(cluster: RayCluster, observed: Observed, now: datetime) -> Decision
         )
         return Decision(stages=(_without_finalizer(cluster),), events=(unmade,))
     if job is None:
-        return Decision(stages=((Create(JOBS, shapes.redis_cleanup_job(cluster)),),), requeue_after=left)
+        cleanup = gate.mark_job(shapes.redis_cleanup_job(cluster))
+        return Decision(stages=((Create(JOBS, cleanup),),), requeue_after=left)
     if job.finished() is None:
         return Decision(requeue_after=left)
     failed = Event(

@@ -6,8 +6,8 @@ grant is taken back. Terminating pods count: what they use comes free when they 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from rayward.kinds import labels
@@ -28,6 +28,8 @@ class Gate:
     """None: nobody has decided yet, and what runs goes on until somebody does."""
     ignored: str = ""
     """Why the cluster is not gated though its labels ask for it."""
+    pod_annotations: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What tells whoever admits that its pods are counted here."""
 
     @property
     def is_shut(self) -> bool:
@@ -66,9 +68,13 @@ class Gate:
         """A pod to be made, with the Workload that it is admitted by and the place that quota was reserved for."""
         if not self.gated or self.grant is None:
             return pod
-        annotations: Object = {**(pod["metadata"].get("annotations") or {}), labels.WORKLOAD: self.grant.workload}
-        metadata: Object = {**pod["metadata"], "annotations": annotations}
-        return {**pod, "metadata": metadata, "spec": {**pod["spec"], **_placed(pod["spec"], self.grant.of(group))}}
+        marked = _annotated(pod, {labels.WORKLOAD: self.grant.workload, **self.pod_annotations})
+        return {**marked, "spec": {**pod["spec"], **_placed(pod["spec"], self.grant.of(group))}}
+
+    def mark_job(self, job: Object) -> Object:
+        """A Job to be made whose pods are counted with the cluster's."""
+        spec: Object = job["spec"]
+        return {**job, "spec": {**spec, "template": _annotated(spec["template"], self.pod_annotations)}}
 
     def _is_under(self, pod: RayPod) -> bool:
         """Pods without a mark were made before there was a gate; they count as if admitted."""
@@ -82,8 +88,13 @@ OPEN: Final = Gate()
 def gate_of(cluster: RayCluster, queueing: Queueing) -> Gate:
     """The gate of a cluster, as its labels and its grant say."""
     if queueing.queue_of(cluster.metadata):
-        return Gate(gated=True, grant=read_grant(cluster))
+        return Gate(gated=True, grant=read_grant(cluster), pod_annotations=queueing.pod_annotations)
     return Gate(ignored=queueing.left_to_kueue(cluster.metadata))
+
+
+def _annotated(made: Object, annotations: Mapping[str, str]) -> Object:
+    metadata: Object = made["metadata"]
+    return {**made, "metadata": {**metadata, "annotations": {**(metadata.get("annotations") or {}), **annotations}}}
 
 
 def _group(pod: RayPod) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rayward.kinds import labels
 from rayward.kube.core.objects import KubeObject, Slim
-from rayward.kube.core.pod import ContainerStateTerminated, PodStatus
+from rayward.kube.core.pod import ContainerStateTerminated, PodStatus, SchedulingGate
 
 
 class Hook(Slim, frozen=True, gc=False):
@@ -31,6 +31,7 @@ class RayPodSpec(Slim, frozen=True, gc=False):
     node_name: str = ""
     containers: tuple[PodContainer, ...] = ()
     restart_policy: str = "Always"
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
 
 
 _NO_SPEC = RayPodSpec()

@@ -6,6 +6,7 @@ objects: all of it is pure. ``observe``, ``apply`` and ``reconcile`` are the loo
 
 from functools import partial
 
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
 from rayward.kube.core.rbac import OWN, READ, rule
 from rayward.kube.core.resource import JOBS, PODS, SECRETS, SERVICES
@@ -15,8 +16,8 @@ from rayward.operator.job.reconcile import NAME, JobReconciler
 from rayward.operator.ray.reach import Reach
 
 
-def registration(reach: Reach) -> Registration:
-    """The entry of RayJobs, whose dashboards are found through ``reach``."""
+def registration(reach: Reach, queueing: Queueing = NO_QUEUES) -> Registration:
+    """The entry of RayJobs, whose dashboards are found through ``reach``; ``queueing`` says who waits for quota."""
     return Registration(
         name=NAME,
         resource=RAY_JOBS,
@@ -35,7 +36,7 @@ def registration(reach: Reach) -> Registration:
             # The tokens of its own clusters.
             rule(("get",), SECRETS),
         ),
-        build=partial(JobReconciler, reach=reach),
+        build=partial(JobReconciler, reach=reach, queueing=queueing),
         metrics=JobMetrics,
         decisions=frozenset(
             {

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import msgspec
 
 from rayward.kinds import labels, names
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.rayjob import DeploymentStatus as Phase
 from rayward.kinds.rayjob import RayJobStatus
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
@@ -71,6 +72,7 @@ class Applier:
         domain: str,
         event: Record,
         sent: Callable[[], tuple[str, int]],
+        queueing: Queueing = NO_QUEUES,
     ) -> None:
         self._client = client
         self._writer = writer
@@ -81,6 +83,7 @@ class Applier:
         self._dashboard = dashboard
         self._whole = whole
         self._domain = domain
+        self._queueing = queueing
         self._event = event
         self._sent = sent
         self._actions: dict[Action, Callable[[Decision], Awaitable[None]]] = {
@@ -197,7 +200,7 @@ class Applier:
         if cluster is None or attempt is None:
             return
         address = children.dashboard_address(cluster, self._domain)
-        body = children.submitter_job(self._job, self._state.spec, attempt, cluster, address)
+        body = children.submitter_job(self._job, self._state.spec, attempt, cluster, address, self._queueing)
         if not await self._create(JOBS, body, "FailedToCreateRayJobSubmitter"):
             await self._check_owner(attempt)
             return

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from rayward.kinds import labels, names
-from rayward.kinds.admission import read_grant
+from rayward.kinds.admission import NO_QUEUES, Queueing, read_grant
 from rayward.kinds.raycluster import Object, RayCluster, RayClusterSpec
 from rayward.kinds.rayjob import RayJob, RayJobSpec, SubmissionMode
 from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS
@@ -66,7 +66,9 @@ def cluster(job: RayJob, spec: RayJobSpec, config: Object, attempt: Attempt) -> 
     }
 
 
-def submitter_job(job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluster, address: str) -> Object:
+def submitter_job(
+    job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluster, address: str, queueing: Queueing = NO_QUEUES
+) -> Object:
     """The Kubernetes Job of K8sJobMode; ``address`` is the dashboard's host and port."""
     metadata = job.metadata
     given = spec.submitter_pod_template
@@ -84,7 +86,8 @@ def submitter_job(job: RayJob, spec: RayJobSpec, attempt: Attempt, on: RayCluste
     grant = read_grant(on)
     if grant is not None and grant.workload:
         # its quota is that of its attempt, and is not held by the next one's
-        pod_metadata["annotations"] = {**(pod_metadata.get("annotations") or {}), labels.WORKLOAD: grant.workload}
+        marks = {labels.WORKLOAD: grant.workload, **queueing.pod_annotations}
+        pod_metadata["annotations"] = {**(pod_metadata.get("annotations") or {}), **marks}
     config = spec.submitter_config
     limit = config.backoff_limit if config is not None and config.backoff_limit is not None else _BACKOFF_LIMIT
     return {

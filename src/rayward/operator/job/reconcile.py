@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from rayward.kinds import labels
+from rayward.kinds.admission import NO_QUEUES, Queueing
 from rayward.kinds.managedby import is_managed_here
 from rayward.kinds.raycluster import RayCluster
 from rayward.kinds.rayjob import DeploymentStatus as Phase
@@ -53,7 +54,12 @@ _POLLED: Final = frozenset((Phase.INITIALIZING, Phase.WAITING, Phase.RUNNING, Ph
 
 class JobReconciler(Reconciler[RayJob, Local]):
     def __init__(
-        self, environment: Environment, metrics: JobMetrics, reach: Reach, domain: str = "cluster.local"
+        self,
+        environment: Environment,
+        metrics: JobMetrics,
+        reach: Reach,
+        queueing: Queueing = NO_QUEUES,
+        domain: str = "cluster.local",
     ) -> None:
         super().__init__(NAME, environment, RAY_JOBS_WHOLE, WRITE, Local)
         self._caches = caches = caches_of(environment.informers)
@@ -61,6 +67,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
         metrics.follow(caches.jobs)
         self._reach = reach
         self._domain = domain
+        self._queueing = queueing
         self.poller: Poller[JobTarget, JobsSeen] = Poller(
             JobProbe(reach, self.clock), self._head_changed, clock=self.clock
         )
@@ -118,6 +125,7 @@ class JobReconciler(Reconciler[RayJob, Local]):
             self._domain,
             partial(self._record, found, local),
             lambda: self._next_turn(observed.cluster),
+            self._queueing,
         )
         if state.submitter is Submitter.UNREAD and observed.submitter_uid not in local.unread_since:
             local.unread_since[observed.submitter_uid], local.sent = now, self._next_turn(observed.cluster)

@@ -63,6 +63,8 @@ class DeploymentConfig(_Answer, frozen=True):
     ray_actor_options: ActorOptions | None = None
     placement_group_bundles: tuple[dict[str, float], ...] | None = None
     placement_group_strategy: str | None = None
+    gang_scheduling_config: dict[str, Any] | None = None
+    max_replicas_per_node: int | None = None
 
 
 class Deployment(_Answer, frozen=True):
@@ -92,6 +94,17 @@ class Deployment(_Answer, frozen=True):
             return ({},)
         amounts = {"CPU": options.num_cpus, "GPU": options.num_gpus, "memory": options.memory}
         return ({name: amount for name, amount in {**amounts, **(options.resources or {})}.items() if amount},)
+
+    @property
+    def placed_freely(self) -> bool:
+        """Whether each of its replicas is placed by itself."""
+        config = self.deployment_config
+        return config is not None and not config.placement_group_bundles and config.gang_scheduling_config is None
+
+    @property
+    def per_node(self) -> int | None:
+        """How many of its replicas may be on one node; None without a limit."""
+        return self.deployment_config.max_replicas_per_node if self.deployment_config else None
 
     @property
     def unplaced(self) -> bool:

@@ -20,12 +20,14 @@ class Deploy:
 
     ``key`` names it: each session of a head gets it once. Where nothing was sent yet, as after a restart of the
     operator, it is sent only if the head does not hold it, or if it is ``anew``: the same configuration sent again
-    begins a build that is under way from its start.
+    begins a build that is under way from its start. Of ``surged`` deployments, by application and name, another replica
+    may wait for a node while one answers.
     """
 
     key: str
     config: bytes = field(repr=False)
     anew: bool = False
+    surged: frozenset[tuple[str, str]] = frozenset()
 
 
 class Routes(Enum):
@@ -110,6 +112,8 @@ class Observation(msgspec.Struct, frozen=True):
     """Of proxies that did not answer, how often, by the pod's incarnation."""
     unscheduled: Mapping[str, str] = _NO_PROBLEMS
     """Why no node has room for replicas of an application that has none, by its name."""
+    crowded_out: frozenset[tuple[str, str]] = frozenset()
+    """Application and name of each deployment of which a replica finds no node, whether others answer or not."""
     tracebacks: Mapping[str, str] = _NO_PROBLEMS
     """The last message with a traceback of each application that does not run, since this configuration was sent."""
     former: frozenset[str] = frozenset()

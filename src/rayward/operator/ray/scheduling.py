@@ -15,10 +15,23 @@ _ALIVE: Final = "ALIVE"
 _TOLERANCE: Final = 1e-6
 
 
-def is_waiting(serve: Serve) -> bool:
-    """Whether a deployment has nobody to answer and a replica without a node: the only case that nodes matter for."""
+def is_waiting(serve: Serve, surged: frozenset[tuple[str, str]] = frozenset()) -> bool:
+    """Whether a replica has no node, of a deployment that has nobody to answer or is ``surged``: nodes matter then."""
     return any(
-        found.deserted and found.unplaced for app in serve.applications.values() for found in app.deployments.values()
+        found.unplaced and (found.deserted or (app, name) in surged)
+        for app, application in serve.applications.items()
+        for name, found in application.deployments.items()
+    )
+
+
+def without_room(serve: Serve, nodes: Iterable[Node]) -> frozenset[tuple[str, str]]:
+    """Application and name of each deployment, whether it answers or not, of which a replica finds no node."""
+    free = _free(serve, nodes)
+    return frozenset(
+        (app, name)
+        for app, application in serve.applications.items()
+        for name, deployment in application.deployments.items()
+        if deployment.unplaced and free and any(_lacking(demand, free.values()) for demand in deployment.demands)
     )
 
 

@@ -16,7 +16,7 @@ from rayward.operator.ray.poller import Claim
 from rayward.operator.ray.reach import Reach
 from rayward.operator.ray.routes import ask_routes
 from rayward.operator.ray.schedule import next_look
-from rayward.operator.ray.scheduling import is_waiting, unschedulable
+from rayward.operator.ray.scheduling import is_waiting, unschedulable, without_room
 
 _ERRORS: Final = ("Traceback (most recent call last)", "Error:\n")
 """What a message with an exception in it has; a replica whose process died has no traceback."""
@@ -75,10 +75,18 @@ async def look(reach: Reach, target: Target, before: Observation, belongs: Claim
             seen, answer = replace(await _deployed(dashboard, deploy, seen), former=former), None
         serve = answer or await dashboard.serve()
         seen = await ask_routes(reach, target, seen)
-        unscheduled = unschedulable(serve, await dashboard.nodes()) if is_waiting(serve) else _NOBODY
+        surged = deploy.surged if deploy is not None else frozenset[tuple[str, str]]()
+        nodes = await dashboard.nodes() if is_waiting(serve, surged) else ()
         starting = seen.starting and not _all_run(serve)
         tracebacks = _tracebacks(serve, seen)
-        return replace(seen, serve=serve, starting=starting, unscheduled=unscheduled, tracebacks=tracebacks)
+        return replace(
+            seen,
+            serve=serve,
+            starting=starting,
+            unscheduled=unschedulable(serve, nodes),
+            crowded_out=without_room(serve, nodes),
+            tracebacks=tracebacks,
+        )
     except RayError as error:
         return replace(seen, failure=_failure(error))
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+
+import msgspec
 
 from rayward.kinds import labels
 from rayward.kinds.durations import duration
 from rayward.kube.core.meta import parse_time, rfc3339_micro
+from rayward.operator.service.serveconfig import Surge, Surges
 from rayward.operator.service.state import AnnotationChange
 
 
@@ -26,6 +30,7 @@ class ClusterAnnotations:
     unhealthy_since: datetime | None = None
     deserted_since: datetime | None = None
     started_in: timedelta | None = None
+    surges: Mapping[str, Surges] = field(default_factory=dict[str, Surges])
     remedies: int = 0
     rolled_generation: int = 0
     resized_generation: int = 0
@@ -45,6 +50,7 @@ def read_annotations(annotations: Mapping[str, str]) -> ClusterAnnotations:
         unhealthy_since=_time(annotations.get(labels.UNHEALTHY_SINCE)),
         deserted_since=_time(annotations.get(labels.DESERTED_SINCE)),
         started_in=duration(annotations.get(labels.STARTED_IN, "")),
+        surges=_surges(annotations.get(labels.SURGES, "")),
         remedies=_number(annotations.get(labels.REMEDIES, "")),
         rolled_generation=_number(annotations.get(labels.ROLLED_GENERATION, "")),
         resized_generation=_number(annotations.get(labels.RESIZED_GENERATION, "")),
@@ -79,9 +85,20 @@ def annotation_patch(change: AnnotationChange, configs: Mapping[str, str], now: 
         result[labels.DESERTED_SINCE] = rfc3339_micro(change.deserted_since)
     if change.started_in is not None:
         result[labels.STARTED_IN] = f"{math.ceil(change.started_in.total_seconds())}s"
+    if change.surges is not None:
+        surges = {config: sorted(map(list, found)) for config, found in change.surges.items() if found}
+        result[labels.SURGES] = json.dumps(surges, sort_keys=True) if surges else None
     if change.remedies is not None:
         result[labels.REMEDIES] = str(change.remedies)
     return result
+
+
+def _surges(text: str) -> dict[str, Surges]:
+    try:
+        found = msgspec.json.decode(text, type=dict[str, frozenset[Surge]]) if text else {}
+    except msgspec.MsgspecError:
+        return {}
+    return found
 
 
 def _number(text: str) -> int:

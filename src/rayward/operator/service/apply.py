@@ -44,7 +44,7 @@ from rayward.operator.service.annotations import annotation_patch
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.events import ServiceEvents
 from rayward.operator.service.observe import Observed, ObservedCluster
-from rayward.operator.service.serveconfig import config_hash, deploy_key, deploy_text
+from rayward.operator.service.serveconfig import config_hash, deploy_text
 from rayward.operator.service.state import Decision, PodLabel, Release, ServeConfigTarget
 
 _DENIED: Final = frozenset({400, 403, 413, 422})
@@ -350,8 +350,9 @@ class Applier:
 
 
 def _deploy(target: ServeConfigTarget, found: ObservedCluster) -> Deploy:
-    text = deploy_text(found.annotations.config, target.redeployment)
-    return Deploy(deploy_key(target.config, target.redeployment, target.refresh), text, anew=target.anew)
+    text = deploy_text(found.annotations.config, target.redeployment, target.surges)
+    surged = frozenset(each[:2] for each in target.surges if each.per_node)
+    return Deploy(target.key, text, anew=target.anew, surged=surged)
 
 
 def _dashboard_of(found: ObservedCluster) -> PodPort | None:

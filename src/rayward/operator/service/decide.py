@@ -12,7 +12,6 @@ from rayward.kinds.effects import Effect, replaced_code
 from rayward.operator.service import healing, inplace, outage, retirement, routing, upgrade
 from rayward.operator.service.healing import Remedy
 from rayward.operator.service.readiness import readiness_of, rolling
-from rayward.operator.service.serveconfig import deploy_key
 from rayward.operator.service.state import (
     ABORTED,
     AnnotationChange,
@@ -124,7 +123,7 @@ def choose_release(state: State) -> Release | None:
     if active is not None and _needs_cluster(active, state.desired, state.policy):
         return state.desired
     if active is not None and keeps_cluster:
-        return Release(active.cluster_hash, state.desired.config, state.desired.code)
+        return dataclasses.replace(state.desired, cluster_hash=active.cluster_hash)
     return state.desired
 
 
@@ -208,7 +207,12 @@ def _serve_configs(state: State, decision: Decision) -> tuple[ServeConfigTarget,
     asked = state.policy.restarted_at
     return tuple(
         ServeConfigTarget(
-            cluster.name, cluster.config, cluster.remedies, asked, anew=bool(asked) and cluster.refreshed != asked
+            cluster.name,
+            cluster.config,
+            cluster.remedies,
+            asked,
+            anew=bool(asked) and cluster.refreshed != asked,
+            surges=cluster.surges.get(cluster.config, frozenset()),
         )
         for cluster in (decision.active, decision.pending)
         if cluster is not None and cluster.config and cluster.name not in decision.delete
@@ -218,12 +222,7 @@ def _serve_configs(state: State, decision: Decision) -> tuple[ServeConfigTarget,
 def _refreshed(state: State, targets: Iterable[ServeConfigTarget]) -> tuple[str, ...]:
     """Recorded for each cluster once its dashboard was sent the config for it, so that none is passed over."""
     deployed = {cluster.name: cluster.deployed for cluster in state.clusters}
-    return tuple(
-        target.cluster
-        for target in targets
-        if target.anew
-        and deployed.get(target.cluster) == deploy_key(target.config, target.redeployment, target.refresh)
-    )
+    return tuple(target.cluster for target in targets if target.anew and deployed.get(target.cluster) == target.key)
 
 
 def _scaled(state: State, decision: Decision) -> str:

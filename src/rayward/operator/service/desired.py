@@ -23,7 +23,7 @@ from rayward.kinds.validation import (
     service_warnings,
 )
 from rayward.kinds.validation.service import CONFIG_PATHS, serve_config
-from rayward.operator.service.serveconfig import config_hash
+from rayward.operator.service.serveconfig import config_hash, user_configs
 from rayward.operator.service.state import Failure, Healing, Policy, Release
 
 _AUTOSCALING: Final = timedelta(minutes=3)
@@ -51,7 +51,8 @@ def desired_of(service: RayService) -> Desired:
     config = serve_config(service.spec)
     text = msgspec.json.encode(config.payload, order="deterministic").decode()
     cluster_hash = release_hash(service.spec.ray_cluster_config)
-    return Desired(Release(cluster_hash, config_hash(text), code_of(config.applications)), text, None, warnings)
+    code, settings = code_of(config.applications), user_configs(text)
+    return Desired(Release(cluster_hash, config_hash(text), code, settings), text, None, warnings)
 
 
 def _reason(warning: Problem) -> str:
@@ -71,6 +72,7 @@ def policy_of(service: RayService, queueing: Queueing = NO_QUEUES) -> Policy:
         rolls_workers=in_place_only and meta.annotation(labels.ROLLING_UPDATE) == "workers",
         new_cluster_for_config=not in_place_only and config_upgrade == "NewCluster",
         code_in_place=in_place_only or config_upgrade == "InPlace",
+        reconfigures=config_upgrade == "InPlace",
         deletion_delay=default.deletion_delay if delay is None else timedelta(seconds=max(delay, 0)),
         progress_deadline=duration(meta.annotation(labels.PROGRESS_DEADLINE)) or default.progress_deadline,
         drain_timeout=duration(meta.annotation(labels.DRAIN_TIMEOUT)) or default.drain_timeout,

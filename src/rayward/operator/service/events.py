@@ -13,6 +13,7 @@ from rayward.kube.core.meta import condition_of, is_true
 from rayward.kube.runtime.events import ComponentRecorder, EventFilter, EventType
 from rayward.operator.cluster.conditions import DRIFTED
 from rayward.operator.cluster.version import differs_from
+from rayward.operator.service import surge
 from rayward.operator.service.conditions import READY, SUSPENDED, SUSPENDING, Conditions
 from rayward.operator.service.desired import Desired
 from rayward.operator.service.state import ABORTED, ChildCluster, Decision
@@ -35,6 +36,7 @@ DECISIONS: Final = _WRITES | {
     "ServeDeployFailed",
     "ReplicasUnschedulable",
     "ReplicasNotStarted",
+    "SurgeUnschedulable",
     "ProgressDeadlineExceeded",
     "InitializingTimeout",
     "Aborted",
@@ -107,6 +109,10 @@ class ServiceEvents:
             if change.config is not None:
                 message = f"Updating the Serve config of RayCluster {change.cluster} to {change.config}"
                 self.event("Normal", "UpdatingServeApplications", message)
+            elif change.surges is not None and decision.active is not None:
+                message = f"No Ray node has room for a second replica of {surge.names_of(decision.active)}: "
+                message += "the one that serves is given the new user_config"
+                self.event("Warning", "SurgeUnschedulable", message)
             if change.good_config is not None:
                 message = f"All applications of RayCluster {change.cluster} are RUNNING with Serve config "
                 self.event("Normal", "UpdatedServeApplications", f"{message}{change.good_config}")

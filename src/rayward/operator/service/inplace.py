@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from rayward.kube.core.meta import rfc3339
-from rayward.operator.service import outage
+from rayward.operator.service import outage, surge
 from rayward.operator.service.healing import Remedy
 from rayward.operator.service.readiness import (
     config_not_sent,
@@ -33,7 +33,11 @@ def decide(
 ) -> Decision:
     """The next step of the active cluster, where the release asks for no other."""
     if active.config != release.config and failure is None:
-        if outage.may_be_stuck(active) or _is_asked_for_again(active, release):
+        if (
+            outage.may_be_stuck(active)
+            or surge.is_unknown(active, release, policy)
+            or _is_asked_for_again(active, release)
+        ):
             return Decision(active=active, readiness=config_not_sent(active))
         # What self-healing knew of the former config says nothing of this one.
         change = AnnotationChange(
@@ -43,6 +47,7 @@ def decide(
             remedies=0 if active.remedies else None,
             healthy=active.unhealthy_since is not None,
             answered=active.deserted_since is not None,
+            surges=surge.surges_of(active, release, policy),
         )
         return Decision(active=active, annotate=(change,), readiness=config_not_sent(active))
     readiness = readiness_of(active)
@@ -57,6 +62,8 @@ def decide(
         elif failure is not None and active.good_config and active.config == release.config:
             # Reported, and not acted upon: the operator that reported it is gone.
             changes.append(AnnotationChange(active.name, config=active.good_config))
+        elif failure is None and (plain := surge.given_up(active, policy, now)) is not None:
+            changes.append(AnnotationChange(active.name, surges=plain, progress=progress_of(active)))
         elif (ended := _failure(active, readiness, policy, now, moved=moved)) is not None:
             # An earlier edit brought this config, and a later one was given up already: that failure stays.
             failure = failure or ended
@@ -65,7 +72,8 @@ def decide(
         elif moved:
             changes.append(AnnotationChange(active.name, progress=progress_of(active)))
         if active.progressed_at is not None:
-            requeue_at = active.progressed_at + policy.progress_deadline
+            times = (active.progressed_at + policy.progress_deadline, *surge.deadlines(active, policy))
+            requeue_at = min((at for at in times if at >= now), default=None)
     if active.rolling_since is not None and readiness.stage is Stage.READY:
         readiness = rolling(active)
         late_at = active.rolling_since + policy.progress_deadline
@@ -98,7 +106,12 @@ def finish(active: ChildCluster, policy: Policy, now: datetime) -> tuple[Annotat
 
 def _is_asked_for_again(active: ChildCluster, release: Release) -> bool:
     """Whether Serve still has this config from before its rollback: it would fail again by what it reported then."""
-    return active.config == active.good_config and is_deployed(active.deployed, release.config, active.remedies)
+    return active.config == active.good_config and _is_deployed(active, release)
+
+
+def _is_deployed(active: ChildCluster, release: Release) -> bool:
+    surges = active.surges.get(release.config, frozenset())
+    return is_deployed(active.deployed, release.config, active.remedies, surges)
 
 
 def _failure(
@@ -107,7 +120,7 @@ def _failure(
     rollback = "; rolled back to the previous Serve config" if active.good_config else ""
     if readiness.stage is Stage.FAILED:
         return Failure(readiness.reason, f"{readiness.message}{rollback}", readiness.detail)
-    if (found := outage.failure(active, policy, now)) is not None:
+    if (found := outage.failure(active, policy, now) or surge.failure(active, policy, now)) is not None:
         return found
     if not moved and overdue(active, policy.progress_deadline, now):
         return Failure("ProgressDeadlineExceeded", f"{readiness.message}{rollback}")

@@ -12,6 +12,7 @@ from rayward.kinds.admission import QUOTA_RESERVED
 from rayward.kinds.hashing import VERSION, hash_version, is_hash_of, release_hash
 from rayward.kinds.raycluster import RayCluster, RayClusterSpec
 from rayward.kinds.rayservice import RayService
+from rayward.kinds.rayversion import at_least
 from rayward.kinds.resources import RAY_SERVICES
 from rayward.kinds.shapes import desired_workers, min_workers
 from rayward.kube.client.options import Selectors
@@ -35,14 +36,23 @@ from rayward.operator.service.backends import Backends, backends_of, busy_pods
 from rayward.operator.service.children import serve_service_name
 from rayward.operator.service.diagnosis import message_of, waits_for
 from rayward.operator.service.routing import required_routes, serve_pod
-from rayward.operator.service.serveconfig import application_names, code_behind_routes, config_hash, is_deployed
+from rayward.operator.service.serveconfig import (
+    application_names,
+    code_behind_routes,
+    config_hash,
+    is_deployed,
+    user_configs,
+)
 from rayward.operator.service.state import DEPLOY_FAILED, DEPLOYING, DESERTION, Application, ChildCluster, ServeState
+from rayward.operator.service.surge import LIMITS
 
 BY_SERVICE: Final = "service"
 SLICE_SELECTOR: Final[Selectors] = {"label_selector": labels.SERVE}
 """EndpointSlices carry the labels of their Service."""
 _SERVICE_NAME: Final = "kubernetes.io/service-name"
 _OWNER: Final = controller_key(RAY_SERVICES)
+_SURGES_SINCE: Final = (2, 60)
+"""The Ray that knows ``max_surge_percent``; another one rejects a config with it."""
 _NO_PROBLEM: Final = (STARTING, "ScalingDown", "Suspended")
 """Reasons of a RayCluster that is not Ready and needs nothing but time, or its user."""
 
@@ -255,11 +265,14 @@ def _child(
         served=application_names(noted.good_config) if noted.good_config else None,
         code=code_behind_routes(noted.good_config or noted.config),
         started_in=noted.started_in,
+        user_configs=user_configs(noted.good_config),
+        surges=noted.surges,
         unreachable=observation.failure.message if observation.failure else "",
     )
     if head is None or not observation.session or observation.serve is None:
         return child
-    return replace(child, serve=_serve_state(child, observation))
+    serve = _serve_state(child, observation)
+    return replace(child, serve=serve, lone=_lone(observation), crowded_out=observation.crowded_out)
 
 
 def _unrouted(endpoints: Iterable[RayPod], observation: Observation, *, promoted: bool) -> tuple[str, ...]:
@@ -287,8 +300,23 @@ def _serve_state(child: ChildCluster, observation: Observation) -> ServeState:
         )
         for name, app in sorted(observation.serve.applications.items())
     )
-    sent = child.config if is_deployed(observation.deployed, child.config, child.remedies) else ""
+    surges = child.surges.get(child.config, frozenset())
+    sent = child.config if is_deployed(observation.deployed, child.config, child.remedies, surges) else ""
     return ServeState(sent, applications, observation.refusal)
+
+
+def _lone(observation: Observation) -> frozenset[tuple[str, str]]:
+    """The deployments of one replica of which Ray can start another one before that one ends."""
+    if observation.serve is None or not at_least(observation.ray_version, *_SURGES_SINCE):
+        return frozenset()
+    return frozenset(
+        (app, name)
+        for app, application in observation.serve.applications.items()
+        for name, found in application.deployments.items()
+        if found.target_num_replicas == 1
+        and found.placed_freely
+        and (found.per_node is None or found.per_node in LIMITS)
+    )
 
 
 def _message(app: answers.Application, observation: Observation, name: str) -> str:

@@ -28,7 +28,7 @@ _AS_LONG_AGAIN: Final = 2
 _JOINING: Final = timedelta(minutes=3)
 """Workers that the same edit asks for take this long to join, at times."""
 
-_LONGER: Final = (
+LONGER: Final = (
     f"roll the change out on a new cluster (rayward apply --strategy new-cluster) or raise annotation "
     f"{labels.REPLICA_START_TIMEOUT}"
 )
@@ -43,7 +43,7 @@ def desertion(
     since = active.deserted_since
     if not any(app.deserted for app in active.serve.applications):
         return ((AnnotationChange(active.name, answered=True),) if since is not None else ()), ()
-    waits = (DESERTION, _scheduling_timeout(active, policy), _patience(active, policy))
+    waits = (DESERTION, scheduling_timeout(active, policy), patience(active, policy))
     times = tuple(begun + wait for begun in (since or now, _since(active) or now) for wait in waits)
     return ((AnnotationChange(active.name, deserted_since=now),) if since is None else ()), times
 
@@ -81,7 +81,7 @@ def is_stuck(active: ChildCluster, policy: Policy, now: datetime, *, replacing: 
     An operator that has just started has asked no dashboard: what another one began to replace (``replacing``) is.
     """
     since = active.deserted_since
-    if since is None or now - since < _patience(active, policy):
+    if since is None or now - since < patience(active, policy):
         return False
     return replacing if active.serve is None else any(app.reconfiguring for app in _former(active))
 
@@ -108,13 +108,13 @@ def _raised(active: ChildCluster) -> Failure | None:
 def _starved(active: ChildCluster, policy: Policy, now: datetime) -> Failure | None:
     """Replicas do not start while those of the last config are gone: requests wait for nothing."""
     since = _since(active)
-    if since is None or now - since < _scheduling_timeout(active, policy):
+    if since is None or now - since < scheduling_timeout(active, policy):
         return None
     for app in _former(active):
         if app.unscheduled:
             message = f"Application {app.name}: {app.unscheduled}; rolled back to the previous Serve config. Ask for "
             return Failure("ReplicasUnschedulable", f"{message}less in ray_actor_options, or for larger workers")
-    if active.serve is None or active.serve.config != active.config or now - since < _patience(active, policy):
+    if active.serve is None or active.serve.config != active.config or now - since < patience(active, policy):
         return None
     deserted = next((app for app in _former(active) if app.deserted), None)
     if deserted is None:
@@ -136,20 +136,22 @@ def _former(active: ChildCluster) -> Iterator[Application]:
         yield from (app for app in active.serve.applications if active.served is None or app.name in active.served)
 
 
-def _scheduling_timeout(active: ChildCluster, policy: Policy) -> timedelta:
+def scheduling_timeout(active: ChildCluster, policy: Policy) -> timedelta:
+    """How long a replica may wait for a node while nobody answers."""
     waits_for_workers = active.resizing and active.missing
     return max(policy.scheduling_timeout, _JOINING) if waits_for_workers else policy.scheduling_timeout
 
 
-def _patience(active: ChildCluster, policy: Policy) -> timedelta:
-    return _scheduling_timeout(active, policy) + start_timeout(active, policy)
+def patience(active: ChildCluster, policy: Policy) -> timedelta:
+    """How long both may take."""
+    return scheduling_timeout(active, policy) + start_timeout(active, policy)
 
 
 def _not_started(app: Application, patience: timedelta) -> str:
     return (
         f"Application {app.name}: no replica has started within {int(patience.total_seconds())} s and none of the "
         f"previous Serve config is left; rolled back to the previous Serve config. If the constructor needs longer, "
-        f"{_LONGER}"
+        f"{LONGER}"
     )
 
 
@@ -157,5 +159,5 @@ def _not_reconfigured(app: Application, patience: timedelta) -> str:
     return (
         f"Application {app.name}: reconfigure has not returned within {int(patience.total_seconds())} s and no other "
         f"replica is left; rolled back to the previous Serve config on a new RayCluster, as Ray ends no such replica. "
-        f"If reconfigure needs longer, {_LONGER}"
+        f"If reconfigure needs longer, {LONGER}"
     )

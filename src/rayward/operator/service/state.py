@@ -14,6 +14,7 @@ from typing import Final
 
 from rayward.kinds.effects import Code, ReleaseChange
 from rayward.kube.core.objects import Condition
+from rayward.operator.service.serveconfig import Surges, UserConfig, deploy_key
 
 RUNNING: Final = "RUNNING"
 DEPLOYING: Final = "DEPLOYING"
@@ -140,6 +141,14 @@ class ChildCluster:
     """What is behind the routes of the config that last ran; where none did, of the one that it is to run."""
     started_in: timedelta | None = None
     """How long its first config took, from when Ray had it until all applications were RUNNING."""
+    user_configs: frozenset[UserConfig] = field(default_factory=frozenset[UserConfig])
+    """Of the config that last ran."""
+    surges: Mapping[str, Surges] = field(default_factory=dict[str, Surges])
+    """By the hash of a config, what is sent with it so that a new ``user_config`` starts another replica."""
+    lone: frozenset[tuple[str, str]] = field(default_factory=frozenset[tuple[str, str]])
+    """Application and deployment of those that have one replica, and of which Ray can start another one first."""
+    crowded_out: frozenset[tuple[str, str]] = field(default_factory=frozenset[tuple[str, str]])
+    """Those of which a replica finds no node with room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +159,7 @@ class Release:
     config: str
     code: Code = frozenset()
     """The code of that config."""
+    user_configs: frozenset[UserConfig] = field(default_factory=frozenset[UserConfig])
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +192,8 @@ class Policy:
     """An edit of the Serve config alone makes a new cluster too, and is not sent to the one that serves."""
     code_in_place: bool = False
     """So does one that replaces the code of an application, unless this is set."""
+    reconfigures: bool = False
+    """A new ``user_config`` goes to the replica that serves, also where it is the only one."""
     deletion_delay: timedelta = timedelta(seconds=60)
     progress_deadline: timedelta = timedelta(minutes=30)
     drain_timeout: timedelta = timedelta(minutes=10)
@@ -264,6 +276,7 @@ class AnnotationChange:
     answered: bool = False
     """Clear ``deserted_since``."""
     started_in: timedelta | None = None
+    surges: Mapping[str, Surges] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +294,13 @@ class ServeConfigTarget:
     """The ``restartedAt`` for which it is sent."""
     anew: bool = False
     """That one changed since the config was last sent, be it while no operator was there."""
+    surges: Surges = frozenset()
+    """The deployments whose replicas are of another version than the config says."""
+
+    @property
+    def key(self) -> str:
+        """Names this sending."""
+        return deploy_key(self.config, self.redeployment, self.refresh, self.surges)
 
 
 @dataclass(frozen=True, slots=True)

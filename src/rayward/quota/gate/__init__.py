@@ -47,7 +47,8 @@ def registration(queueing: Queueing, shared: Shared) -> Registration:
             rule((*READ, "patch"), RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES),
             # A Workload points to its RayCluster: some servers ask for this right.
             rule(("update",), RAY_CLUSTERS, subresource="finalizers"),
-            rule(READ, PODS, LIMIT_RANGES, NAMESPACES),
+            rule(READ, LIMIT_RANGES, NAMESPACES),
+            rule((*READ, "patch"), PODS),
             rule(READ, RUNTIME_CLASSES),
             rule(READ, ADMISSION_CHECKS),
         ),

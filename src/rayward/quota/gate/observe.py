@@ -26,6 +26,7 @@ from rayward.kinds.resources import RAY_JOBS, RAY_SERVICES
 from rayward.kinds.shapes import submitter_spec
 from rayward.kube.core.meta import controller_of, is_true
 from rayward.kube.core.objects import Key, KubeObject, Slim
+from rayward.kube.core.pod import SchedulingGate
 from rayward.kube.core.poddefaults import LimitRange, RuntimeClass
 from rayward.kube.core.resource import PODS
 from rayward.kube.machinery.jsonvalue import Object
@@ -62,12 +63,18 @@ class _Phase(Slim, frozen=True, gc=False):
     phase: str = ""
 
 
+class _Gates(Slim, frozen=True, gc=False):
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+
+
 _NO_PHASE: Final = _Phase()
+_NO_GATES: Final = _Gates()
 
 
 class GatePod(KubeObject, frozen=True, gc=False):
-    """A pod, by whether it uses anything."""
+    """A pod, by whether it uses anything, and whether it may be scheduled."""
 
+    spec: _Gates = _NO_GATES
     status: _Phase = _NO_PHASE
 
 

@@ -22,7 +22,7 @@ from rayward.kube.runtime.predicates import label_key
 from rayward.kube.runtime.registry import Environment
 from rayward.kube.runtime.shield import DRAIN_SECONDS, Shield
 from rayward.quota.checks import where_checks_change
-from rayward.quota.gate.apply import GATE, Applier
+from rayward.quota.gate.apply import GATE, MANAGER, Applier
 from rayward.quota.gate.decide import decide, gives_back
 from rayward.quota.gate.metrics import GateMetrics
 from rayward.quota.gate.observe import (
@@ -40,6 +40,7 @@ from rayward.quota.gate.observe import (
     siblings,
     submitting,
 )
+from rayward.quota.gate.podgates import PodGates
 from rayward.quota.gate.standing import REJECT, Standings, overdue
 from rayward.quota.gate.state import AbortUpgrade, State, WriteGrant
 
@@ -73,7 +74,8 @@ class GateReconciler:
             clock=environment.clock,
         )
         self._jobs = Controller("quota-gate-jobs", self._reconcile_job, workers=2, clock=environment.clock)
-        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._jobs.run,)
+        held = PodGates(environment, self._shield, MANAGER, caches.pods, caches.submitters)
+        self.background: Sequence[Callable[[], Awaitable[Any]]] = (self._jobs.run, held.controller.run)
         self.controller.watch(caches.clusters, self._keys_of_cluster)
         self.controller.watch(caches.workloads, self._keys_of_workload)
         self.controller.watch(caches.pods, label_key(labels.CLUSTER))
