@@ -7,7 +7,7 @@ export PYTHONDONTWRITEBYTECODE :=
 PYTEST := $(PY) -m pytest -q -p no:cacheprovider --reruns $(RERUNS) -r fERs --durations 30 --durations-min 5
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --quiet
 
-.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-joining bench-quota down clean lock record record-ray
+.PHONY: demo test test-ray test-kube soak lint bench bench-upgrade bench-jobs bench-joining bench-quota bench-recorder down clean lock record record-ray
 
 .venv/run.stamp: locks/run.txt pyproject.toml
 	@python3 -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rayward needs Python 3.11 or newer; python3 is " + sys.version.split()[0])'
@@ -80,6 +80,10 @@ bench-quota: .venv/dev.stamp
 	@$(PY) -m tests.kube.real.build
 	@$(PY) -m bench.kueueharness
 	@$(PY) -m bench.storm
+
+# Ten minutes of 1,000 RayClusters that change once a minute: what recording them costs the operator's process.
+bench-recorder: .venv/dev.stamp
+	@$(PY) -m bench.recorder
 
 down:
 	@if [ -x .venv/bin/rayward ]; then .venv/bin/rayward down --data-dir .cache/demo --purge; fi

@@ -9,7 +9,7 @@ from rayward.changes.intents import Scale, SetField, SetImage
 from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.pruning import PRUNED, with_pruned
 from rayward.changes.refs import Ref
-from rayward.changes.revisions import KEPT, Revision, read_revisions, surplus, undo_of
+from rayward.changes.revisions import KEPT, Revision, read_revisions, surplus, undo_of, with_outcomes
 from rayward.changes.steps import run
 from rayward.kinds.resources import RAY_CLUSTERS
 from rayward.kube.client.options import PatchType
@@ -79,6 +79,43 @@ def test_a_note_that_makes_no_sense_hides_no_revision(text: str) -> None:
     assert {number for one in found for number in range(one.revision, max(one.until, one.revision) + 1)} == set(
         range(1, 6)
     )
+
+
+_ONE, _TWO = ({"rayVersion": version} for version in ("2.60.0", "2.61.0"))
+
+
+@pytest.mark.parametrize(
+    ("revisions", "outcomes"),
+    [
+        pytest.param([Revision(1, _ONE), Revision(2, _TWO)], ["Superseded", ""], id="the-next-came"),
+        pytest.param(
+            [Revision(1, _ONE, outcome="Ready"), Revision(2, _TWO), Revision(3, _ONE)],
+            ["Ready", "RolledBack", ""],
+            id="by-hand",
+        ),
+        pytest.param(
+            [Revision(1, _ONE, outcome="Ready"), Revision(2, _TWO), Revision(3, {}, cause="undo to revision 1")],
+            ["Ready", "RolledBack", ""],
+            id="undo-that-keeps-a-size",
+        ),
+        pytest.param([Revision(1, _ONE), Revision(2, until=3), Revision(4, _TWO)], ["Superseded", "", ""], id="a-gap"),
+        pytest.param(
+            [Revision(1, _ONE), Revision(2, _TWO, outcome="DEPLOY_FAILED", result="Failed"), Revision(3, _ONE)],
+            ["Superseded", "DEPLOY_FAILED", ""],
+            id="what-was-seen-stays",
+        ),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_a_generation_that_did_not_end_has_an_outcome(revisions: list[Revision], outcomes: list[str]) -> None:
+    found = with_outcomes(revisions)
+    assert [one.outcome for one in found] == outcomes
+    assert [one.result for one in found] == [one.result for one in revisions], "none of these was tried to its end"
+
+
+def test_the_last_generation_of_an_object_that_was_recreated_is_superseded() -> None:
+    assert [one.outcome for one in read_revisions([_stored(1), _stored(2)])] == ["Superseded", ""]
+    assert [one.outcome for one in read_revisions([_stored(1)], replaced=True)] == ["Superseded"]
 
 
 def test_the_oldest_go_first() -> None:

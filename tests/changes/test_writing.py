@@ -20,6 +20,7 @@ from rayward.kube.client.access import Access
 from rayward.kube.client.errors import ApiError
 from rayward.kube.client.options import PatchType
 from rayward.kube.client.sync import SyncClient
+from rayward.sdk import Client
 from tests.changes.beside import with_another_writer
 from tests.kinds.clusters import Object, changed, manifest
 
@@ -109,6 +110,25 @@ def test_apply_takes_an_autoscaled_list_from_nobody_else(client: SyncClient, nam
     ref = _made(client, namespace, changed(AUTOSCALED, "spec.workerGroupSpecs.0.replicas", 3), "argocd-controller")
     with pytest.raises(Conflict, match="argocd-controller"):
         run(client, writing.apply(ref, changed(AUTOSCALED, "spec.workerGroupSpecs.0.maxReplicas", 9)))
+
+
+def test_a_list_that_an_operator_wrote_back_as_it_read_it_is_no_conflict(client: SyncClient, namespace: str) -> None:
+    """KubeRay's does so when it adds its finalizer: fields that Go cannot leave out are in it then, empty."""
+    sdk = Client(client, namespace=namespace)
+    made = sdk.apply(manifest()).object
+    live = client.get(RAY_CLUSTERS, "c", namespace)
+    live["spec"]["workerGroupSpecs"][0]["scaleStrategy"] = {}
+    client.update(RAY_CLUSTERS, live, "c", namespace, field_manager="manager")
+    smaller = changed(manifest(), "spec.workerGroupSpecs.0.maxReplicas", 2)
+    done = sdk.apply(smaller)
+    assert [(one.manager, one.field) for one in done.taken] == [("manager", "spec.workerGroupSpecs")]
+    assert done.object["spec"] == changed(made["spec"], "workerGroupSpecs.0.maxReplicas", 2)
+    more = changed(done.object, "spec.workerGroupSpecs.0.replicas", 3)
+    client.update(RAY_CLUSTERS, more, "c", namespace, field_manager="manager")
+    with pytest.raises(Conflict, match="manager"):
+        sdk.apply(manifest())
+    done = sdk.apply(changed(smaller, "spec.workerGroupSpecs.0.replicas", 3))
+    assert done.object["spec"]["workerGroupSpecs"][0]["replicas"] == 3, "both ask for the same"
 
 
 def test_a_merge_patch_that_would_drop_a_group_changes_nothing(client: SyncClient, namespace: str) -> None:

@@ -55,6 +55,14 @@ def test_the_last_lines_of_what_ended_are_below_its_line() -> None:
     assert printed[7].startswith(_LATER)
 
 
+def test_an_edit_has_its_fields_below_it_with_the_values_before_and_after() -> None:
+    fields = "spec.rayVersion: 2.60.0 -> 2.61.0\nspec.suspend: (none) -> true"
+    edit = _entry(_FIRST, fields, "spec", "generation 2 was requested")
+    assert list(table([edit]))[2:] == [f"    {line}" for line in fields.splitlines()]
+    made = page("x", [_entry(_FIRST, "spec.a: <b> -> c", "spec", "generation 2 was requested")])
+    assert "<pre>spec.a: &lt;b&gt; -&gt; c</pre>" in made
+
+
 def test_nothing_is_a_table_too() -> None:
     (heading,) = table(())
     assert heading.startswith("TIME")

@@ -1,10 +1,11 @@
-"""Pods that really fail on our node: each scene brings one about, and waits until the node and the operator say so."""
+"""Pods that really fail on our node: heads of clusters as data, and how to tell that one is in its state."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,118 +20,126 @@ _OWN_COMMAND: Final = {"annotations": {"ray.io/overwrite-container-cmd": "true"}
 
 
 @contextlib.contextmanager
+def node() -> Generator[Machine]:
+    """A server whose node has one image and no GPU; Ray's kinds are not installed."""
+    options = ("--cpus", "32", "--memory", "64Gi", "--images", "strict", "--image", f"{_IMAGE}={sys.prefix}")
+    with Machine(*options) as made:
+        yield made
+
+
+@contextlib.contextmanager
 def machine() -> Generator[Path]:
-    """The kubeconfig of a server whose node has one image and no GPU."""
-    with Machine("--cpus", "32", "--memory", "64Gi", "--images", "strict", "--image", f"{_IMAGE}={sys.prefix}") as made:
+    """The kubeconfig of one with Ray's kinds as ours are."""
+    with node() as made:
         install(made.client)
         yield made.kubeconfig
 
 
-def _says(pod: Object, reason: str) -> bool:
-    """Whether a container of the pod waits for this reason."""
+@dataclass(frozen=True)
+class Failure:
+    """A head that fails.
+
+    Attributes:
+        holds: Whether a pod is in the state.
+        ready: The reason of condition Ready, where our operator has one for it.
+        event: A warning that comes with it.
+        script: What the head runs.
+        pod: Fields of its pod.
+        container: Fields of its container.
+    """
+
+    holds: Callable[[Object], bool]
+    ready: str = ""
+    event: str = ""
+    script: str = "sleep infinity"
+    pod: Object = field(default_factory=dict[str, Any])
+    container: Object = field(default_factory=dict[str, Any])
+
+    def manifest(self) -> Object:
+        """A RayCluster with that head alone."""
+        body = manifest(groups=[])
+        made = template(**self.pod)
+        made["metadata"] = _OWN_COMMAND
+        made["spec"]["containers"][0] |= {"command": ["sh", "-c"], "args": [self.script], **self.container}
+        body["spec"]["headGroupSpec"]["template"] = made
+        return body
+
+    async def __call__(self, ray: ServiceStage) -> str:
+        """Bring it about under our operator, which has seen it then."""
+        # the node is real here
+        ray.kubelet.binds = ray.kubelet.starts = ray.kubelet.ends = lambda _pod: False
+
+        async def so() -> bool:
+            return self.seen(await ray.objects(PODS), await ray.objects(EVENTS))
+
+        async with ray.operator():
+            await Stage.create(ray, self.manifest())
+            await ray.eventually(so)
+            await ray.until_condition("Ready", status="False", **({"reason": self.ready} if self.ready else {}))
+        return "raycluster/plain"
+
+    def seen(self, pods: list[Object], events: list[Object]) -> bool:
+        """Whether it has come about."""
+        told = not self.event or any(event["reason"] == self.event for event in events)
+        return told and any(map(self.holds, pods))
+
+
+def _containers(pod: Object) -> list[Object]:
     status = pod.get("status") or {}
-    told = (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ()))
-    return any(one["state"].get("waiting", {}).get("reason") == reason for one in told)
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
-async def _until(ray: ServiceStage, holds: Callable[[Object], bool], ready: str) -> str:
-    """Until a pod is in a state, and the operator has seen it."""
-
-    async def so() -> bool:
-        return any(holds(pod) for pod in await ray.objects(PODS))
-
-    await ray.eventually(so)
-    await ray.until_condition("Ready", status="False", **({"reason": ready} if ready else {}))
-    return "raycluster/plain"
+def _conditions(pod: Object) -> list[Object]:
+    return (pod.get("status") or {}).get("conditions") or []
 
 
-async def _head(
-    ray: ServiceStage,
-    holds: Callable[[Object], bool],
-    ready: str = "",
-    *,
-    script: str = "sleep infinity",
-    pod: Object | None = None,
-    **container: Any,
-) -> str:
-    """A cluster with such a head, when one of its pods is in a state."""
-    # the node is real here
-    ray.kubelet.binds = ray.kubelet.starts = ray.kubelet.ends = lambda _pod: False
-    body = manifest(groups=[])
-    made = template(**(pod or {}))
-    made["metadata"] = _OWN_COMMAND
-    made["spec"]["containers"][0] |= {"command": ["sh", "-c"], "args": [script], **container}
-    body["spec"]["headGroupSpec"]["template"] = made
-    async with ray.operator():
-        await Stage.create(ray, body)
-        return await _until(ray, holds, ready)
+def _waits(reason: str) -> Callable[[Object], bool]:
+    """A container of the pod waits for this reason."""
+    return lambda pod: any(one["state"].get("waiting", {}).get("reason") == reason for one in _containers(pod))
 
 
-async def unschedulable(ray: ServiceStage) -> str:
-    def told(pod: Object) -> bool:
-        conditions = (pod.get("status") or {}).get("conditions") or ()
-        return any(one.get("reason") == "Unschedulable" for one in conditions)
-
-    return await _head(ray, told, "Unschedulable", resources={"limits": {"nvidia.com/gpu": "1"}})
+def _unschedulable(pod: Object) -> bool:
+    return any(one.get("reason") == "Unschedulable" for one in _conditions(pod))
 
 
-async def image(ray: ServiceStage) -> str:
-    return await _head(ray, lambda pod: _says(pod, "ImagePullBackOff"), image="rayproject/ray:nope")
+def _killed(pod: Object) -> bool:
+    states = [one.get(name) or {} for one in _containers(pod) for name in ("state", "lastState")]
+    return any(one.get("terminated", {}).get("reason") == "OOMKilled" for one in states)
 
 
-async def container_config(ray: ServiceStage) -> str:
-    env = [{"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "key"}}}]
-    return await _head(ray, lambda pod: _says(pod, "CreateContainerConfigError"), env=env)
+def _is_bound(pod: Object) -> bool:
+    return bool(pod["spec"].get("nodeName"))
 
 
-async def unmounted(ray: ServiceStage) -> str:
-    volumes = [{"name": "code", "configMap": {"name": "hello-code-v2"}}]
-    found = await _head(ray, lambda pod: bool(pod["spec"].get("nodeName")), pod={"volumes": volumes})
-
-    async def told() -> bool:
-        return any(event["reason"] == "FailedMount" for event in await ray.objects(EVENTS))
-
-    await ray.eventually(told)
-    return found
+def _not_ready(pod: Object) -> bool:
+    runs = (pod.get("status") or {}).get("phase") == "Running"
+    return runs and any(one["type"] == "Ready" and one["status"] == "False" for one in _conditions(pod))
 
 
-async def crashing(ray: ServiceStage) -> str:
-    return await _head(ray, lambda pod: _says(pod, "CrashLoopBackOff"), script="echo no such bucket; exit 3")
+def _initializing(pod: Object) -> bool:
+    told = (pod.get("status") or {}).get("initContainerStatuses") or ()
+    return any("running" in one["state"] for one in told)
 
 
-async def not_ready(ray: ServiceStage) -> str:
-    def runs(pod: Object) -> bool:
-        status = pod.get("status") or {}
-        return status.get("phase") == "Running" and any(
-            one["type"] == "Ready" and one["status"] == "False" for one in status["conditions"]
-        )
+_MISSING_KEY: Final = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s3", "key": "key"}}}
+_MISSING_CODE: Final = {"name": "code", "configMap": {"name": "hello-code-v2"}}
+_FETCH: Final = {"name": "fetch-model", "image": _IMAGE, "command": ["sleep", "infinity"]}
+# written, memory is real; swap of the machine, if any, does not count
+_GROWS: Final = "exec python3 -c \"held = bytearray(b'x') * (400 * 1024 * 1024); import time; time.sleep(600)\""
 
-    probe = {"exec": {"command": ["false"]}, "periodSeconds": 1}
-    found = await _head(ray, runs, readinessProbe=probe)
-
-    async def told() -> bool:
-        return any(event["reason"] == "Unhealthy" for event in await ray.objects(EVENTS))
-
-    await ray.eventually(told)
-    return found
-
-
-async def initializing(ray: ServiceStage) -> str:
-    def fetches(pod: Object) -> bool:
-        told = (pod.get("status") or {}).get("initContainerStatuses") or ()
-        return any("running" in one["state"] for one in told)
-
-    fetch = {"name": "fetch-model", "image": _IMAGE, "command": ["sleep", "infinity"]}
-    return await _head(ray, fetches, pod={"initContainers": [fetch]})
-
-
-Scene = Callable[[ServiceStage], Awaitable[str]]
-FAILING: Final[dict[str, Scene]] = {
-    "Unschedulable": unschedulable,
-    "ImagePull": image,
-    "ContainerConfig": container_config,
-    "MountFailed": unmounted,
-    "Crashing": crashing,
-    "NotReady": not_ready,
-    "Initializing": initializing,
+FAILING: Final[dict[str, Failure]] = {
+    "Unschedulable": Failure(
+        _unschedulable, "Unschedulable", container={"resources": {"limits": {"nvidia.com/gpu": "1"}}}
+    ),
+    "ImagePull": Failure(_waits("ImagePullBackOff"), container={"image": "rayproject/ray:nope"}),
+    "ContainerConfig": Failure(_waits("CreateContainerConfigError"), container={"env": [_MISSING_KEY]}),
+    "MountFailed": Failure(_is_bound, event="FailedMount", pod={"volumes": [_MISSING_CODE]}),
+    "OutOfMemory": Failure(_killed, script=_GROWS, container={"resources": {"limits": {"memory": "64Mi"}}}),
+    "Crashing": Failure(_waits("CrashLoopBackOff"), script="echo no such bucket; exit 3"),
+    "NotReady": Failure(
+        _not_ready,
+        event="Unhealthy",
+        container={"readinessProbe": {"exec": {"command": ["false"]}, "periodSeconds": 1}},
+    ),
+    "Initializing": Failure(_initializing, pod={"initContainers": [_FETCH]}),
 }

@@ -1,6 +1,7 @@
 """Record the evidence of every scene: ``python -m tests.playbook.record [SCENE...]``.
 
-On the embedded server; pods that fail do so on our node.
+On the embedded server; pods that fail do so on our node. ``kuberay/SCENE`` is one under KubeRay's operator, with pods
+of our node; ``kuberay`` stands for all of these.
 """
 
 from __future__ import annotations
@@ -8,21 +9,26 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from rayward import AsyncClient
+from rayward.changes.refs import Ref
 from rayward.changes.steps import run_async
-from rayward.changes.why import gather
+from rayward.changes.why import Evidence, gather
 from rayward.kinds.admission import NO_QUEUES
 from rayward.kube.client.config import find_access
 from rayward.stack.composition import composed
 from tests.operator.service.servers import embedded
 from tests.operator.service.stage import ServiceStage
+from tests.playbook import kuberay_scenes
 from tests.playbook.failing import FAILING, machine
+from tests.playbook.kuberay_scenes import KUBERAY_SCENES
 from tests.playbook.scenes import SCENES
 
 FOLDER = Path(__file__).parent / "recorded"
+KUBERAY = "kuberay"
 
 
 async def _record(kubeconfig: Path, name: str) -> None:
@@ -30,9 +36,22 @@ async def _record(kubeconfig: Path, name: str) -> None:
         ray.compose = composed(NO_QUEUES)
         ref = AsyncClient(ray.client, namespace=ray.namespace).ref(await SCENES[name](ray))
         evidence = await run_async(ray.client, gather(ref))
-        document = _without_managed({"ref": str(ref), **evidence.document()})
-        text = json.dumps(document, separators=(",", ":"), sort_keys=True)
-        (FOLDER / f"{name}.json").write_text(text.replace(ray.namespace, "team") + "\n")
+        _write(name, ref, evidence)
+
+
+def _record_kuberay(names: Sequence[str]) -> None:
+    with kuberay_scenes.operating() as api:
+        for name in names:
+            with kuberay_scenes.namespace(api, f"recorded-{name.lower()}") as sdk:
+                found = KUBERAY_SCENES[name](sdk)
+                _, evidence = sdk.why(found)
+                _write(f"{KUBERAY}/{name}", sdk.ref(found), evidence)
+
+
+def _write(name: str, ref: Ref, evidence: Evidence) -> None:
+    document = _without_managed({"ref": str(ref), **evidence.document()})
+    text = json.dumps(document, separators=(",", ":"), sort_keys=True)
+    (FOLDER / f"{name}.json").write_text(text.replace(ref.namespace, "team") + "\n")
     print(name)
 
 
@@ -48,14 +67,18 @@ def _without_managed(value: Any) -> Any:
 
 
 def main() -> None:
-    names = sys.argv[1:] or list(SCENES)
+    names = sys.argv[1:] or [*SCENES, KUBERAY]
+    if KUBERAY in names:
+        names += [f"{KUBERAY}/{name}" for name in KUBERAY_SCENES]
     for failing, target in ((False, embedded), (True, machine)):
-        chosen = [name for name in names if (name in FAILING) is failing]
+        chosen = [name for name in names if name in SCENES and (name in FAILING) is failing]
         if not chosen:
             continue
         with target() as kubeconfig:
             for name in chosen:
                 asyncio.run(asyncio.wait_for(_record(kubeconfig, name), 90))
+    if chosen := [name.partition("/")[2] for name in names if name.startswith(f"{KUBERAY}/")]:
+        _record_kuberay(chosen)
 
 
 if __name__ == "__main__":

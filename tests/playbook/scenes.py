@@ -18,11 +18,10 @@ from tests.operator.mortal import mortal
 from tests.operator.service.stage import ServiceStage, cluster_config, config, service
 from tests.operator.stage import Object, Stage, condition, group, manifest, put
 from tests.playbook.failing import FAILING
+from tests.quota.gate.stage import GateStage
 
 Scene = Callable[[ServiceStage], Awaitable[str]]
 """Brings a state about and gives back the object's name; its operator has been stopped by then."""
-
-_AT: Final = "2026-01-01T00:00:00Z"
 
 
 async def _cluster(ray: ServiceStage, **spec: Any) -> Object:
@@ -35,29 +34,6 @@ async def _head(ray: ServiceStage) -> Object:
 
     await ray.eventually(there)
     return (await ray.pods("headgroup"))[0]
-
-
-async def _with_head(ray: ServiceStage, status: Object, reason: str = "") -> str:
-    """A cluster whose head pod is in a state that a kubelet reports; the operator has seen it."""
-    ray.kubelet.starts = lambda _pod: False
-    async with ray.operator():
-        await _cluster(ray)
-        head = await _head(ray)
-        await ray.client.patch(
-            PODS, head["metadata"]["name"], {"status": status}, PatchType.MERGE, ray.namespace, subresource="status"
-        )
-        if reason:
-            await ray.until_condition("Ready", status="False", reason=reason)
-    return "raycluster/plain"
-
-
-def _container(**state: Any) -> Object:
-    one = {"name": "ray", "image": "rayproject/ray:2.52.0", "imageID": "", "ready": False, "restartCount": 0, **state}
-    return {"phase": "Pending", "containerStatuses": [one]}
-
-
-def _waiting(reason: str, message: str, **more: Any) -> Object:
-    return _container(state={"waiting": {"reason": reason, "message": message}}, **more)
 
 
 async def finalizer(ray: ServiceStage) -> str:
@@ -138,14 +114,17 @@ async def quota(ray: ServiceStage) -> str:
     return "raycluster/plain"
 
 
-async def gated(ray: ServiceStage) -> str:
-    ray.kubelet.binds = lambda _pod: False
-    body = manifest(groups=[])
-    body["spec"]["headGroupSpec"]["template"]["spec"]["schedulingGates"] = [{"name": "kueue.x-k8s.io/admission"}]
-    async with ray.operator():
-        await Stage.create(ray, body)
-        await _head(ray)
-        await ray.until_condition("Ready", status="False")
+async def not_admitted(ray: ServiceStage) -> str:
+    queues = GateStage(ray.client, ray.access, ray.namespace)
+    await queues.install(ray.client)
+    await queues.queue("4")
+    async with queues.operator():
+        await queues.create_cluster("first", 3)
+        await queues.until_pods_of("first", 1)
+        await queues.create_cluster("plain", 2)
+
+        await queues.until_workload("plain", "QuotaReserved", "False")
+        await queues.until_quota("plain", "False")
     return "raycluster/plain"
 
 
@@ -163,14 +142,6 @@ async def serve_starting(ray: ServiceStage) -> str:
         await ray.create(service(serve=config("app:hangs")))
         await ray.until("Reconciling", "True", "ServeDeploying")
     return "rayservice/svc"
-
-
-async def out_of_memory(ray: ServiceStage) -> str:
-    # told by a played kubelet: our node kills for memory only where it may have a cgroup of its own
-    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled", "startedAt": _AT, "finishedAt": _AT}}
-    return await _with_head(
-        ray, _waiting("CrashLoopBackOff", "back-off 10s restarting failed container", lastState=ended, restartCount=3)
-    )
 
 
 async def deploy_failed(ray: ServiceStage) -> str:
@@ -304,10 +275,9 @@ SCENES: Final[dict[str, Scene]] = {
     "Suspended": suspended,
     "Rejected": rejected,
     "QuotaExceeded": quota,
-    "NotAdmitted": gated,
+    "NotAdmitted": not_admitted,
     "PodsForbidden": forbidden,
     "ServeStarting": serve_starting,
-    "OutOfMemory": out_of_memory,
     "DeployFailed": deploy_failed,
     "Aborted": aborted,
     "GivenUp": given_up,

@@ -17,7 +17,7 @@ import yaml
 from rayward import Client
 from rayward.changes.intents import SetEnv, SetField
 from rayward.changes.judging import State, judge
-from rayward.changes.outcomes import Conflict, Invalid, RolloutFailed
+from rayward.changes.outcomes import Conflict, Invalid, RolledBack, RolloutFailed
 from rayward.kinds import labels
 from rayward.kinds.effects import Rules
 from rayward.kube.core.resource import CONFIG_MAPS, PODS, SERVICES
@@ -84,13 +84,20 @@ def sdk(tmp_path_factory: pytest.TempPathFactory) -> Generator[Client]:
 
 
 @pytest.fixture(scope="module")
-def says(sdk: Client) -> Generator[str]:
-    """A RayService that answers; the procedures change it one after another."""
+def service(sdk: Client) -> Generator[str]:
+    """A RayService; the procedures change it one after another, in whichever order they run."""
     code = {"metadata": {"name": "says-code"}, "data": {"says.py": _CODE}}
     sdk.api.create(CONFIG_MAPS, {"apiVersion": "v1", "kind": "ConfigMap", **code}, "default")
-    sdk.settle(sdk.apply(_service("zero")))
     yield "rayservice/says"
     _gone(sdk, "rayservice/says")
+
+
+@pytest.fixture
+def says(sdk: Client, service: str) -> str:
+    """The RayService as it was first, whatever the procedure before made of it; it says ``zero``."""
+    sdk.settle(sdk.apply(_service("zero"), force_conflicts=True))
+    eventually(lambda: _answer(sdk) == "zero", _PATIENCE)
+    return service
 
 
 @pytest.fixture(scope="module")
@@ -102,7 +109,10 @@ def plain(sdk: Client) -> Generator[str]:
 
 
 def _gone(sdk: Client, name: str) -> None:
-    """Deleted in the foreground, as the playbook says: children go first."""
+    """Deleted in the foreground, as the playbook says: the pods of a RayCluster go first.
+
+    Of a RayService and a RayJob KubeRay deletes the RayClusters itself, in the background: their pods go afterwards.
+    """
     ref = sdk.ref(name)
     sdk.api.delete(ref.resource, ref.name, "default", propagation_policy="Foreground")
 
@@ -111,8 +121,7 @@ def _gone(sdk: Client, name: str) -> None:
         return [one["metadata"]["name"] for one in found if f"{one['metadata']['name']}-".startswith(f"{ref.name}-")]
 
     eventually(lambda: ref.name not in left(), _PATIENCE)
-    if ref.kind == "RayJob":
-        # its cluster is on its way out from the moment that it ends
+    if ref.kind != "RayCluster":
         eventually(lambda: not left(), _PATIENCE)
     assert not left()
 
@@ -181,12 +190,34 @@ def test_a4_the_serve_config_alone_is_applied(sdk: Client, says: str) -> None:
     with Client(sdk.api, namespace="default", field_manager="ops-tool") as tool:
         part = {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": "says"}}
         part["spec"] = {"serveConfigV2": _serve("five")}
-        with pytest.raises(Conflict, match="serveConfigV2"):
+        with pytest.raises(Conflict) as refused:
             tool.apply(part)
+        assert "spec.serveConfigV2" in f"{refused.value.what}\n{refused.value.why}"
         written = tool.apply(part, force_conflicts=True)
         assert {one.manager for one in written.taken} == {"rayward"}
         tool.settle(written)
     assert (_active(sdk), _answer(sdk)) == (first, "five")
+
+
+def test_rollback_of_a_release_that_fails(sdk: Client, says: str) -> None:
+    """KubeRay would wait for the new cluster for ever: the client sees that it fails, and goes back.
+
+    The old cluster stays in traffic meanwhile. KubeRay goes on to a third one, of the spec that it had already.
+    """
+    before, first = sdk.get(says), _active(sdk)
+    broken = changed(_service("six", release="broken"), "spec.serveConfigV2", _serve("six").replace(":app", ":nope"))
+    assert sdk.plan(broken).strongest == "NewCluster"
+    with pytest.raises(RolledBack) as told:
+        sdk.settle(sdk.apply(broken))
+    assert "DEPLOY_FAILED" in f"{told.value.what}\n{told.value.why}"
+    assert f"rolled back to revision {before['metadata']['generation']}" in told.value.what
+    after = sdk.get(says)
+    assert after["spec"] == before["spec"]
+    assert not after["status"].get("pendingServiceStatus", {}).get("rayClusterName")
+    assert _active(sdk) != first
+    assert _answer(sdk) == "zero"
+    outcomes = {one.revision: one.result for one in sdk.history(says)}
+    assert outcomes[before["metadata"]["generation"] + 1] == "Failed"
 
 
 def test_patterns_3_and_4_a_json_patch_and_a_replace(sdk: Client, plain: str) -> None:

@@ -9,12 +9,13 @@ import pytest
 from rayward import AsyncClient
 from rayward.changes.outcomes import Invalid, NotFound, UsageError
 from rayward.kinds import labels
-from rayward.kinds.resources import RAY_CLUSTERS
+from rayward.kinds.resources import RAY_CLUSTERS, RAY_JOBS, RAY_SERVICES
 from rayward.kube.client.options import PatchType
-from rayward.kube.core.resource import CONTROLLER_REVISIONS, EVENTS, PODS
+from rayward.kube.core.resource import CONTROLLER_REVISIONS, EVENTS, PODS, Resource
+from tests.operator.job.stage import ray_job
 from tests.operator.mortal import mortal
-from tests.operator.service.stage import ServiceStage
-from tests.operator.stage import GROUPS, Stage, manifest, put, template
+from tests.operator.service.stage import ServiceStage, service
+from tests.operator.stage import GROUPS, Object, Stage, manifest, put, template
 from tests.playbook.scenes import finalizer
 
 pytestmark = pytest.mark.anyio
@@ -45,6 +46,45 @@ async def test_exactly_one_of_several_goes(ray: ServiceStage, sdk: AsyncClient) 
         await sdk.unstick(_REF, approve="plain")
     await sdk.unstick(_REF, "example.com/b", approve="plain")
     assert (await ray.cluster())["metadata"]["finalizers"] == ["example.com/a"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "body", "held"),
+    [
+        pytest.param(RAY_SERVICES, service(), labels.SERVICE_FINALIZER, id="RayService"),
+        pytest.param(RAY_JOBS, ray_job("run"), labels.JOB_FINALIZER, id="RayJob"),
+    ],
+)
+async def test_the_cleanup_that_is_known_is_done_before_the_finalizer_goes(
+    ray: ServiceStage, sdk: AsyncClient, resource: Resource, body: Object, held: str
+) -> None:
+    """Killed after it deleted the RayClusters, the finalizer still stands for what is to be done."""
+    name = body["metadata"]["name"]
+    body = {**body, "metadata": {**body["metadata"], "finalizers": [held]}}
+    made = await ray.client.create(resource, body, ray.namespace)
+    owner = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": name, "uid": made["metadata"]["uid"]}
+    for child, owners in (("mine", [owner]), ("mine-too", [owner]), ("other", [])):
+        cluster = manifest(child, groups=[], metadata={"ownerReferences": owners})
+        await ray.client.create(RAY_CLUSTERS, cluster, ray.namespace)
+    await ray.client.delete(resource, name, ray.namespace)
+    ref = f"{made['kind'].lower()}/{name}"
+    stuck = await sdk.stuck(ref)
+    assert [(one.finalizer, stuck.cost(one)) for one in stuck.held] == [
+        (held, "deletes RayCluster mine, mine-too first")
+    ]
+    with pytest.raises(UsageError, match="needs approval"):
+        await sdk.unstick(ref)
+    assert await ray.names() == {"mine", "mine-too", "other"}
+
+    client, _ = mortal(ray.client, 2, "after")
+    with pytest.raises(asyncio.CancelledError):
+        await AsyncClient(client, namespace=ray.namespace).unstick(ref, approve=name)
+    assert await ray.names() == {"other"}
+    assert (await ray.client.get(resource, name, ray.namespace))["metadata"]["finalizers"] == [held]
+
+    assert (await sdk.unstick(ref, approve=name)).removed == held
+    assert not await ray.objects(resource)
+    assert await ray.names() == {"other"}
 
 
 async def test_a_recreated_object_keeps_its_history(ray: ServiceStage, sdk: AsyncClient) -> None:

@@ -72,6 +72,8 @@ async def test_an_upgrade_is_recorded_and_outlives_the_service(
     assert any(text.startswith("generation 2") and "newer Ray" in text for text in texts)
     assert any(text.startswith("generation 2 was requested") and "spec.rayClusterConfig" in text for text in texts)
     assert "generation 2 ended: NewReleaseAvailable" in texts
+    edited = "\n".join(one.detail for one in found if one.what == "spec")
+    assert "headGroupSpec.template.spec.containers[ray].image: rayproject/ray:1 -> rayproject/ray:2" in edited
     assert {"RayService", "RayCluster", "Pod"} <= {one.kind for one in found}
     assert texts[-1] != texts[0]
     assert [one.at for one in found] == sorted(one.at for one in found)

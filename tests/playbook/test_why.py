@@ -16,11 +16,15 @@ from rayward.changes.why import RULES, Diagnosis, Evidence, explain
 from rayward.changes.why.explaining import NOTHING, UNKNOWN
 from rayward.kinds.admission import NO_QUEUES
 from rayward.kube.client.config import find_access
+from rayward.kube.client.sync import SyncClient
 from rayward.local.node.capabilities import missing_in_child
+from rayward.local.node.cgroups import Cgroups
 from rayward.stack.composition import composed
 from tests.operator.service.stage import ServiceStage
+from tests.playbook import kuberay_scenes
 from tests.playbook.failing import FAILING, machine
-from tests.playbook.record import FOLDER
+from tests.playbook.kuberay_scenes import KUBERAY_SCENES
+from tests.playbook.record import FOLDER, KUBERAY
 from tests.playbook.scenes import SCENES
 
 
@@ -34,8 +38,48 @@ def _told(name: str) -> Diagnosis:
     return explain(_recorded(name))
 
 
-def test_every_rule_has_a_scene() -> None:
-    assert sorted(SCENES) == sorted([*(rule.code for rule in RULES), NOTHING])
+def test_every_rule_has_evidence_that_was_recorded_from_a_run() -> None:
+    codes = sorted([*(rule.code for rule in RULES), NOTHING])
+    assert sorted(SCENES) == codes
+    assert sorted(found.stem for found in FOLDER.glob("*.json")) == codes
+    assert sorted(found.stem for found in (FOLDER / KUBERAY).iterdir()) == sorted(KUBERAY_SCENES)
+
+
+@pytest.mark.parametrize("name", KUBERAY_SCENES)
+def test_so_is_the_cause_under_kuberays_operator(name: str) -> None:
+    found = _told(f"{KUBERAY}/{name}")
+    assert (found.code, all(found.evidence)) == (name, True)
+    assert "Rayward" not in found.cause
+    if name in FAILING:
+        ours = _told(name)
+        assert _random.sub("x", found.cause) == _random.sub("x", ours.cause)
+        assert found.following.split(" plain-head")[0] == ours.following.split(" plain-head")[0]
+
+
+def test_a_spec_that_kuberay_rejected_is_none_that_nobody_looks_at() -> None:
+    """It writes no status then: all that is told is a warning, and one of the spec before tells nothing."""
+    evidence = _recorded(f"{KUBERAY}/Rejected")
+    assert not evidence.status
+    assert _told(f"{KUBERAY}/Rejected").evidence[0].startswith("InvalidRayClusterSpec: ")
+    assert explain(replace(evidence, events=())).code == "NoOperator"
+    (event,) = evidence.events
+    written = {
+        "operation": "Update",
+        "manager": "kubectl-edit",
+        "fieldsV1": {"f:spec": {}},
+        "time": "2099-01-01T00:00:00Z",
+    }
+    edited = {**evidence.object, "metadata": {**evidence.metadata, "managedFields": [written]}}
+    assert explain(replace(evidence, object=edited)).code == "NoOperator"
+    other = {**event, "involvedObject": {**event["involvedObject"], "name": "other"}}
+    assert explain(replace(evidence, events=(other,))).code == "NoOperator"
+
+
+def test_what_waits_for_quota_is_told_by_its_workload() -> None:
+    (line,) = _told("NotAdmitted").evidence
+    assert line.startswith("workload raycluster-plain-")
+    assert "insufficient unused quota for cpu" in line
+    assert _told(f"{KUBERAY}/NotAdmitted").evidence[0].endswith("waits for kueue.x-k8s.io/admission")
 
 
 @pytest.mark.parametrize("name", SCENES)
@@ -93,7 +137,7 @@ _random = re.compile(r"(?<=plain-head-)[a-z0-9]{5}|(?<=svc-)[a-z0-9]{5}\b")
 def _same(live: Diagnosis, name: str) -> None:
     """What is recorded is what is so today."""
     recorded = _told(name)
-    assert (live.code, _random.sub("x", live.cause)) == (name, _random.sub("x", recorded.cause))
+    assert (live.code, _random.sub("x", live.cause)) == (recorded.code, _random.sub("x", recorded.cause))
     assert _random.sub("x", live.following) == _random.sub("x", recorded.following)
 
 
@@ -103,6 +147,28 @@ async def test_live_too(ray: ServiceStage, sdk: AsyncClient, name: str) -> None:
     found, _ = await sdk.why(await SCENES[name](ray))
     _same(found, name)
     assert _random.sub("x", found.evidence[0]) == _random.sub("x", _told(name).evidence[0])
+
+
+@pytest.fixture(scope="module")
+def kuberay() -> Iterator[SyncClient]:
+    with kuberay_scenes.operating() as api:
+        yield api
+
+
+@pytest.mark.kube
+@pytest.mark.parametrize("name", KUBERAY_SCENES)
+def test_live_under_kuberays_operator_too(kuberay: SyncClient, name: str) -> None:
+    _skip_unless_killed(name)
+    with kuberay_scenes.namespace(kuberay, f"why-{name.lower()}") as sdk:
+        found, _ = sdk.why(KUBERAY_SCENES[name](sdk))
+    _same(found, f"{KUBERAY}/{name}")
+
+
+def _skip_unless_killed(name: str) -> None:
+    """A container is killed for its memory where the machine gives nodes control groups."""
+    refusal = Cgroups.here(FOLDER).refusal
+    if name == "OutOfMemory" and refusal:
+        pytest.skip(refusal)
 
 
 @pytest.fixture(scope="module")
@@ -117,6 +183,7 @@ def failing_node() -> Iterator[Path]:
 @pytest.mark.anyio
 @pytest.mark.parametrize("name", FAILING)
 async def test_pods_that_fail_on_the_node_are_explained(failing_node: Path, name: str) -> None:
+    _skip_unless_killed(name)
     async with ServiceStage.on(find_access(failing_node)) as ray:
         ray.compose = composed(NO_QUEUES)
         sdk = AsyncClient(ray.client, namespace=ray.namespace)

@@ -17,6 +17,7 @@ from rayward.changes.revisions import (
     OWNER,
     PREDECESSORS,
     RESULT,
+    UNDO,
     USER,
     Revision,
     Undo,
@@ -137,10 +138,10 @@ def undo(
 
     written = yield from writing.replace(ref, mutate, manager=manager, dry_run=dry_run)
     if not dry_run and written.changed:
-        cause = f"undo to revision {chosen.to.revision}"
+        cause = f"{UNDO} {chosen.to.revision}"
         with suppress(NetworkError):
             # what was written stays so: whoever undoes it again would find a newer generation
-            yield from record(ref, written.object, cause=cause, user=user)
+            yield from record(ref, written.object, cause=cause, user=user, before=written.before)
     return last[0], written
 
 
@@ -207,6 +208,6 @@ def _of_predecessors(ref: Ref, live: Object) -> Operation[tuple[Revision, ...]]:
     found: list[Revision] = []
     for index, uid in enumerate(uids):
         answer: Object = yield Send(verbs.list_(CONTROLLER_REVISIONS, ref.namespace, label_selector=f"{OWNER}={uid}"))
-        earlier = len(uids) - index
-        found += [dataclasses.replace(one, earlier=earlier) for one in read_revisions(entries(answer, "items"))]
+        earlier, items = len(uids) - index, entries(answer, "items")
+        found += [dataclasses.replace(one, earlier=earlier) for one in read_revisions(items, replaced=True)]
     return tuple(found)

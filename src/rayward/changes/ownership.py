@@ -18,18 +18,27 @@ AUTOSCALER_MANAGERS: Final = frozenset({"python-requests", "ray-autoscaler", "ku
 _OWNED: Final = "FieldManagerConflict"
 _GROUPS: Final = "workerGroupSpecs"
 _KEPT: Final = ("replicas", "scaleStrategy")
-_manager = re.compile(r'conflict with "([^"]*)"').search
+_manager = re.compile(r'conflict with "([^"]*)"( using )?').search
 _part = re.compile(r'\.([^.\[]+)|\[([^=\]]+)="?([^"\]]*)"?\]|\[(\d+)\]').finditer
 
 
 @dataclass(frozen=True, slots=True)
 class FieldConflict:
-    """A field that somebody else owns with another value."""
+    """A field that somebody else owns with another value.
+
+    Attributes:
+        field: The path of the field.
+        manager: Who owns it.
+        theirs: The value that it has.
+        ours: The value that was to be applied.
+        updated: Whether they wrote it without applying it.
+    """
 
     field: str
     manager: str
     theirs: Any
     ours: Any
+    updated: bool = False
 
 
 def conflicts_of(error: ApiError, live: Object, wanted: Object) -> tuple[FieldConflict, ...]:
@@ -39,7 +48,8 @@ def conflicts_of(error: ApiError, live: Object, wanted: Object) -> tuple[FieldCo
         if cause.reason == _OWNED:
             manager = _manager(cause.message)
             theirs, ours = value_at(live, cause.field), value_at(wanted, cause.field)
-            found.append(FieldConflict(cause.field.lstrip("."), manager[1] if manager else "?", theirs, ours))
+            name, updated = (manager[1], manager[2] is not None) if manager else ("?", False)
+            found.append(FieldConflict(cause.field.lstrip("."), name, theirs, ours, updated))
     return tuple(found)
 
 

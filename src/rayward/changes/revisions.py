@@ -6,6 +6,7 @@ agree with anybody. What is stored is the spec as it was asked for; cause, user 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,7 @@ from rayward.changes import pruning
 from rayward.changes.outcomes import Conflict, NotFound
 from rayward.changes.ownership import AUTOSCALER_MANAGERS
 from rayward.changes.refs import Ref, cluster_path, cluster_spec
+from rayward.changes.specdiff import spec_diff
 from rayward.kinds import labels
 from rayward.kinds.effects import differences
 from rayward.kube.core.resource import CONTROLLER_REVISIONS
@@ -32,9 +34,17 @@ CHANGED_AT: Final = labels.CHANGED_AT
 OUTCOME: Final = labels.OUTCOME
 CHANGED: Final = labels.CHANGED
 """The paths that differ from the generation before, as far as that was known."""
+DIFF: Final = labels.DIFF
+"""The same with the values before and after, as far as they may be shown."""
 RESULT: Final = labels.RESULT
 """``Applied`` or ``Failed``, once a generation has ended; the outcome is the reason."""
 FAILED: Final = "Failed"
+SUPERSEDED: Final = "Superseded"
+"""The outcome of a generation that was not true yet when another one was asked for."""
+ROLLED_BACK: Final = "RolledBack"
+"""The same, where the other one goes back to what was asked for before."""
+UNDO: Final = "undo to revision"
+"""How the cause of an undo begins."""
 _HELD_BACK: Final = frozenset({"Drifted", "TemplateChanged", "UpgradeStrategyNone"})
 """Outcomes of generations that an upgrade strategy kept from being tried."""
 DURATION: Final = labels.DURATION
@@ -58,9 +68,11 @@ class Revision:
         changed_at: When, as RFC 3339.
         cause: Why, where that was said.
         user: Who, where it was changed by the SDK.
-        outcome: How it ended, where that was seen.
+        outcome: How it ended, where that was seen; of one that did not end, ``Superseded`` or ``RolledBack`` by the
+            next.
         until: For generations that are missing the last of them; else the same as ``revision``.
         changed: The paths that differ from the generation before.
+        diff: The same with the values before and after, a line each.
         result: ``Applied`` or ``Failed``, where its end was seen.
         seconds: How long it took until then.
         earlier: How often the object was recreated since; 0 for the one that lives.
@@ -81,6 +93,7 @@ class Revision:
     result: str = ""
     seconds: float = 0.0
     pruned: bool = False
+    diff: str = ""
 
     @property
     def is_gap(self) -> bool:
@@ -106,6 +119,7 @@ class Revision:
             "outcome": self.outcome,
             "earlier": self.earlier,
             "changed": self.changed,
+            "diff": self.diff.splitlines(),
             "result": self.result,
             "seconds": self.seconds,
         }
@@ -115,8 +129,10 @@ def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "", befo
     """The ControllerRevision of an object's generation; ``before`` is the spec of the generation before, if known."""
     metadata = section(live, "metadata")
     manager, at = last_writer(live)
-    changed = _changed(before, section(live, "spec")) if before is not None else ""
-    said = {CAUSE: cause, USER: user, MANAGER: manager, CHANGED_AT: at, CHANGED: changed}
+    spec = section(live, "spec")
+    said = {CAUSE: cause, USER: user, MANAGER: manager, CHANGED_AT: at}
+    if before is not None:
+        said |= {CHANGED: _changed(before, spec), DIFF: spec_diff(before, spec)}
     uid, generation = str(metadata["uid"]), int(metadata["generation"])
     owner = {"apiVersion": ref.resource.api_version, "kind": ref.kind, "name": ref.name, "uid": uid}
     return {
@@ -130,7 +146,7 @@ def manifest_of(ref: Ref, live: Object, *, cause: str = "", user: str = "", befo
             "ownerReferences": [owner],
         },
         "revision": generation,
-        "data": {"spec": section(live, "spec")},
+        "data": {"spec": spec},
     }
 
 
@@ -154,8 +170,13 @@ def last_writer(live: Object) -> tuple[str, str]:
     return str(last.get("manager") or ""), str(last.get("time") or "")
 
 
-def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
-    """Revisions in order, with what is missing as gaps: pruned, or seen by nobody."""
+def read_revisions(found: Iterable[Object], *, replaced: bool = False) -> tuple[Revision, ...]:
+    """Revisions in order, with what is missing as gaps: pruned, or seen by nobody.
+
+    Args:
+        found: The ControllerRevisions of one object.
+        replaced: Whether another object took its place, so that the newest one is over too.
+    """
     items, known = list(found), list[Revision]()
     ranges = pruning.pruned(items)
     for item in items:
@@ -170,6 +191,7 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
                 annotations.get(USER, ""),
                 annotations.get(OUTCOME, ""),
                 changed=annotations.get(CHANGED, ""),
+                diff=annotations.get(DIFF, ""),
                 result=annotations.get(RESULT, ""),
                 seconds=_seconds(annotations.get(DURATION)),
             )
@@ -182,7 +204,30 @@ def read_revisions(found: Iterable[Object]) -> tuple[Revision, ...]:
             result.append(Revision(first, until=last, pruned=gone))
         result.append(one)
         due = one.revision + 1
+    return with_outcomes(result, replaced=replaced)
+
+
+def with_outcomes(revisions: Sequence[Revision], *, replaced: bool = False) -> tuple[Revision, ...]:
+    """The same, and how those ended that nobody saw the end of, because something else was asked for meanwhile.
+
+    It is read and not noted: the end of a generation may be noted a moment after the next one is asked for.
+    """
+    result: list[Revision] = []
+    for index, one in enumerate(revisions):
+        later = revisions[index + 1] if index + 1 < len(revisions) else None
+        if one.is_gap or one.outcome or (later is None and not replaced):
+            result.append(one)
+            continue
+        back = later is not None and _goes_back(later, revisions[:index])
+        result.append(dataclasses.replace(one, outcome=ROLLED_BACK if back else SUPERSEDED))
     return tuple(result)
+
+
+def _goes_back(later: Revision, before: Iterable[Revision]) -> bool:
+    """Whether a generation is one of those before again; an undo keeps sizes that are newer, and says so itself."""
+    if later.spec is None:
+        return False
+    return later.cause.startswith(UNDO) or any(later.spec == one.spec for one in before)
 
 
 def _seconds(text: str | None) -> float:

@@ -16,6 +16,7 @@ from rayward.changes.outcomes import Conflict, Invalid
 from rayward.changes.ownership import FieldConflict, conflict_error, conflicts_of, only_autoscaler, with_live_sizes
 from rayward.changes.refs import Ref
 from rayward.changes.steps import Backoff, Operation, Send
+from rayward.changes.writtenback import meant
 from rayward.kube.client import errors, verbs
 from rayward.kube.client.options import PatchOptions, PatchType, WriteOptions
 from rayward.kube.machinery.jsonvalue import Object, section
@@ -83,7 +84,8 @@ def apply(
     """Server-side apply.
 
     Sizes that Ray's autoscaler owns are kept, and the list that holds them is taken from the autoscaler's manager, and
-    from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise.
+    from no other, under a guard on the resource version. So are fields that this very manager wrote otherwise,
+    and those that an operator wrote back in another spelling.
 
     Args:
         ref: The object.
@@ -124,6 +126,7 @@ def apply(
                 raise
             # what this manager wrote by a patch or a replace, such as an undo, is its own to apply again
             others = tuple(row for row in owned if row.manager != manager)
+            others = yield from meant(ref, live or {}, body, others, manager)
             if others and not (sized and only_autoscaler(ref.kind, others)):
                 raise conflict_error(ref, others) from error
             version = section(live or {}, "metadata").get("resourceVersion")

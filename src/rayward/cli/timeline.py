@@ -84,13 +84,14 @@ def begins(store: Store | Recorded | None, found: Sequence[Entry]) -> tuple[str 
 
 
 def table(found: Sequence[Entry]) -> Iterator[str]:
-    """A line for each entry, and below those about the end of a container its last lines."""
+    """A line for each entry; below an edit what it changed, and below the end of a container its last lines."""
     heading, *lines = lay_out(Grid(_COLUMNS, tuple(map(_row, found))))
     yield heading
     for one, line in zip(found, lines, strict=True):
         yield line
-        if one.what == "pod" and one.detail:
-            yield from (f"    {text[:_LONGEST]}" for text in one.detail.splitlines()[-_LAST_LINES:])
+        more = one.detail.splitlines()
+        shown = more if one.what == "spec" else more[-_LAST_LINES:] if one.what == "pod" else []
+        yield from (f"    {text[:_LONGEST]}" for text in shown)
 
 
 def _recorded(client: Client, ref: Ref, recorder: str | None) -> Recorded | None:

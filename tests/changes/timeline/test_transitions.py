@@ -7,10 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from rayward.changes.timeline.transitions import of_event, of_pod, of_service, of_workload
+from rayward.changes.refs import Ref
+from rayward.changes.revisions import manifest_of
+from rayward.changes.timeline.transitions import of_event, of_pod, of_revision, of_service, of_workload
 from rayward.changes.timeline.warned import Warned
 from rayward.kinds import labels
 from rayward.kinds.kueue import Workload
+from rayward.kube.core.objects import KubeObject
 from rayward.kube.core.service import Service
 from rayward.operator.cluster.pod import RayPod
 
@@ -117,3 +120,11 @@ def test_a_pod_that_its_node_gave_up_says_why() -> None:
 def test_a_restart_is_told_with_their_number() -> None:
     (found,) = of_pod(_pod("Running"), _pod("Running", 1), _NOW, "RayCluster/c")
     assert found.text == "container ray was restarted (restart 1)"
+
+
+def test_a_generation_that_was_requested_shows_the_values_before_and_after() -> None:
+    live = {"metadata": {"name": "c", "uid": "u", "generation": 2}, "spec": {"rayVersion": "2.61.0"}}
+    body = manifest_of(Ref("RayCluster", "c", "team"), live, before={"rayVersion": "2.60.0"})
+    (found,) = of_revision(None, msgspec.convert(body, KubeObject), _NOW)
+    assert (found.what, found.text) == ("spec", "generation 2 was requested (spec.rayVersion)")
+    assert found.detail == "spec.rayVersion: 2.60.0 -> 2.61.0"

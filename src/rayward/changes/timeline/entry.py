@@ -21,7 +21,7 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
         text: In one line.
         by: Who did it, where that is known.
         owner: ``kind/name`` of the object of Ray's that it belongs to, where it is not that object itself.
-        detail: More lines, such as the end of a log.
+        detail: More lines, such as the end of a log, or the fields of an edit with their values before and after.
     """
 
     at: str

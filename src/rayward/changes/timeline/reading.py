@@ -37,7 +37,8 @@ def _revisions(ref: Ref, revisions: Iterable[Revision]) -> Iterator[Entry]:
             continue
         text = f"generation {one.revision} was requested" + (f": {one.cause}" if one.cause else "")
         text += f" ({one.changed})" if one.changed else ""
-        yield Entry(one.changed_at, ref.namespace, ref.kind, ref.name, "spec", text, one.user or one.manager)
+        by = one.user or one.manager
+        yield Entry(one.changed_at, ref.namespace, ref.kind, ref.name, "spec", text, by, detail=one.diff)
 
 
 def _conditions(evidence: Evidence) -> Iterator[Entry]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from rayward.changes.revisions import CAUSE, CHANGED, MANAGER, OUTCOME, OWNER, USER
+from rayward.changes.revisions import CAUSE, CHANGED, DIFF, MANAGER, OUTCOME, OWNER, USER
 from rayward.changes.timeline.entry import Entry
 from rayward.changes.timeline.warned import Warned
 from rayward.kinds import labels
@@ -134,8 +134,8 @@ def of_revision(old: KubeObject | None, new: KubeObject | None, now: str) -> Ite
     metadata = new.metadata
     number = metadata.name.rpartition("-")[2]
 
-    def entry(what: Any, text: str, at: str | None, by: str = "") -> Entry:
-        return Entry(at or now, metadata.namespace, owner.kind, owner.name, what, text, by)
+    def entry(what: Any, text: str, at: str | None, by: str = "", detail: str = "") -> Entry:
+        return Entry(at or now, metadata.namespace, owner.kind, owner.name, what, text, by, detail=detail)
 
     if old is None:
         by = metadata.annotation(USER) or metadata.annotation(MANAGER)
@@ -145,7 +145,7 @@ def of_revision(old: KubeObject | None, new: KubeObject | None, now: str) -> Ite
             + (f": {cause}" if cause else "")
             + (f" ({changed})" if changed else "")
         )
-        yield entry("spec", text, metadata.creation_timestamp, by)
+        yield entry("spec", text, metadata.creation_timestamp, by, metadata.annotation(DIFF))
     elif metadata.annotation(CAUSE) and not old.metadata.annotation(CAUSE):
         # the operator saw the generation before the SDK could say why
         yield entry("spec", f"generation {number}: {metadata.annotation(CAUSE)}", None, metadata.annotation(USER))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rayward.changes.judging import OLDER_PODS, State
+from rayward.changes.revisions import last_writer
 from rayward.changes.why.evidence import Evidence, judged
 from rayward.changes.why.match import Match, joined, name_of, short, told, warnings
 from rayward.changes.why.podcauses import (
@@ -31,6 +32,8 @@ from rayward.kinds.managedby import is_managed_here
 from rayward.kube.machinery.jsonvalue import entries, is_object, section
 
 _REJECTED: Final = frozenset({"ValidationFailed", "FeatureNotAvailable", "FeatureMissing", "InvalidSpec"})
+_REJECTED_EVENTS: Final = ("InvalidRayCluster", "InvalidRayService", "InvalidRayJob")
+"""How the reasons of KubeRay's warnings begin that a spec is invalid: it writes no status then."""
 _NOT_CREATED: Final = frozenset({"FailedCreateHeadPod", "FailedCreateWorkerPod"})
 
 
@@ -76,8 +79,12 @@ def _elsewhere(evidence: Evidence) -> Match | None:
 
 
 def _unseen(evidence: Evidence) -> Match | None:
-    """No operator has ever written a status."""
-    return None if evidence.status else Match(("status is empty: no operator has reconciled this object",))
+    """No operator has ever written a status, or said why it writes none."""
+    return (
+        None
+        if evidence.status or _rejected(evidence)
+        else Match(("status is empty: no operator has reconciled this object",))
+    )
 
 
 def _rejected(evidence: Evidence) -> Match | None:
@@ -87,6 +94,17 @@ def _rejected(evidence: Evidence) -> Match | None:
             return told(one)
     if evidence.status.get("jobDeploymentStatus") == "ValidationFailed":
         return Match((str(evidence.status.get("message") or "ValidationFailed"),))
+    seen = int(evidence.status.get("observedGeneration") or 0)
+    if seen >= int(evidence.metadata.get("generation") or 0):
+        return None
+    (_, written), own = last_writer(evidence.object), (evidence.ref.kind, evidence.ref.name)
+    for event in reversed(evidence.events):
+        involved = section(event, "involvedObject")
+        # one about the spec before is no reason to reject this one
+        newer = str(event.get("lastTimestamp") or written) >= written
+        about = newer and (involved.get("kind"), involved.get("name")) == own
+        if about and str(event.get("reason") or "").startswith(_REJECTED_EVENTS):
+            return Match((joined(str(event["reason"]), event.get("message")),))
     return None
 
 
@@ -126,9 +144,10 @@ def _quota(evidence: Evidence) -> Match | None:
 
 def _forbidden(evidence: Evidence) -> Match | None:
     for of in (*evidence.clusters, evidence.object):
-        one = evidence.condition("Ready", of)
-        if str(one.get("reason") or "") in _NOT_CREATED:
-            return told(one)
+        for kind in ("Ready", "ReplicaFailure"):
+            one = evidence.condition(kind, of)
+            if str(one.get("reason") or "") in _NOT_CREATED:
+                return told(one)
     return None
 
 
