@@ -29,9 +29,6 @@ BY_KUEUE: Final = "ManagedByKueue"
 NEVER_FITS: Final = "ExceedsMaxQuota"
 """The reason where waiting is of no use: the queue never has as much as is asked for."""
 
-QUOTA_GATE: Final = "rayward.dev/gate"
-"""Who asks quota for our pods, as Kueue's ``pod`` integration is told."""
-
 
 class Admission(StrEnum):
     """Who admits Workloads; a setting of the process, never found out by looking."""
@@ -76,7 +73,7 @@ class Queueing:
 
         Beside a LocalQueue named ``default`` Kueue's ``pod`` integration puts every other new pod in that queue.
         """
-        return {names.POD_SUSPENDING_PARENT: QUOTA_GATE} if self.admission is Admission.KUEUE else {}
+        return {names.POD_SUSPENDING_PARENT: labels.QUOTA_GATE} if self.admission is Admission.KUEUE else {}
 
     def left_to_kueue(self, metadata: ObjectMeta) -> str:
         """Why our label on an object means nothing; empty where it does, or where there is none."""

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from rayward.kinds import labels
-from rayward.kinds.admission import QUOTA_GATE, Admission, Grant, GroupGrant, Queueing, written
+from rayward.kinds.admission import Admission, Grant, GroupGrant, Queueing, written
 from rayward.kinds.kueue import names
 from rayward.kinds.raycluster import RayCluster
 from rayward.kube.core.resource import PODS
@@ -19,7 +19,7 @@ from rayward.quota.gate.podgates import gates_to_remove
 from tests.kinds.clusters import manifest
 from tests.quota.gate.stage import EMBEDDED, KUEUE, GateStage
 
-_PARENT = {names.POD_SUSPENDING_PARENT: QUOTA_GATE}
+_PARENT = {names.POD_SUSPENDING_PARENT: labels.QUOTA_GATE}
 _GATES = ("kueue.x-k8s.io/admission", "kueue.x-k8s.io/topology")
 
 

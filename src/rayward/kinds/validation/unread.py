@@ -18,7 +18,7 @@ from rayward.kube.machinery.jsonvalue import Object, is_list, is_object
 
 _KNOWN: Final = frozenset(
     value for value in vars(labels).values() if isinstance(value, str) and value.startswith(labels.PREFIX)
-) - {labels.PREFIX, labels.PROVISIONER, labels.LOAD_BALANCER}
+) - {labels.PREFIX, labels.PROVISIONER, labels.LOAD_BALANCER, labels.QUOTA_GATE}
 _SERVE: Final = "serve"
 _PORT: Final = 8000
 _LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")

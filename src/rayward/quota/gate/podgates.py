@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from rayward.kinds.admission import QUOTA_GATE
+from rayward.kinds import labels
 from rayward.kinds.kueue import names
 from rayward.kube.client import verbs
 from rayward.kube.client.api import Client
@@ -30,7 +30,7 @@ NAME: Final = "quota-gate-pods"
 
 def gates_to_remove(pod: Any) -> list[str]:
     """The scheduling gates that Kueue added to a pod of ours, or to its Job's; ``pod`` is ``GatePod`` at least."""
-    if pod.deleting or pod.metadata.annotation(names.POD_SUSPENDING_PARENT) != QUOTA_GATE:
+    if pod.deleting or pod.metadata.annotation(names.POD_SUSPENDING_PARENT) != labels.QUOTA_GATE:
         return []
     return [gate.name for gate in pod.spec.scheduling_gates if gate.name in names.POD_GATES]
 
