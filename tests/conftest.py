@@ -6,12 +6,11 @@ import asyncio
 import functools
 import gc
 import signal
-import traceback
+import sys
 import warnings
 from collections.abc import Awaitable, Callable, Generator
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -65,17 +64,27 @@ def _limited(test: Callable[..., Awaitable[None]], seconds: float) -> Callable[.
     return limited
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Let go at once of what a test held when it failed: found later, a socket left open fails whatever runs then."""
-    if call.excinfo is None:
-        return (yield)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        report = yield
-        traceback.clear_frames(call.excinfo.tb)
-        gc.collect()
-    return report
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let go of what the test before held when it failed: found later, a socket left open fails whatever runs then."""
+    _forget_failure()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """The same for the last one."""
+    _forget_failure()
+
+
+def _forget_failure() -> None:
+    # pytest keeps the last exception for debuggers, and with it every frame on its way
+    kept = [name for name in ("last_type", "last_value", "last_traceback", "last_exc") if hasattr(sys, name)]
+    if kept:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for name in kept:
+                delattr(sys, name)
+            gc.collect()
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
