@@ -34,6 +34,7 @@ from rayward.kube.runtime.registry import Registration
 from rayward.operator.base.writing import WORKERS
 from rayward.operator.ray.reach import NoReach, Reach
 from rayward.operator.registry import registrations
+from tests.operator.insides import insides
 from tests.operator.kubelet import NODE, Kubelet, add_node
 
 PATIENCE: Final = 150.0
@@ -175,7 +176,8 @@ class Stage:
                 while not await holds():  # noqa: ASYNC110 - what holds is on a server
                     await asyncio.sleep(0.1)
         except TimeoutError:
-            raise AssertionError(f"it did not become so; there is {await self._scene()}") from None
+            told = "\n".join(insides())
+            raise AssertionError(f"it did not become so; there is {await self._scene()}\n{told}") from None
 
     async def _scene(self) -> list[Any]:
         clusters = [(found["metadata"], found.get("status")) for found in await self.objects(RAY_CLUSTERS)]
