@@ -12,6 +12,7 @@ from tests.contract.real import real_server
 pytestmark = pytest.mark.kube
 
 
+@pytest.mark.soak
 @pytest.mark.timeout(900)
 def test_no_recording_is_stale() -> None:
     recorded = {theme: recording.load(theme) for theme in suite.themes()}

@@ -29,6 +29,7 @@ def _reports(target: Callable[[], AbstractContextManager[Path]], *, ours: bool) 
         return [report for report in pool.map(check, transcript.sessions()) if report]
 
 
+@pytest.mark.soak
 def test_the_recorded_sessions_are_what_kubectl_prints_on_a_real_server() -> None:
     stale = _reports(targets.real, ours=False)
 

@@ -10,7 +10,7 @@ from tests.operator.ray.compare import differences
 from tests.operator.ray.trace import load
 from tests.ray.record import record
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.ray, pytest.mark.soak, pytest.mark.timeout(1200)]
 
 
 def test_the_recording_is_what_real_ray_answers() -> None:

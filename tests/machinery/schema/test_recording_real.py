@@ -9,6 +9,7 @@ import pytest
 from tests.machinery.schema.recording import take
 
 
+@pytest.mark.soak
 @pytest.mark.kube
 def test_the_recording_is_not_stale() -> None:
     assert json.loads(take.take()) == take.recorded(), "run python -m tests.machinery.schema.recording and look at it"
