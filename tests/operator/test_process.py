@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import socket
 import sys
@@ -23,6 +22,7 @@ from rayward.operator.process import LEASE
 from rayward.operator.ray.reach import NoReach
 from rayward.operator.rbac import manifests
 from rayward.operator.registry import registrations
+from tests.operator.account import kubeconfig_of
 from tests.operator.stage import Stage, manifest, template
 
 pytestmark = pytest.mark.anyio
@@ -38,19 +38,7 @@ async def _kubeconfig(ray: Stage, folder: Path) -> Path:
     """Of an account that has the printed rights in this namespace, and no other."""
     for made in manifests(registrations(NoReach()), [ray.namespace], ray.namespace, "operator"):
         await ray.client.create(_KINDS[made["kind"]], made, ray.namespace)
-    token = (await ray.client.token("operator", ray.namespace))["status"]["token"]
-    authority = base64.b64encode((ray.access.tls.authority or "").encode()).decode()
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": ray.access.server, "certificate-authority-data": authority}}],
-        "users": [{"name": "u", "user": {"token": token}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": ray.namespace}}],
-        "current-context": "x",
-    }
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(content))
-    return path
+    return await kubeconfig_of(ray, "operator", folder)
 
 
 def _free_port() -> int:

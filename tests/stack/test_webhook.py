@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import contextlib
 import sys
 from collections.abc import Iterator
@@ -25,6 +24,7 @@ from rayward.kube.core.resource import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, NAM
 from rayward.operator.errors import OperatorError
 from rayward.quota.gate.serving import WebhookSettings
 from rayward.stack.webhook import webhook_of
+from tests.operator.account import kubeconfig_of
 from tests.operator.service.servers import embedded
 from tests.operator.stage import Stage
 from tests.quota.gate.guarding import unregister, until_guarded
@@ -109,19 +109,7 @@ async def _kubeconfig(ray: Stage, folder: Path) -> Path:
     for made in yaml.safe_load_all(printed.output):
         with contextlib.suppress(AlreadyExists):
             await ray.client.create(_KINDS[made["kind"]], made, made["metadata"].get("namespace"))
-    token = (await ray.client.token("operator", ray.namespace))["status"]["token"]
-    authority = base64.b64encode((ray.access.tls.authority or "").encode()).decode()
-    content = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": ray.access.server, "certificate-authority-data": authority}}],
-        "users": [{"name": "u", "user": {"token": token}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u", "namespace": ray.namespace}}],
-        "current-context": "x",
-    }
-    path = folder / "kubeconfig"
-    path.write_text(yaml.safe_dump(content))
-    return path
+    return await kubeconfig_of(ray, "operator", folder)
 
 
 @pytest.mark.anyio
